@@ -1,0 +1,1 @@
+//! The CPU device: JIT, memory, work-groups, barriers, dispatch.

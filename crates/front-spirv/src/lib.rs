@@ -1,0 +1,1 @@
+//! SPIR-V to IR at specialisation time.

@@ -1,0 +1,1 @@
+//! The reference meaning: executes the IR literally.

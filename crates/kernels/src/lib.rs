@@ -1,0 +1,1 @@
+//! Matrix and vector kernels for CPUs: multiply, pack, convert, transpose, element-wise mathematics.

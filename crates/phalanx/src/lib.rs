@@ -1,0 +1,1 @@
+//! Runs cooperative-matrix and cooperative-vector kernels on any machine.
