@@ -1,0 +1,267 @@
+//! `cargo xtask test`: every check of the repository, one line each.
+//!
+//! A stage writes its whole output to `<target>/xtask/<stage>.log`. What it printed is repeated only when it fails.
+//! A stage that cannot run on this machine says why. The last line counts the tests, whatever ran them.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::llvm::Llvm;
+use crate::{cargo, setup, tidy};
+
+/// How many lines of a failed stage's output are repeated.
+const TAIL_LINES: usize = 250;
+
+/// How long each fuzz target runs, unless `PHALANX_FUZZ_SECONDS` says otherwise.
+const FUZZ_SECONDS: u64 = 20;
+const FUZZ_SECONDS_IN_CI: u64 = 60;
+
+/// What came of a stage that did not fail.
+enum Outcome {
+    Passed(String),
+    Skipped(String),
+}
+
+/// Counts of single tests, summed over all runners.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Counts {
+    passed: u64,
+    failed: u64,
+    skipped: u64,
+}
+
+/// Runs all checks; an error means that at least one stage failed.
+pub(crate) fn test(root: &Path) -> Result<()> {
+    let llvm = setup::run(setup::Purpose::Test)?;
+    println!("setup: LLVM {} at {}", llvm.version, llvm.prefix.display());
+    let mut runner = Runner::new(root, llvm)?;
+
+    runner.stage("format", |run| run.cargo(&["fmt", "--all", "--check"]));
+    runner.stage("clippy", |run| {
+        run.cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"])
+    });
+    runner.stage("build", |run| run.cargo(&["build", "--workspace", "--all-targets"]));
+    runner.stage("tests", Runner::tests);
+    runner.stage("doc tests", |run| run.counted(&["test", "--workspace", "--doc"]));
+    runner.stage("docs", |run| run.cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"]));
+    runner.stage("tidy", |run| tidy::run(&run.root).map(Outcome::Passed));
+    runner.stage("fuzz", Runner::fuzz);
+    runner.finish()
+}
+
+/// The tests, and then the proof that neither they nor the build changed a committed file.
+pub(crate) fn ci(root: &Path) -> Result<()> {
+    test(root)?;
+    let output = Command::new("git")
+        .args(["status", "--porcelain", "--untracked-files=no"])
+        .current_dir(root)
+        .output()
+        .context("git could not be started")?;
+    let changed = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() || !changed.is_empty() {
+        bail!("the checks changed committed files:\n{changed}");
+    }
+    Ok(())
+}
+
+struct Runner {
+    root: PathBuf,
+    llvm: Llvm,
+    logs: PathBuf,
+    log: PathBuf,
+    counts: Counts,
+    failures: Vec<&'static str>,
+}
+
+impl Runner {
+    fn new(root: &Path, llvm: Llvm) -> Result<Self> {
+        let target = match std::env::var_os("CARGO_TARGET_DIR") {
+            Some(dir) => root.join(dir),
+            None => root.join("target"),
+        };
+        let logs = target.join("xtask");
+        fs::create_dir_all(&logs).with_context(|| format!("{} cannot be made", logs.display()))?;
+        Ok(Self {
+            root: root.to_path_buf(),
+            llvm,
+            log: logs.join("log"),
+            logs,
+            counts: Counts::default(),
+            failures: Vec::new(),
+        })
+    }
+
+    /// Runs one stage and prints its line. Later stages run even when this one fails.
+    fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Self) -> Result<Outcome>) {
+        print!("{name:<10}");
+        let _ = std::io::stdout().flush();
+        self.log = self.logs.join(format!("{}.log", name.replace(' ', "-")));
+        // A log of an earlier run must not be mistaken for this one's.
+        let _ = fs::remove_file(&self.log);
+        let start = Instant::now();
+        let outcome = body(self);
+        let seconds = start.elapsed().as_secs_f64();
+        match outcome {
+            Ok(Outcome::Passed(note)) => println!("ok      {seconds:>6.1} s  {note}"),
+            Ok(Outcome::Skipped(why)) => println!("skipped {seconds:>6.1} s  {why}"),
+            Err(error) => {
+                println!("FAILED  {seconds:>6.1} s  {error:#}");
+                self.print_log_tail();
+                self.failures.push(name);
+            }
+        }
+    }
+
+    fn print_log_tail(&self) {
+        let Ok(text) = fs::read_to_string(&self.log) else { return };
+        let lines: Vec<&str> = text.lines().collect();
+        let start = lines.len().saturating_sub(TAIL_LINES);
+        println!("---- last {} of {} lines of {}", lines.len() - start, lines.len(), self.log.display());
+        for line in &lines[start..] {
+            println!("{line}");
+        }
+        println!("----");
+    }
+
+    fn finish(self) -> Result<()> {
+        let Counts { passed, failed, skipped } = self.counts;
+        println!("{passed} passed, {failed} failed, {skipped} skipped");
+        if !self.failures.is_empty() {
+            bail!("failed: {}", self.failures.join(", "));
+        }
+        Ok(())
+    }
+
+    /// Runs cargo with everything it prints going to the stage's log.
+    fn cargo(&mut self, arguments: &[&str]) -> Result<Outcome> {
+        let mut command = cargo(&self.root, &self.llvm);
+        command.args(arguments).env("RUSTDOCFLAGS", "--deny warnings");
+        self.logged(command)?;
+        Ok(Outcome::Passed(String::new()))
+    }
+
+    fn logged(&self, mut command: Command) -> Result<()> {
+        let open = |path: &Path| File::options().create(true).append(true).open(path);
+        let log = open(&self.log).with_context(|| format!("{} cannot be written", self.log.display()))?;
+        let again = log.try_clone().context("the log cannot be shared")?;
+        command.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_PROGRESS_WHEN", "never");
+        command.stdin(Stdio::null()).stdout(log).stderr(again);
+        let status = command.status().with_context(|| format!("{command:?} could not be started"))?;
+        if !status.success() {
+            bail!("{status}");
+        }
+        Ok(())
+    }
+
+    fn tests(&mut self) -> Result<Outcome> {
+        let has_nextest = cargo(&self.root, &self.llvm)
+            .args(["nextest", "--version"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success());
+        if has_nextest {
+            self.counted(&["nextest", "run", "--workspace", "--no-fail-fast"])
+        } else {
+            self.counted(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"])
+        }
+    }
+
+    /// Runs a test runner and adds what it counted.
+    fn counted(&mut self, arguments: &[&str]) -> Result<Outcome> {
+        let result = self.cargo(arguments);
+        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        let counts = count(&text);
+        self.counts.passed += counts.passed;
+        self.counts.failed += counts.failed;
+        self.counts.skipped += counts.skipped;
+        result?;
+        Ok(Outcome::Passed(format!("{} passed, {} skipped", counts.passed, counts.skipped)))
+    }
+
+    /// A short run of every fuzz target, where the tools for it are installed.
+    fn fuzz(&mut self) -> Result<Outcome> {
+        let skipped = |why: &str| Ok(Outcome::Skipped(why.to_owned()));
+        if !self.root.join("fuzz/Cargo.toml").is_file() {
+            return skipped("there is no fuzz target yet");
+        }
+        let Some(listed) = self.fuzz_command(&["list"]).output().ok().filter(|out| out.status.success())
+        else {
+            return skipped("needs a nightly toolchain and cargo-fuzz (cargo install cargo-fuzz)");
+        };
+        let seconds = match std::env::var("PHALANX_FUZZ_SECONDS") {
+            Ok(text) => text.parse().context("PHALANX_FUZZ_SECONDS is not a number of seconds")?,
+            Err(_) if std::env::var_os("CI").is_some() => FUZZ_SECONDS_IN_CI,
+            Err(_) => FUZZ_SECONDS,
+        };
+        let targets = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let limit = format!("-max_total_time={seconds}");
+        for target in targets.split_whitespace() {
+            let command = self.fuzz_command(&["run", target, "--", &limit, "-rss_limit_mb=4096"]);
+            self.logged(command).with_context(|| format!("fuzz target `{target}`"))?;
+        }
+        Ok(Outcome::Passed(format!("{} targets, {seconds} s each", targets.split_whitespace().count())))
+    }
+
+    fn fuzz_command(&self, arguments: &[&str]) -> Command {
+        // `cargo +nightly` is understood by the toolchain switcher only, not by the cargo that started us.
+        let mut command = Command::new("cargo");
+        command.current_dir(&self.root).args(["+nightly", "fuzz"]).args(arguments);
+        for inherited in ["CARGO", "RUSTUP_TOOLCHAIN", "RUSTC", "RUSTDOC"] {
+            command.env_remove(inherited);
+        }
+        if self.llvm.needs_prefix {
+            command.env(crate::llvm::PREFIX_VARIABLE, &self.llvm.prefix);
+        }
+        command
+    }
+}
+
+/// Reads the closing lines of cargo test and nextest:
+/// `test result: ok. 12 passed; 0 failed; 1 ignored; …` and `Summary [1.2s] 12 tests run: 12 passed, 1 skipped`.
+fn count(log: &str) -> Counts {
+    let mut counts = Counts::default();
+    for line in log.lines() {
+        let line = line.trim();
+        let figures = if let Some(rest) = line.strip_prefix("test result: ") {
+            rest
+        } else if line.starts_with("Summary [") && line.contains(" run: ") {
+            line.split_once(" run: ").map_or("", |(_, rest)| rest)
+        } else {
+            continue;
+        };
+        for part in figures.split([',', ';', '.']) {
+            let mut words = part.split_whitespace();
+            let (Some(number), Some(word)) = (words.next(), words.next()) else { continue };
+            let Ok(number) = number.parse::<u64>() else { continue };
+            match word {
+                "passed" => counts.passed += number,
+                "failed" | "timed" => counts.failed += number,
+                "skipped" | "ignored" => counts.skipped += number,
+                _ => {}
+            }
+        }
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_lines_of_both_runners_are_counted() {
+        let cargo =
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; finished in 0.1s";
+        assert_eq!(count(cargo), Counts { passed: 12, failed: 0, skipped: 1 });
+        let nextest = "     Summary [   1.203s] 7 tests run: 5 passed (1 slow), 2 failed, 3 skipped\n";
+        assert_eq!(count(nextest), Counts { passed: 5, failed: 2, skipped: 3 });
+        assert_eq!(count(&format!("{cargo}\n{cargo}\n{nextest}")).passed, 29);
+        assert_eq!(count("error: could not compile"), Counts::default());
+    }
+}
