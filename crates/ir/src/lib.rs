@@ -1,1 +1,28 @@
-//! The intermediate representation: types, operations, text form, verifier, analyses, passes and the meaning of every operation.
+//! The intermediate representation: types, operations, text form, verifier, analyses, passes and
+//! the meaning of every operation.
+//!
+//! A [`Module`] is one compute entry point after specialisation. Its values are scalars, pointers
+//! and whole cooperative matrices, one per invocation (matrices: one per scope instance); front ends
+//! take vectors and aggregates apart. Control flow is structured, data crosses constructs through
+//! variables, and every operation is named once in [`op`].
+//!
+//! This crate knows neither SPIR-V nor LLVM nor Vulkan.
+
+#![forbid(unsafe_code)]
+
+pub mod builder;
+pub mod entities;
+pub mod module;
+pub mod op;
+pub mod types;
+
+pub use builder::Builder;
+pub use entities::{Binding, Block, Inst, Label, Value, Var};
+pub use module::{
+    BindingInfo, BindingKind, Function, InstInfo, LocId, Module, SourceLoc, ValueInfo, VarInfo,
+};
+pub use op::{
+    AtomicOp, Barrier, BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, MemFlags, MulAddFlags, Op,
+    ReduceOp, Rounding, SubgroupOp, UnaryOp,
+};
+pub use types::{MatType, Scalar, Scope, Space, Type, Use};
