@@ -1,1 +1,57 @@
-//! IR to LLVM IR.
+//! IR to LLVM IR to object code.
+//!
+//! A subgroup is one hardware thread; its lanes are the elements of vector registers. A value that
+//! is the same in all lanes is a scalar, one that differs is a vector with an element per lane.
+//! Where lanes part ways, a mask says which of them execute.
+
+pub mod abi;
+mod error;
+mod target;
+
+pub use abi::Meta;
+pub use error::Error;
+pub use target::Target;
+
+/// A compiled module.
+#[derive(Clone, Debug, Default)]
+pub struct Compiled {
+    /// A relocatable object that defines [`abi::ENTRY_SYMBOL`].
+    pub object: Vec<u8>,
+    /// What the host has to know to run it.
+    pub meta: Meta,
+    /// What [`Options`] asked for.
+    pub dumps: Dumps,
+}
+
+/// What the caller wants besides the code.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Fill [`Dumps::llvm_lowered`] and [`Dumps::llvm_optimized`].
+    pub dump_llvm: bool,
+    /// Fill [`Dumps::asm`].
+    pub dump_asm: bool,
+}
+
+/// Intermediate forms, for people to read.
+#[derive(Clone, Debug, Default)]
+pub struct Dumps {
+    /// LLVM IR as it was made.
+    pub llvm_lowered: Option<String>,
+    /// LLVM IR as the code generator got it.
+    pub llvm_optimized: Option<String>,
+    /// Assembly.
+    pub asm: Option<String>,
+}
+
+/// Compiles a verified module for a CPU.
+///
+/// # Errors
+///
+/// [`Error::Unsupported`] names what this target does not do. [`Error::Bug`] is our own fault.
+pub fn compile(
+    _module: &phalanx_ir::Module,
+    _target: &Target,
+    _options: &Options,
+) -> Result<Compiled, Error> {
+    Err(Error::unsupported("any module yet"))
+}

@@ -1,0 +1,157 @@
+//! The interface between compiled code and the host that runs it.
+//!
+//! Compiled code is one function, [`ENTRY_SYMBOL`], that runs one subgroup from its first
+//! instruction to its last. It finds everything it needs through a [`SubgroupContext`]: it holds
+//! no address of the process that compiled it, so an object may be kept on disk and loaded by
+//! another process.
+//!
+//! The host guarantees, for every call:
+//! - the context and everything it points to live until the call returns;
+//! - `bindings` has [`Meta::num_bindings`] entries, `push` has [`Meta::push_bytes`] bytes, `shared` has
+//!   [`Meta::shared_bytes`] bytes and `scratch` has [`Meta::scratch_bytes`] bytes, the latter two aligned to
+//!   [`MEMORY_ALIGN`];
+//! - `size` bytes from `base` of every descriptor are mapped.
+//!
+//! Invariant: compiled code reads these structures by the offsets in `offset`, which the Rust compiler computes.
+
+use std::ffi::c_void;
+use std::sync::atomic::AtomicU32;
+
+/// Name of the compiled function, of type [`Entry`].
+pub const ENTRY_SYMBOL: &str = "phalanx_entry";
+
+/// Alignment of shared memory and of scratch memory in bytes.
+pub const MEMORY_ALIGN: usize = 64;
+
+/// A buffer: its address and its size in bytes. The null descriptor has size 0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BufferDesc {
+    /// Address of the first byte.
+    pub base: u64,
+    /// Number of bytes.
+    pub size: u64,
+}
+
+/// The descriptor array of one binding.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct BindingDesc {
+    /// The first descriptor.
+    pub descs: *const BufferDesc,
+    /// Number of descriptors; an index beyond it reads as the null descriptor.
+    pub count: u64,
+}
+
+/// What all subgroups of a dispatch have in common.
+#[repr(C)]
+#[derive(Debug)]
+pub struct DispatchContext {
+    /// The bindings, in the order of `Module::bindings`.
+    pub bindings: *const BindingDesc,
+    /// The push constants.
+    pub push: *const u8,
+    /// Work-groups along each axis: the built-in `NumWorkgroups`.
+    pub num_groups: [u32; 3],
+    /// First work-group of a dispatch with a base. Already added to
+    /// [`SubgroupContext::group_id`]; compiled code does not read it.
+    pub base_group: [u32; 3],
+    /// Nonzero to make the subgroups leave as soon as they see it: cancelled or out of time.
+    pub stop: *const AtomicU32,
+    /// The matrix kernels' functions, by the index that `phalanx_kernels` gives them.
+    pub kernels: *const usize,
+    /// The element-wise functions, by `phalanx_kernels::math::MathFn as usize`.
+    pub math: *const usize,
+    /// What the host does for compiled code.
+    pub services: *const Services,
+}
+
+/// Calls from compiled code to the host.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Services {
+    /// Returns when all subgroups of the work-group have called it, or when the dispatch stops.
+    pub barrier: unsafe extern "C" fn(*const SubgroupContext),
+    /// `(context, format, lane, args, n)`: prints by `Module::formats[format]` for one lane. Each of
+    /// the `n` arguments is a scalar in the low bits of a word, the upper bits zero.
+    pub printf: unsafe extern "C" fn(*const SubgroupContext, u32, u32, *const u64, u32),
+}
+
+/// One subgroup.
+#[repr(C)]
+#[derive(Debug)]
+pub struct SubgroupContext {
+    /// The dispatch it belongs to.
+    pub dispatch: *const DispatchContext,
+    /// Its work-group, the base of the dispatch included: the built-in `WorkgroupId`.
+    pub group_id: [u32; 3],
+    /// Its number in the work-group.
+    pub subgroup_id: u32,
+    /// The memory shared by the work-group.
+    pub shared: *mut u8,
+    /// Memory private to the subgroup.
+    pub scratch: *mut u8,
+    /// For the host: the coroutine that runs the subgroup. Compiled code does not touch it.
+    pub coroutine: *mut c_void,
+}
+
+/// The compiled function. Safe to call under the guarantees stated at the top of this module.
+pub type Entry = unsafe extern "C" fn(*const SubgroupContext);
+
+/// What the host has to know to run compiled code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meta {
+    /// Bytes of [`SubgroupContext::scratch`].
+    pub scratch_bytes: u64,
+    /// Bytes of [`SubgroupContext::shared`].
+    pub shared_bytes: u32,
+    /// Bytes of [`DispatchContext::push`].
+    pub push_bytes: u32,
+    /// Entries of [`DispatchContext::bindings`].
+    pub num_bindings: u32,
+    /// Whether subgroups of a work-group wait for each other. Otherwise one may run to its end
+    /// before the next starts, on one stack.
+    pub has_workgroup_barrier: bool,
+    /// Invocations of a subgroup.
+    pub subgroup_size: u32,
+    /// Invocations of a work-group along x, y and z.
+    pub workgroup_size: [u32; 3],
+    /// Texts for [`Services::printf`].
+    pub formats: Vec<String>,
+}
+
+impl Meta {
+    /// Subgroups of a work-group: `subgroup_id` runs from 0 to this. The last may be partly filled,
+    /// which compiled code takes care of.
+    pub fn num_subgroups(&self) -> u32 {
+        let invocations: u32 = self.workgroup_size.iter().product();
+        invocations.div_ceil(self.subgroup_size.max(1))
+    }
+}
+
+/// Offsets of the fields that compiled code reads.
+pub(crate) mod offset {
+    use super::{BindingDesc, BufferDesc, DispatchContext, Services, SubgroupContext};
+    use std::mem::offset_of;
+
+    pub(crate) const SUBGROUP_DISPATCH: usize = offset_of!(SubgroupContext, dispatch);
+    pub(crate) const SUBGROUP_GROUP_ID: usize = offset_of!(SubgroupContext, group_id);
+    pub(crate) const SUBGROUP_ID: usize = offset_of!(SubgroupContext, subgroup_id);
+    pub(crate) const SUBGROUP_SHARED: usize = offset_of!(SubgroupContext, shared);
+    pub(crate) const SUBGROUP_SCRATCH: usize = offset_of!(SubgroupContext, scratch);
+    pub(crate) const DISPATCH_BINDINGS: usize = offset_of!(DispatchContext, bindings);
+    pub(crate) const DISPATCH_PUSH: usize = offset_of!(DispatchContext, push);
+    pub(crate) const DISPATCH_NUM_GROUPS: usize = offset_of!(DispatchContext, num_groups);
+    pub(crate) const DISPATCH_STOP: usize = offset_of!(DispatchContext, stop);
+    pub(crate) const DISPATCH_KERNELS: usize = offset_of!(DispatchContext, kernels);
+    pub(crate) const DISPATCH_MATH: usize = offset_of!(DispatchContext, math);
+    pub(crate) const DISPATCH_SERVICES: usize = offset_of!(DispatchContext, services);
+    pub(crate) const SERVICES_BARRIER: usize = offset_of!(Services, barrier);
+    pub(crate) const SERVICES_PRINTF: usize = offset_of!(Services, printf);
+    pub(crate) const BINDING_DESCS: usize = offset_of!(BindingDesc, descs);
+    pub(crate) const BINDING_COUNT: usize = offset_of!(BindingDesc, count);
+    pub(crate) const BUFFER_BASE: usize = offset_of!(BufferDesc, base);
+    pub(crate) const BUFFER_SIZE: usize = offset_of!(BufferDesc, size);
+    pub(crate) const BINDING_STRIDE: usize = size_of::<BindingDesc>();
+    pub(crate) const BUFFER_STRIDE: usize = size_of::<BufferDesc>();
+}
