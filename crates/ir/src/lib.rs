@@ -12,6 +12,7 @@
 
 pub mod builder;
 pub mod entities;
+pub mod eval;
 pub mod module;
 pub mod op;
 pub mod types;
