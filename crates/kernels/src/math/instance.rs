@@ -1,0 +1,224 @@
+//! The callable entries: each function of this module, compiled for each level, walking over its arrays.
+//!
+//! A level is a module made by one macro: the same inlined bodies under another `target_feature`. Fused
+//! multiply-add is a constant parameter of the bodies, because without the instruction `mul_add` is a library
+//! call per element.
+
+use super::{LANES, MathEntry, MathFn, MathLevel, arc, exp, log, pow, rem, trig};
+
+/// A block of elements.
+type Block = [f32; LANES];
+
+/// The table of `level`; of the portable level if `level` belongs to another architecture.
+pub(super) fn table(level: MathLevel) -> &'static [MathEntry; MathFn::ALL.len()] {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        MathLevel::Avx2 => &avx2::TABLE,
+        #[cfg(target_arch = "x86_64")]
+        MathLevel::Avx512 => &avx512::TABLE,
+        #[cfg(not(target_arch = "x86_64"))]
+        MathLevel::Avx2 | MathLevel::Avx512 => &portable::TABLE,
+        #[cfg(target_arch = "aarch64")]
+        MathLevel::Neon => &neon::TABLE,
+        #[cfg(not(target_arch = "aarch64"))]
+        MathLevel::Neon => &portable::TABLE,
+        MathLevel::Portable => &portable::TABLE,
+    }
+}
+
+/// Applies `function` to each block of `n` elements at `x`.
+///
+/// # Safety
+///
+/// As [`super::UnaryFn`] demands.
+#[inline(always)]
+unsafe fn walk_unary(n: usize, x: *const f32, out: *mut f32, function: impl Fn(&Block) -> Block) {
+    let whole = n - n % LANES;
+    // SAFETY: the elements from `whole` on are readable; no whole block's result overwrites them.
+    let mut rest = unsafe { Rest::load(x.wrapping_add(whole), n - whole) };
+    for done in (0..n).step_by(LANES) {
+        let is_whole = done < whole;
+        let from = if is_whole { x.wrapping_add(done).cast() } else { &raw const rest.block };
+        // SAFETY: a whole block is readable at `x + done`; the rest is one. An array is aligned as its
+        // element.
+        let result = function(&unsafe { from.read() });
+        let to = if is_whole { out.wrapping_add(done).cast() } else { &raw mut rest.block };
+        // SAFETY: a whole block is writable at `out + done`, which is what has just been read, or apart from
+        // `x`.
+        unsafe { to.write(result) };
+    }
+    // SAFETY: the elements from `whole` on are writable.
+    unsafe { rest.store(out.wrapping_add(whole)) };
+}
+
+/// Applies `function` to each pair of blocks of `n` elements at `x` and `y`.
+///
+/// # Safety
+///
+/// As [`super::BinaryFn`] demands.
+#[inline(always)]
+unsafe fn walk_binary(
+    n: usize,
+    x: *const f32,
+    y: *const f32,
+    out: *mut f32,
+    function: impl Fn(&Block, &Block) -> Block,
+) {
+    let whole = n - n % LANES;
+    // SAFETY: the elements from `whole` on are readable; no whole block's result overwrites them.
+    let mut left = unsafe { Rest::load(x.wrapping_add(whole), n - whole) };
+    // SAFETY: as above.
+    let right = unsafe { Rest::load(y.wrapping_add(whole), n - whole) };
+    for done in (0..n).step_by(LANES) {
+        let is_whole = done < whole;
+        let from = if is_whole { x.wrapping_add(done).cast() } else { &raw const left.block };
+        let with = if is_whole { y.wrapping_add(done).cast() } else { &raw const right.block };
+        // SAFETY: a whole block is readable at `x + done`; the rest is one. An array is aligned as its
+        // element.
+        let (from, with) = (unsafe { from.read() }, unsafe { with.read() });
+        let result = function(&from, &with);
+        let to = if is_whole { out.wrapping_add(done).cast() } else { &raw mut left.block };
+        // SAFETY: a whole block is writable at `out + done`, which is what has just been read, or apart from
+        // both.
+        unsafe { to.write(result) };
+    }
+    // SAFETY: the elements from `whole` on are writable.
+    unsafe { left.store(out.wrapping_add(whole)) };
+}
+
+/// The elements behind the last whole block, in a block of their own. They are loaded before the walk and
+/// stored after it, so that the loop itself has no copy of variable length, which would be a call and empty
+/// the registers.
+struct Rest {
+    block: Block,
+    count: usize,
+}
+
+impl Rest {
+    /// The `count` elements at `from`, and ones behind them: an argument that is no special case of any
+    /// function.
+    ///
+    /// # Safety
+    ///
+    /// `count <= LANES` elements are readable at `from`.
+    #[inline(always)]
+    unsafe fn load(from: *const f32, count: usize) -> Self {
+        let mut block = [1.0; LANES];
+        if count != 0 {
+            // SAFETY: `count` elements are readable at `from`, and the block holds no fewer.
+            unsafe { from.copy_to_nonoverlapping(block.as_mut_ptr(), count) };
+        }
+        Self { block, count }
+    }
+
+    /// Writes the elements to `to`.
+    ///
+    /// # Safety
+    ///
+    /// As many are writable at `to`.
+    #[inline(always)]
+    unsafe fn store(&self, to: *mut f32) {
+        if self.count != 0 {
+            // SAFETY: `count` elements are writable at `to`, and the block holds no fewer.
+            unsafe { self.block.as_ptr().copy_to_nonoverlapping(to, self.count) };
+        }
+    }
+}
+
+/// A function of one element as one of a block.
+#[inline(always)]
+fn each(function: impl Fn(f32) -> f32) -> impl Fn(&Block) -> Block {
+    #[inline(always)]
+    move |x: &Block| {
+        let mut out = [0.0; LANES];
+        for i in 0..LANES {
+            out[i] = function(x[i]);
+        }
+        out
+    }
+}
+
+/// A function of two elements as one of two blocks.
+#[inline(always)]
+fn each_pair(function: impl Fn(f32, f32) -> f32) -> impl Fn(&Block, &Block) -> Block {
+    #[inline(always)]
+    move |x: &Block, y: &Block| {
+        let mut out = [0.0; LANES];
+        for i in 0..LANES {
+            out[i] = function(x[i], y[i]);
+        }
+        out
+    }
+}
+
+/// One entry of arity 1 or 2, with the attributes of its level.
+macro_rules! entry {
+    (1, {$($attribute:tt)*} $name:ident, $body:expr) => {
+        $($attribute)*
+        unsafe extern "C" fn $name(n: usize, x: *const f32, out: *mut f32) {
+            // SAFETY: the caller keeps the contract of `UnaryFn`.
+            unsafe { walk_unary(n, x, out, $body) }
+        }
+    };
+    (2, {$($attribute:tt)*} $name:ident, $body:expr) => {
+        $($attribute)*
+        unsafe extern "C" fn $name(n: usize, x: *const f32, y: *const f32, out: *mut f32) {
+            // SAFETY: the caller keeps the contract of `BinaryFn`.
+            unsafe { walk_binary(n, x, y, out, $body) }
+        }
+    };
+}
+
+/// The entries of a level under `attributes`, and their table in the order of [`MathFn`].
+macro_rules! level {
+    (attributes = $attributes:tt, fused = $fused:literal) => {
+        level! { @entries $attributes
+            1 unary sin = trig::sin::<$fused>;
+            1 unary cos = trig::cos::<$fused>;
+            1 unary tan = trig::tan::<$fused>;
+            1 unary asin = each(arc::asin::<$fused>);
+            1 unary acos = each(arc::acos::<$fused>);
+            1 unary atan = each(arc::atan::<$fused>);
+            2 binary atan2 = each_pair(arc::atan2::<$fused>);
+            1 unary sinh = each(exp::sinh::<$fused>);
+            1 unary cosh = each(exp::cosh::<$fused>);
+            1 unary tanh = each(exp::tanh::<$fused>);
+            1 unary asinh = each(log::asinh::<$fused>);
+            1 unary acosh = each(log::acosh::<$fused>);
+            1 unary atanh = each(log::atanh::<$fused>);
+            1 unary exp = each(exp::exp::<$fused>);
+            1 unary exp2 = each(exp::exp2::<$fused>);
+            1 unary log = each(log::log::<$fused>);
+            1 unary log2 = each(log::log2::<$fused>);
+            2 binary pow = pow::pow::<$fused>;
+            2 binary frem = rem::frem::<$fused>;
+            2 binary fmod = rem::fmod::<$fused>;
+        }
+    };
+    (@entries $attributes:tt $($arity:tt $field:ident $name:ident = $body:expr;)*) => {
+        use super::*;
+
+        $(entry! { $arity, $attributes $name, $body })*
+
+        pub(super) static TABLE: [MathEntry; MathFn::ALL.len()] = [$(MathEntry { $field: $name }),*];
+    };
+}
+
+mod portable {
+    level! { attributes = {}, fused = false }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    level! { attributes = { #[target_feature(enable = "avx2,fma")] }, fused = true }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    level! { attributes = { #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,fma")] }, fused = true }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod neon {
+    level! { attributes = {}, fused = true }
+}
