@@ -15,7 +15,9 @@ pub mod entities;
 pub mod eval;
 pub mod module;
 pub mod op;
+pub mod text;
 pub mod types;
+pub mod verify;
 
 pub use builder::Builder;
 pub use entities::{Binding, Block, Inst, Label, Value, Var};
@@ -27,3 +29,4 @@ pub use op::{
     ReduceOp, Rounding, SubgroupOp, UnaryOp,
 };
 pub use types::{MatType, Scalar, Scope, Space, Type, Use};
+pub use verify::{Verified, VerifyError, VerifyErrors, verify};

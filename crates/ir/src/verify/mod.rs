@@ -1,0 +1,223 @@
+//! The gate before every target: only [`verify`] makes a [`Verified`] module, and a verified module
+//! makes no pass and no target panic.
+//!
+//! It collects all errors and never panics, whatever the module holds: every index is checked
+//! before it is used. These are the rules.
+//!
+//! Module
+//! - Each work-group axis is at least 1, all together at most [`MAX_WORKGROUP_INVOCATIONS`]. The
+//!   subgroup size is a power of two from 4 to 128.
+//! - Shared memory and push constants are within [`MAX_SHARED_BYTES`] and [`MAX_PUSH_BYTES`].
+//! - A binding's count is at least 1; a uniform buffer is not writable.
+//! - A variable has at least 1 element and at most [`MAX_VAR_BYTES`] in all. A table has a scalar
+//!   type, a word for each element, and no bits beyond the type's width.
+//! - The component type of a matrix is not `bool`; rows and columns are at least 1 and at most
+//!   [`MAX_MAT_SIDE`], the elements at most [`MAX_MAT_ELEMS`]; its scope is `Subgroup` or
+//!   `Workgroup`.
+//!
+//! Structure
+//! - Block 0 exists. Every other block is the body of at most one construct, and block 0 of none.
+//!   Constructs nest at most [`MAX_DEPTH`] deep.
+//! - An instruction is in at most one block, and there once. Instructions in no reachable block are
+//!   ignored, whatever they hold.
+//! - `br` and `return` stand last in their block; a block need not have one of them.
+//! - A label belongs to one construct, is one that the function has handed out, and `br` names the
+//!   label of an enclosing construct.
+//! - A value is the result of one instruction and knows it; it is used only after that instruction
+//!   in the same block, or in blocks nested in instructions after it.
+//! - A source position, format, binding or variable is one that the module has.
+//!
+//! Operations
+//! - Operands and results have the number and the types that [`Op`](crate::Op) states; arithmetic
+//!   is on `f16`, `f32`, `f64` and integers, and memory holds no `bool`.
+//! - A constant has no bits beyond its type's width; the axis of a built-in is at most 2.
+//! - A shared object lies within the shared memory.
+//! - A table is not written; neither are push constants, nor a binding that is not writable (as far
+//!   as the pointer is seen to come from there by `ptr_add` alone).
+//! - The cluster of a subgroup reduction is a power of two and at most the subgroup size.
+//! - The factors and the sum of a matrix multiply-add agree in shape, scope, use and class (all
+//!   floats or all integers).
+//! - A reduction's operation fits its type; a barrier's execution scope is at most `Workgroup`.
+//! - Saturation is only for conversions to 8-bit floats.
+
+mod structure;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+use crate::entities::{Block, Inst, Label, Value, Var};
+use crate::module::{Module, SourceLoc};
+use crate::types::{MatType, Type};
+use std::fmt;
+use std::ops::Deref;
+
+/// Most invocations of a work-group.
+pub const MAX_WORKGROUP_INVOCATIONS: u64 = 4096;
+/// Most bytes of shared memory.
+pub const MAX_SHARED_BYTES: u32 = 1 << 24;
+/// Most bytes of push constants.
+pub const MAX_PUSH_BYTES: u32 = 1 << 12;
+/// Most bytes of a variable.
+pub const MAX_VAR_BYTES: u64 = 1 << 28;
+/// Most rows or columns of a matrix.
+pub const MAX_MAT_SIDE: u32 = 1 << 16;
+/// Most elements of a matrix.
+pub const MAX_MAT_ELEMS: u64 = 1 << 24;
+/// Deepest nesting of constructs, so that passes and targets may recurse over them.
+pub const MAX_DEPTH: usize = 512;
+/// Most errors that are collected.
+const MAX_ERRORS: usize = 100;
+
+/// A module that obeys every rule of this file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verified(Module);
+
+impl Verified {
+    /// The module, to be changed.
+    pub fn into_inner(self) -> Module {
+        self.0
+    }
+}
+
+impl Deref for Verified {
+    type Target = Module;
+
+    fn deref(&self) -> &Module {
+        &self.0
+    }
+}
+
+/// Checks a module.
+///
+/// # Errors
+///
+/// All rules it breaks, in program order; at most the first hundred.
+pub fn verify(module: Module) -> Result<Verified, VerifyErrors> {
+    let errors = check(&module);
+    if errors.is_empty() { Ok(Verified(module)) } else { Err(VerifyErrors(errors)) }
+}
+
+/// The rules a module breaks, in program order; at most the first hundred.
+pub fn check(module: &Module) -> Vec<VerifyError> {
+    structure::Checker::new(module).run()
+}
+
+/// The rules that a module breaks, at least one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VerifyErrors(Vec<VerifyError>);
+
+impl VerifyErrors {
+    /// The errors in program order.
+    pub fn errors(&self) -> &[VerifyError] {
+        &self.0
+    }
+}
+
+impl fmt::Display for VerifyErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            error.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for VerifyErrors {}
+
+/// A broken rule and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VerifyError {
+    /// The instruction, or none for what concerns the module's head.
+    pub inst: Option<Inst>,
+    /// Name of the operation, or empty.
+    pub op: &'static str,
+    /// The blocks around it, outermost first.
+    pub path: Vec<Block>,
+    /// Its source position, if it has one.
+    pub loc: Option<SourceLoc>,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(inst) = self.inst {
+            write!(f, "{inst} ({})", self.op)?;
+            for (i, block) in self.path.iter().enumerate() {
+                write!(f, "{}{block}", if i == 0 { " in " } else { "/" })?;
+            }
+            f.write_str(": ")?;
+        }
+        self.problem.fmt(f)?;
+        match &self.loc {
+            Some(loc) if loc.line != 0 => write!(f, " [{}:{}]", loc.file, loc.line),
+            Some(loc) if loc.word != 0 => write!(f, " [word {}]", loc.word),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the message says it")]
+pub enum Problem {
+    #[error("{what} is {found}, expected {expected}")]
+    Limit { what: &'static str, found: u64, expected: &'static str },
+    #[error("binding {index}: a uniform buffer cannot be writable")]
+    WritableUniform { index: usize },
+    #[error("{var}: table has {found} words for {count} elements")]
+    TableLength { var: Var, found: usize, count: u32 },
+    #[error("{var}: table of {ty}, expected a scalar type")]
+    TableType { var: Var, ty: Type },
+    #[error("bits {bits:#x} do not fit {ty}")]
+    Bits { bits: u64, ty: Type },
+    #[error("{0} is not a valid matrix type")]
+    MatType(MatType),
+    #[error("{what} {index} does not exist; there are {count}")]
+    Index { what: &'static str, index: usize, count: usize },
+    #[error("{0} is the body of more than one construct")]
+    BlockReused(Block),
+    #[error("the instruction stands in more than one place")]
+    InstReused,
+    #[error("constructs nest more than {MAX_DEPTH} deep")]
+    Depth,
+    #[error("instructions follow it in its block")]
+    AfterTerminator,
+    #[error("{0} belongs to more than one construct")]
+    LabelReused(Label),
+    #[error("{0} is not the label of an enclosing construct")]
+    LabelNotEnclosing(Label),
+    #[error("operand {operand} is {value}, which is not defined here")]
+    NotVisible { operand: usize, value: Value },
+    #[error("result {value} is not recorded as defined here, or is defined twice")]
+    ResultReused { value: Value },
+    #[error("{found} operands, expected {expected}")]
+    OperandCount { found: usize, expected: String },
+    #[error("{found} results, expected {expected}")]
+    ResultCount { found: usize, expected: String },
+    #[error("operand {operand} has type {found}, expected {expected}")]
+    OperandType { operand: usize, found: Type, expected: String },
+    #[error("result {result} has type {found}, expected {expected}")]
+    ResultType { result: usize, found: Type, expected: String },
+    #[error("axis {0}, expected 0, 1 or 2")]
+    Axis(u8),
+    #[error("{var} is read-only")]
+    WritesTable { var: Var },
+    #[error("{var} has elements of type {ty}, expected a matrix")]
+    NotMatrixVar { var: Var, ty: Type },
+    #[error("the bytes from {offset}, {bytes} of them, exceed the shared memory of {shared}")]
+    SharedRange { offset: u32, bytes: u32, shared: u32 },
+    #[error("writes to memory that the module declares read-only")]
+    ReadOnly,
+    #[error("cluster of {found}, expected a power of two up to {max}")]
+    Cluster { found: u32, max: u32 },
+    #[error("execution scope {0}, expected at most workgroup")]
+    BarrierScope(&'static str),
+    #[error("saturates to {0}, expected an 8-bit float")]
+    Saturate(Type),
+}

@@ -1,0 +1,225 @@
+//! One broken module for each kind of rule.
+
+use super::{VerifyErrors, verify};
+use crate::{
+    BinaryOp, BindingInfo, BindingKind, Block, Builder, Inst, Label, MatType, MemFlags, Module, MulAddFlags,
+    Op, Scalar, Scope, Space, Type, Use, Value, Var,
+};
+
+fn module() -> Module {
+    let mut m = Module { workgroup_size: [32, 1, 1], subgroup_size: 32, ..Module::default() };
+    m.bindings.push(BindingInfo {
+        set: 0,
+        binding: 0,
+        count: Some(1),
+        kind: BindingKind::Storage,
+        writable: false,
+        name: "in".into(),
+    });
+    m
+}
+
+fn build(fill: impl FnOnce(&mut Builder<'_>)) -> Result<(), VerifyErrors> {
+    let mut m = module();
+    fill(&mut Builder::new(&mut m.body));
+    verify(m).map(|_| ())
+}
+
+fn fails(with: &str, fill: impl FnOnce(&mut Builder<'_>)) {
+    let message = build(fill).unwrap_err().to_string();
+    assert!(message.contains(with), "expected {with:?} in {message:?}");
+}
+
+fn mat(elem: Scalar, rows: u32, cols: u32, use_: Use) -> Type {
+    MatType { elem, scope: Scope::Subgroup, rows, cols, use_ }.into()
+}
+
+#[test]
+fn accepts_a_valid_module() {
+    build(|b| {
+        let x = b.i32(1);
+        let t = b.bool(true);
+        b.scoped(|b, out| {
+            b.if_else(
+                t,
+                |b| b.br(out),
+                |b| {
+                    b.binary(BinaryOp::Iadd, x, x);
+                },
+            );
+        });
+    })
+    .unwrap();
+}
+
+#[test]
+fn head() {
+    let mut m = module();
+    m.workgroup_size = [0, 1, 1];
+    m.subgroup_size = 24;
+    m.bindings[0].count = Some(0);
+    let errors = verify(m).unwrap_err();
+    assert_eq!(errors.errors().len(), 4, "{errors}"); // the entry block is missing as well
+}
+
+#[test]
+fn operand_types() {
+    fails("operand 1 has type f32, expected i32", |b| {
+        let x = b.i32(1);
+        let y = b.constant(Scalar::F32, 0);
+        b.binary(BinaryOp::Iadd, x, y);
+    });
+    fails("operand 0 has type bool, expected an integer, or a matrix", |b| {
+        let x = b.bool(true);
+        b.binary(BinaryOp::Iadd, x, x);
+    });
+    fails("0 operands, expected 2", |b| {
+        b.value(Op::Binary(BinaryOp::Iadd), &[], Type::I32);
+    });
+    fails("bits 0x100 do not fit i8", |b| {
+        b.value(Op::Const(256), &[], Scalar::I8.into());
+    });
+    fails("1 results, expected 0", |b| {
+        b.value(Op::Return, &[], Type::I32);
+    });
+}
+
+#[test]
+fn visibility() {
+    fails("operand 0 is %1, which is not defined here", |b| {
+        let t = b.bool(true);
+        let mut inner = None;
+        b.if_else(t, |b| inner = Some(b.i32(1)), |_| {});
+        let x = inner.unwrap();
+        b.binary(BinaryOp::Iadd, x, x);
+    });
+    fails("which is not defined here", |b| {
+        b.value(Op::Bitcast, &[Value::new(0)], Type::I32);
+    });
+    fails("which is not defined here", |b| {
+        b.value(Op::Bitcast, &[Value::new(99)], Type::I32);
+    });
+}
+
+#[test]
+fn structure() {
+    fails("@0 is not the label of an enclosing construct", |b| {
+        b.scoped(|_, _| {});
+        b.br(Label::new(0));
+    });
+    fails("instructions follow it", |b| {
+        b.effect(Op::Return, &[]);
+        b.effect(Op::Return, &[]);
+    });
+    fails("b0 is the body of more than one", |b| {
+        let label = b.func.new_label();
+        b.effect(Op::Block { label, body: Block::new(0) }, &[]);
+    });
+    fails("more than one place", |b| {
+        let i = b.push(Op::Clock, &[], &[Type::I64]);
+        b.func.blocks[0].push(i);
+    });
+    fails("@0 belongs to more than one", |b| {
+        b.scoped(|b, label| {
+            let body = b.func.new_block();
+            b.effect(Op::Loop { label, body }, &[]);
+        });
+    });
+}
+
+#[test]
+fn indices_out_of_range() {
+    fails("instruction 77 does not exist", |b| b.func.blocks[0].push(Inst::new(77)));
+    fails("block 9 does not exist", |b| {
+        let t = b.bool(true);
+        let then = b.func.new_block();
+        b.effect(Op::If { then, otherwise: Block::new(9) }, &[t]);
+    });
+    fails("variable 3 does not exist", |b| {
+        b.value(Op::VarLoad(Var::new(3)), &[], Type::I32);
+    });
+    fails("label 5 does not exist", |b| {
+        let body = b.func.new_block();
+        b.effect(Op::Block { label: Label::new(5), body }, &[]);
+    });
+    fails("format 0 does not exist", |b| b.effect(Op::Printf(0), &[]));
+    fails("not recorded as defined here", |b| {
+        let i = b.push(Op::Clock, &[], &[]);
+        b.func.insts[i.index()].results.push(Value::new(1000));
+    });
+    fails("source position 4 does not exist", |b| {
+        b.loc = 4;
+        b.i32(0);
+    });
+}
+
+#[test]
+fn memory() {
+    let binding = crate::Binding::new(0);
+    fails("read-only", |b| {
+        let zero = b.i32(0);
+        let p = b.value(Op::BufferPtr(binding), &[zero], Type::Ptr(Space::Buffer));
+        let p = b.ptr_add(p, Some(zero), 4, 0);
+        b.effect(Op::Store(MemFlags::default()), &[p, zero]);
+    });
+    fails("expected a scalar other than bool", |b| {
+        let p = b.value(Op::PushPtr, &[], Type::Ptr(Space::Push));
+        b.value(Op::Load(MemFlags::default()), &[p], Type::BOOL);
+    });
+    fails("exceed the shared memory of 0", |b| {
+        let op = Op::SharedPtr { offset: u32::MAX, bytes: u32::MAX };
+        b.value(op, &[], Type::Ptr(Space::Shared));
+    });
+    fails("$0 is read-only", |b| {
+        let var = b.func.new_var(Type::I32, 1, "t");
+        b.func.vars[0].table = Some(vec![7]);
+        let x = b.i32(0);
+        b.var_store(var, None, x);
+    });
+}
+
+#[test]
+fn matrices() {
+    let acc = mat(Scalar::F32, 16, 8, Use::Accumulator);
+    let make = |b: &mut Builder<'_>, ty: Type| {
+        let x = b.constant(ty.elem().unwrap(), 0);
+        b.value(Op::MatSplat, &[x], ty)
+    };
+    build(|b| {
+        let x = make(b, mat(Scalar::F16, 16, 4, Use::A));
+        let y = make(b, mat(Scalar::F16, 4, 8, Use::B));
+        let z = make(b, acc);
+        b.value(Op::MatMulAdd(MulAddFlags::default()), &[x, y, z], acc);
+    })
+    .unwrap();
+    fails("operand 1 has type mat<5x8xf16, subgroup, b>, expected mat<4x8xf16, subgroup, b>", |b| {
+        let x = make(b, mat(Scalar::F16, 16, 4, Use::A));
+        let y = make(b, mat(Scalar::F16, 5, 8, Use::B));
+        let z = make(b, acc);
+        b.value(Op::MatMulAdd(MulAddFlags::default()), &[x, y, z], acc);
+    });
+    fails("operand 1 has type mat<4x8xi8", |b| {
+        let x = make(b, mat(Scalar::F16, 16, 4, Use::A));
+        let y = make(b, mat(Scalar::I8, 4, 8, Use::B));
+        let z = make(b, acc);
+        b.value(Op::MatMulAdd(MulAddFlags::default()), &[x, y, z], acc);
+    });
+    fails("not a valid matrix type", |b| {
+        make(b, mat(Scalar::I8, 0, 8, Use::B));
+    });
+    fails("not a valid matrix type", |b| {
+        make(b, mat(Scalar::I8, u32::MAX, u32::MAX, Use::B));
+    });
+}
+
+#[test]
+fn deep_nesting_is_an_error_and_not_a_crash() {
+    let mut m = module();
+    let mut block = Builder::new(&mut m.body).block;
+    for _ in 0..100_000 {
+        let (label, body) = (m.body.new_label(), m.body.new_block());
+        Builder { block, ..Builder::new(&mut m.body) }.effect(Op::Block { label, body }, &[]);
+        block = body;
+    }
+    assert!(verify(m).unwrap_err().to_string().contains("512 deep"));
+}
