@@ -15,6 +15,7 @@ pub mod entities;
 pub mod eval;
 pub mod module;
 pub mod op;
+pub mod printf;
 pub mod text;
 pub mod types;
 pub mod verify;

@@ -27,7 +27,7 @@ pub struct Module {
     pub shared_bytes: u32,
     /// Size of the push constants it reads, in bytes.
     pub push_bytes: u32,
-    /// Texts of `printf` operations.
+    /// Texts of `printf` operations, in the form that [`crate::printf`] states.
     pub formats: Vec<String>,
     /// Source positions that instructions refer to.
     pub locs: Vec<SourceLoc>,
