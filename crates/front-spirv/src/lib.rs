@@ -1,1 +1,79 @@
 //! SPIR-V to IR at specialisation time.
+//!
+//! [`translate`] turns one entry point of a module, specialised, into an IR module; [`inspect`] says
+//! what a module holds and needs. Any sequence of words is accepted as input and answered with
+//! diagnostics where it is not a module that we can run.
+//!
+//! The way of a module: [`reader`] finds the instructions, [`module`] sorts them into tables,
+//! [`globals`] evaluates types and constants with the specialisation, [`interface`] places the
+//! variables, and [`emit`] walks the functions from the entry point, calls inlined, each structured
+//! by [`structure`] and filled by the families in [`ops`].
+
+#![forbid(unsafe_code)]
+
+mod cx;
+mod decor;
+mod diag;
+mod emit;
+mod globals;
+mod interface;
+mod module;
+mod ops;
+mod reader;
+mod slots;
+mod spec_op;
+mod structure;
+mod types;
+mod value;
+
+pub use diag::{Class, Diagnostic, Diagnostics, Location, code};
+pub use reader::words_from_bytes;
+
+/// What to translate, and for which pipeline.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// Name of the entry point; `None` for the only compute entry point.
+    pub entry: Option<&'a str>,
+    /// Values of specialisation constants: *SpecId* and raw bits. Later ones win.
+    pub specialization: &'a [(u32, u64)],
+    /// Invocations of a subgroup: a power of two from 4 to 128.
+    pub subgroup_size: u32,
+    /// Limits of the device and of the translator's patience.
+    pub limits: Limits,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self { entry: None, specialization: &[], subgroup_size: 32, limits: Limits::default() }
+    }
+}
+
+/// Limits of the device and of the translator's patience.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Instructions after inlining.
+    pub instructions: usize,
+    /// Nesting of constructs and calls.
+    pub nesting: u32,
+    /// Bytes of memory shared by a work-group.
+    pub shared_bytes: u32,
+    /// Bytes of push constants.
+    pub push_bytes: u32,
+    /// Invocations of a work-group.
+    pub workgroup_invocations: u32,
+    /// Bytes of all variables of one invocation, matrices aside.
+    pub private_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            instructions: 2_000_000,
+            nesting: 256,
+            shared_bytes: 1 << 20,
+            push_bytes: 256,
+            workgroup_invocations: 1024,
+            private_bytes: 1 << 24,
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Stub.
+#[derive(Debug, Default)]
+pub(crate) struct Interface;

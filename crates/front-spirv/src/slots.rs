@@ -1,0 +1,121 @@
+//! Definitions and their scope.
+//!
+//! A value may be used in the block that defines it and in blocks nested there. Where SPIR-V lets a
+//! value outlive that (dominance reaches past a loop's end), it crosses through a variable: stored
+//! where it is defined, loaded where it is used. The structure says beforehand which ids do.
+
+use crate::cx::{Cx, Slot};
+use crate::diag::{Res, bug, code, invalid, operand};
+use crate::reader::Id;
+use crate::types::Ty;
+use crate::value::{Index, InputPtr, LocalPtr, MemPtr, Pointer, Val};
+use phalanx_ir::{Scalar, Space, Value, Var};
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+impl Cx<'_> {
+    /// Gives an id its type and value.
+    pub(crate) fn bind(&mut self, id: Id, ty: Ty, val: Val) -> Res<()> {
+        if id == 0 {
+            return Err(bug("a result without an id"));
+        }
+        let node = self.stack.last().map(|i| i.node);
+        let spill = match self.stack.last() {
+            Some(instance) if instance.structure.escapes(id) => Some(self.spill(&val)?),
+            _ => None,
+        };
+        self.slots.insert(id, Slot { ty, val, node, spill });
+        Ok(())
+    }
+
+    /// Gives an id a value that is in scope in the whole current function.
+    pub(crate) fn bind_everywhere(&mut self, id: Id, ty: Ty, val: Val) {
+        self.slots.insert(id, Slot { ty, val, node: None, spill: None });
+    }
+
+    /// The value of a slot, loaded from its variables if it is out of scope.
+    pub(crate) fn reload(&mut self, slot: &Slot) -> Res<Val> {
+        let (Some(def), Some(instance)) = (slot.node, self.stack.last()) else {
+            return Ok(slot.val.clone());
+        };
+        if instance.structure.encloses(def, instance.node) {
+            return Ok(slot.val.clone());
+        }
+        let Some(spill) = slot.spill.clone() else {
+            // Only a use that the definition does not dominate gets here: the structure has found
+            // all others.
+            return Err(invalid(code::ID, "an operand's definition does not dominate its use"));
+        };
+        let mut loaded: SmallVec<[(Value, Value); 4]> = SmallVec::new();
+        for (value, var) in spill.iter() {
+            let v = self.b().var_load(*var, None);
+            loaded.push((*value, v));
+        }
+        Ok(map(&slot.val, &mut |v| loaded.iter().find(|(from, _)| *from == v).map_or(v, |(_, to)| *to)))
+    }
+
+    /// Stores the IR values of a value in variables.
+    fn spill(&mut self, val: &Val) -> Res<Rc<[(Value, Var)]>> {
+        let mut values: Vec<Value> = Vec::new();
+        let _ = map(val, &mut |v| {
+            values.push(v);
+            v
+        });
+        values.sort_unstable();
+        values.dedup();
+        values.retain(|v| !self.is_invariant(*v));
+        let mut out = Vec::with_capacity(values.len());
+        for v in values {
+            let ty = self.func.ty(v);
+            let var = self.func.new_var(ty, 1, "");
+            self.b().var_store(var, None, v);
+            out.push((v, var));
+        }
+        Ok(out.into())
+    }
+
+    /// A null pointer that is no device address: into an empty object.
+    pub(crate) fn null_pointer(&mut self, space: Space) -> Res<Value> {
+        match space {
+            Space::Shared => {
+                let op = phalanx_ir::Op::SharedPtr { offset: 0, bytes: 0 };
+                Ok(self.invariant(op, &[], phalanx_ir::Type::Ptr(space)))
+            }
+            Space::Global => {
+                let zero = self.constant(Scalar::I64, 0);
+                Ok(self.invariant(phalanx_ir::Op::IntToPtr, &[zero], phalanx_ir::Type::Ptr(space)))
+            }
+            Space::Buffer | Space::Push => {
+                Err(operand("the null of a pointer into buffers is not supported as a value"))
+            }
+        }
+    }
+}
+
+/// A value with each IR value in it replaced.
+fn map(val: &Val, f: &mut impl FnMut(Value) -> Value) -> Val {
+    match val {
+        Val::Ir(v) => Val::Ir(f(*v)),
+        Val::Const(..) | Val::Zero(_) => val.clone(),
+        Val::Many(parts) => Val::Many(parts.iter().map(|p| map(p, f)).collect()),
+        Val::Ptr(p) => Val::ptr(map_pointer(p, f)),
+    }
+}
+
+fn map_pointer(p: &Pointer, f: &mut impl FnMut(Value) -> Value) -> Pointer {
+    let mut index = |i: &Index| Index { base: i.base.map(&mut *f), ..*i };
+    match p {
+        Pointer::Local(p) => Pointer::Local(LocalPtr {
+            index: index(&p.index),
+            component: p.component.as_ref().map(&mut index),
+            ..p.clone()
+        }),
+        Pointer::Memory(p) => Pointer::Memory(MemPtr { base: f(p.base), ..p.clone() }),
+        Pointer::Descriptors(p) => {
+            Pointer::Descriptors(crate::value::DescriptorPtr { index: index(&p.index), ..p.clone() })
+        }
+        Pointer::Input(p) => {
+            Pointer::Input(InputPtr { component: p.component.as_ref().map(&mut index), ..p.clone() })
+        }
+    }
+}
