@@ -1,0 +1,194 @@
+//! Executes the instructions of a subgroup.
+
+mod cross_lane;
+mod matrix;
+mod memory;
+mod values;
+
+use crate::error::{Error, Place};
+use crate::lanes::Lanes;
+use crate::memory::{Fault, View};
+use crate::schedule::Report;
+use crate::subgroup::{State, Subgroup};
+use phalanx_ir::{Builtin, Function, Inst, InstInfo, Module, Op, Scalar, Scope, Value, printf};
+
+/// A dispatch in progress.
+#[derive(Debug)]
+pub(crate) struct Dispatch<'v, 'a> {
+    pub(crate) view: View<'v, 'a>,
+    /// Number of work-groups.
+    pub(crate) groups: [u32; 3],
+    /// The work-group that runs.
+    pub(crate) group: [u32; 3],
+    pub(crate) max_steps: u64,
+    pub(crate) report: Report,
+}
+
+/// A subgroup that has its turn.
+#[derive(Debug)]
+pub(crate) struct Exec<'e, 'v, 'a> {
+    pub(crate) module: &'e Module,
+    pub(crate) dispatch: &'e mut Dispatch<'v, 'a>,
+    pub(crate) sub: &'e mut Subgroup,
+}
+
+impl<'e> Exec<'e, '_, '_> {
+    /// Executes up to `slice` instructions, until the subgroup ends or waits.
+    pub(crate) fn run(&mut self, slice: u32) -> Result<(), Error> {
+        for _ in 0..slice {
+            let Some(inst) = self.sub.next_inst(self.func()) else {
+                self.sub.state = State::Ended;
+                break;
+            };
+            if self.waits(inst) && !std::mem::take(&mut self.sub.released) {
+                self.sub.state = State::Waiting(inst);
+                break;
+            }
+            self.count_step()?;
+            self.sub.advance();
+            self.execute(self.func().inst(inst)).map_err(|fault| Error::BadAddress {
+                address: fault.address,
+                bytes: fault.bytes,
+                place: Place::new(self.module, inst),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn func(&self) -> &'e Function {
+        &self.module.body
+    }
+
+    fn active(&self) -> Lanes {
+        self.sub.active()
+    }
+
+    fn count_step(&mut self) -> Result<(), Error> {
+        let limit = self.dispatch.max_steps;
+        if self.dispatch.report.steps >= limit {
+            return Err(Error::StepLimit { limit });
+        }
+        self.dispatch.report.steps += 1;
+        Ok(())
+    }
+
+    /// Whether the work-group meets before this instruction. Operations on a matrix of the
+    /// work-group that use elements of other subgroups, or memory, act as barriers.
+    fn waits(&self, inst: Inst) -> bool {
+        let info = self.func().inst(inst);
+        let is_group = |v: &Value| self.func().ty(*v).mat().is_some_and(|m| m.scope == Scope::Workgroup);
+        match &info.op {
+            Op::Barrier(barrier) => matches!(barrier.execution, Scope::Workgroup | Scope::Device),
+            Op::MatLoad { .. } => info.results.iter().any(is_group),
+            Op::MatStore { .. } | Op::MatMulAdd(_) => info.args.iter().any(is_group),
+            _ => false,
+        }
+    }
+
+    fn execute(&mut self, info: &'e InstInfo) -> Result<(), Fault> {
+        match &info.op {
+            Op::Const(bits) => self.lanewise(info, |_, _| *bits),
+            Op::Unary(op) => self.unary(info, *op),
+            Op::Binary(op) => self.binary(info, *op),
+            Op::Compare(op) => self.compare(info, *op),
+            Op::Fma => self.fma(info),
+            Op::Select => self.select(info),
+            Op::Convert(op) => self.convert(info, *op),
+            Op::Bitcast => self.bitcast(info),
+            Op::Builtin(builtin) => self.builtin(info, *builtin),
+
+            Op::VarLoad(var) => self.var_load(info, *var),
+            Op::VarStore(var) => self.var_store(info, *var),
+            Op::VarComponentLoad(var) => self.var_component_load(info, *var),
+            Op::VarComponentStore(var) => self.var_component_store(info, *var),
+
+            Op::BufferPtr(binding) => self.buffer_ptr(info, *binding),
+            Op::PushPtr => self.push_ptr(info),
+            Op::SharedPtr { offset, bytes } => self.shared_ptr(info, *offset, *bytes),
+            Op::PtrAdd { scale, disp } => self.ptr_add(info, *scale, *disp),
+            Op::PtrBytesLeft => self.ptr_bytes_left(info),
+            Op::PtrDiff => self.ptr_diff(info),
+            Op::PtrToInt => self.ptr_to_int(info),
+            Op::IntToPtr => self.int_to_ptr(info),
+            Op::Load(_) => self.load(info)?,
+            Op::Store(_) => self.store(info)?,
+            Op::Atomic(op) => self.atomic(info, *op)?,
+
+            Op::Subgroup(op) => self.subgroup(info, *op),
+            // A subgroup is in lockstep, the work-group has met before this, and memory has no
+            // other order than that of execution.
+            Op::Barrier(_) => {}
+
+            Op::MatSplat => self.mat_splat(info),
+            Op::MatLoad { column_major, .. } => self.mat_load(info, *column_major)?,
+            Op::MatStore { column_major, .. } => self.mat_store(info, *column_major)?,
+            Op::MatMulAdd(flags) => self.mat_mul_add(info, *flags),
+            Op::MatScale => self.mat_scale(info),
+            Op::MatExtract => self.mat_extract(info),
+            Op::MatInsert => self.mat_insert(info),
+
+            Op::If { then, otherwise } => {
+                let holds = self.active().filter(|lane| self.sub.scalar(info.args[0], lane) != 0);
+                self.sub.enter_if(holds, *then, *otherwise);
+            }
+            Op::Block { label, body } => self.sub.enter_block(*label, *body),
+            Op::Loop { label, body } => self.sub.enter_loop(*label, *body),
+            Op::Br(label) => self.sub.branch(*label),
+            Op::Return => self.sub.stop(),
+            Op::Printf(format) => self.printf(info, *format),
+            // Deterministic, and it rises.
+            Op::Clock => {
+                let steps = self.dispatch.report.steps;
+                self.lanewise(info, |_, _| steps);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the scalar result in each active lane.
+    fn lanewise(&mut self, info: &InstInfo, f: impl Fn(&Subgroup, usize) -> u64) {
+        for lane in self.active().iter() {
+            let bits = f(self.sub, lane);
+            self.sub.set_scalar(info.results[0], lane, bits);
+        }
+    }
+
+    /// An `i32` operand as an index: a negative one is out of every range.
+    fn index(&self, value: Value, lane: usize) -> u32 {
+        self.sub.scalar(value, lane) as u32
+    }
+
+    /// The component type of an operand; that of a pointer is never looked at.
+    fn elem(&self, value: Value) -> Scalar {
+        self.func().ty(value).elem().unwrap_or(Scalar::I64)
+    }
+
+    fn builtin(&mut self, info: &InstInfo, builtin: Builtin) {
+        let [size_x, size_y, _] = self.module.workgroup_size;
+        let (groups, group, size) = (self.dispatch.groups, self.dispatch.group, self.module.workgroup_size);
+        let local = |index: u32| [index % size_x, index / size_x % size_y, index / size_x / size_y];
+        self.lanewise(info, |sub, lane| {
+            let index = sub.id * sub.size + lane as u32;
+            u64::from(match builtin {
+                Builtin::NumWorkgroups(axis) => groups[usize::from(axis)],
+                Builtin::WorkgroupId(axis) => group[usize::from(axis)],
+                Builtin::LocalInvocationId(axis) => local(index)[usize::from(axis)],
+                Builtin::GlobalInvocationId(axis) => {
+                    let axis = usize::from(axis);
+                    group[axis].wrapping_mul(size[axis]).wrapping_add(local(index)[axis])
+                }
+                Builtin::LocalInvocationIndex => index,
+                Builtin::SubgroupId => sub.id,
+                Builtin::SubgroupLane => lane as u32,
+            })
+        });
+    }
+
+    fn printf(&mut self, info: &InstInfo, format: u32) {
+        for lane in self.active().iter() {
+            let args: Vec<_> = info.args.iter().map(|&arg| self.sub.scalar(arg, lane)).collect();
+            let line = printf::format(&self.module.formats[format as usize], &args);
+            self.dispatch.report.output.push(line);
+        }
+    }
+}

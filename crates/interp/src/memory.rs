@@ -1,0 +1,249 @@
+//! The memory that a program sees: buffers, what is bound to them, push constants, shared memory.
+
+use phalanx_ir::{Binding, Scalar};
+
+/// A buffer of a [`Memory`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferId(usize);
+
+/// A part of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// Its first byte.
+    pub offset: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// The buffers of a dispatch and the descriptors that refer to them. Several descriptors may refer
+/// to one buffer.
+#[derive(Debug, Default)]
+pub struct Memory<'a> {
+    buffers: Vec<Buffer<'a>>,
+    bindings: Vec<Vec<Option<Region>>>,
+    push: &'a [u8],
+}
+
+#[derive(Debug)]
+struct Buffer<'a> {
+    bytes: &'a mut [u8],
+    address: u64,
+}
+
+impl<'a> Memory<'a> {
+    /// No buffers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a buffer at a device address, 0 for none. Buffers with addresses must not overlap.
+    pub fn add_buffer(&mut self, bytes: &'a mut [u8], address: u64) -> BufferId {
+        self.buffers.push(Buffer { bytes, address });
+        BufferId(self.buffers.len() - 1)
+    }
+
+    /// Points an element of a descriptor array at a region, which is cut at the buffer's end.
+    /// Elements that are never bound are empty buffers.
+    pub fn bind(&mut self, binding: Binding, index: usize, region: Region) {
+        let size = self.buffers[region.buffer.0].bytes.len() as u64;
+        let offset = region.offset.min(size);
+        let region = Region { offset, bytes: region.bytes.min(size - offset), ..region };
+        grow(&mut self.bindings, binding.index(), Vec::new());
+        let array = &mut self.bindings[binding.index()];
+        grow(array, index, None);
+        array[index] = Some(region);
+    }
+
+    /// Points the only element of a binding at a whole buffer.
+    pub fn bind_buffer(&mut self, binding: Binding, buffer: BufferId) {
+        self.bind(binding, 0, Region { buffer, offset: 0, bytes: u64::MAX });
+    }
+
+    /// Sets the push constants.
+    pub fn set_push(&mut self, bytes: &'a [u8]) {
+        self.push = bytes;
+    }
+}
+
+fn grow<T: Clone>(list: &mut Vec<T>, index: usize, fill: T) {
+    if list.len() <= index {
+        list.resize(index + 1, fill);
+    }
+}
+
+/// What a pointer points into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Object {
+    /// A region of a buffer, from this offset.
+    Buffer(usize, u64),
+    /// The push constants.
+    Push,
+    /// Shared memory, from this offset.
+    Shared(u64),
+    /// The address space.
+    Global,
+}
+
+/// A pointer: `offset` bytes into an object of `bytes` bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pointer {
+    object: Object,
+    offset: i64,
+    bytes: u64,
+}
+
+impl Pointer {
+    /// The address 0.
+    pub(crate) const NULL: Self = Self::global(0);
+
+    pub(crate) const fn global(address: u64) -> Self {
+        Self { object: Object::Global, offset: address as i64, bytes: 0 }
+    }
+
+    pub(crate) fn shared(offset: u32, bytes: u32) -> Self {
+        Self { object: Object::Shared(offset.into()), offset: 0, bytes: bytes.into() }
+    }
+
+    /// This pointer moved, with wrapping.
+    pub(crate) fn add(self, bytes: i64) -> Self {
+        Self { offset: self.offset.wrapping_add(bytes), ..self }
+    }
+
+    /// Where the accessed bytes start in the object, if all of them are in it.
+    fn in_bounds(self, bytes: u32) -> Option<u64> {
+        let start = u64::try_from(self.offset).ok()?;
+        (start.checked_add(bytes.into())? <= self.bytes).then_some(start)
+    }
+}
+
+/// An access to an address that is in no buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fault {
+    pub(crate) address: u64,
+    pub(crate) bytes: u32,
+}
+
+/// Memory as a work-group sees it.
+#[derive(Debug)]
+pub(crate) struct View<'v, 'a> {
+    pub(crate) memory: &'v mut Memory<'a>,
+    /// The memory shared by the work-group.
+    pub(crate) shared: Vec<u8>,
+    /// Accesses out of bounds so far.
+    pub(crate) out_of_bounds: u64,
+}
+
+impl View<'_, '_> {
+    /// The start of a bound buffer.
+    pub(crate) fn buffer(&self, binding: Binding, index: u32) -> Pointer {
+        let array = self.memory.bindings.get(binding.index());
+        match array.and_then(|array| *array.get(index as usize)?) {
+            Some(region) => Pointer {
+                object: Object::Buffer(region.buffer.0, region.offset),
+                offset: 0,
+                bytes: region.bytes,
+            },
+            None => Pointer { object: Object::Push, offset: 0, bytes: 0 },
+        }
+    }
+
+    pub(crate) fn push(&self) -> Pointer {
+        Pointer { object: Object::Push, offset: 0, bytes: self.memory.push.len() as u64 }
+    }
+
+    /// The device address that a pointer stands for. Pointers into objects without an address give
+    /// their offset in the object.
+    pub(crate) fn address(&self, p: Pointer) -> u64 {
+        let start = match p.object {
+            Object::Buffer(buffer, start) => self.memory.buffers[buffer].address.wrapping_add(start),
+            Object::Shared(start) => start,
+            Object::Push | Object::Global => 0,
+        };
+        start.wrapping_add(p.offset as u64)
+    }
+
+    /// Bytes from the pointer to the end of its object, 0 when outside.
+    pub(crate) fn bytes_left(&self, p: Pointer) -> u64 {
+        if p.object == Object::Global {
+            let end = |(buffer, start): (usize, usize)| self.memory.buffers[buffer].bytes.len() - start;
+            return self.find(self.address(p), 0).map_or(0, |place| end(place) as u64);
+        }
+        p.in_bounds(0).map_or(0, |start| p.bytes - start)
+    }
+
+    /// The buffer that holds bytes at an address, and where.
+    fn find(&self, address: u64, bytes: u32) -> Option<(usize, usize)> {
+        self.memory.buffers.iter().enumerate().find_map(|(i, buffer)| {
+            let start = address.checked_sub(buffer.address).filter(|_| buffer.address != 0)?;
+            let end = start.checked_add(bytes.into())?;
+            (end <= buffer.bytes.len() as u64).then_some((i, start as usize))
+        })
+    }
+
+    /// The bytes of an access, or none if it is out of bounds.
+    fn bytes_mut(&mut self, p: Pointer, bytes: u32) -> Result<Option<&mut [u8]>, Fault> {
+        let len = bytes as usize;
+        if p.object == Object::Global {
+            let address = self.address(p);
+            let (buffer, start) = self.find(address, bytes).ok_or(Fault { address, bytes })?;
+            return Ok(Some(&mut self.memory.buffers[buffer].bytes[start..start + len]));
+        }
+        let Some(offset) = p.in_bounds(bytes) else {
+            self.out_of_bounds += 1;
+            return Ok(None);
+        };
+        let (bytes, start) = match p.object {
+            Object::Buffer(buffer, start) => (&mut *self.memory.buffers[buffer].bytes, start),
+            Object::Shared(start) => (&mut *self.shared, start),
+            Object::Push | Object::Global => return Ok(None),
+        };
+        let start = (start + offset) as usize;
+        Ok(Some(&mut bytes[start..start + len]))
+    }
+
+    /// Reads a scalar; zero out of bounds.
+    pub(crate) fn read(&mut self, p: Pointer, ty: Scalar) -> Result<u64, Fault> {
+        if p.object == Object::Push {
+            return Ok(self.read_push(p, ty));
+        }
+        Ok(self.bytes_mut(p, ty.bytes())?.map_or(0, |bytes| from_bytes(bytes)))
+    }
+
+    fn read_push(&mut self, p: Pointer, ty: Scalar) -> u64 {
+        match p.in_bounds(ty.bytes()) {
+            Some(start) => from_bytes(&self.memory.push[start as usize..][..ty.bytes() as usize]),
+            None => {
+                self.out_of_bounds += 1;
+                0
+            }
+        }
+    }
+
+    /// Writes a scalar; nothing out of bounds.
+    pub(crate) fn write(&mut self, p: Pointer, ty: Scalar, bits: u64) -> Result<(), Fault> {
+        if let Some(bytes) = self.bytes_mut(p, ty.bytes())? {
+            bytes.copy_from_slice(&bits.to_le_bytes()[..ty.bytes() as usize]);
+        }
+        Ok(())
+    }
+
+    /// Replaces a scalar and gives the old one; out of bounds it does nothing and gives zero.
+    pub(crate) fn update(
+        &mut self,
+        p: Pointer,
+        ty: Scalar,
+        new: impl FnOnce(u64) -> u64,
+    ) -> Result<u64, Fault> {
+        let Some(bytes) = self.bytes_mut(p, ty.bytes())? else { return Ok(0) };
+        let old = from_bytes(bytes);
+        bytes.copy_from_slice(&new(old).to_le_bytes()[..ty.bytes() as usize]);
+        Ok(old)
+    }
+}
+
+/// Memory is little-endian.
+fn from_bytes(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+}

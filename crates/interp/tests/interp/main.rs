@@ -1,0 +1,6 @@
+//! Runs small modules and looks at the memory they leave.
+
+#![expect(clippy::unwrap_used, reason = "a helper of tests may panic as a test may")]
+
+mod control;
+mod kernel;
