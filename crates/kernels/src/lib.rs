@@ -1,3 +1,38 @@
 //! Matrix and vector kernels for CPUs: multiply, pack, convert, transpose, element-wise mathematics.
+//!
+//! A cooperative matrix lives in a *tile*: private, 64-byte aligned memory of one subgroup, in a layout that this
+//! crate chooses ([`Isa::layout`]). Compiled code calls the kernels by index through a table of function pointers
+//! ([`Isa::table`], [`KernelId`]) with static parameter structs, which are plain bytes and may be embedded in
+//! cached code, and run-time pointers.
+//!
+//! Code map: `elem`, `layout` and `isa` are the vocabulary; `kernel` is the table; `mul_add`, `transfer` and
+//! `element` are the algorithms, written once over the traits of `simd`; `portable` and `arch` implement those
+//! for each instruction set; `instantiate` compiles the one with the other.
+//!
+//! Invariant: this crate knows nothing of the IR.
 
+mod arch;
+mod elem;
+mod element;
+mod float;
+mod instantiate;
+mod isa;
+mod kernel;
+mod layout;
 pub mod math;
+mod mul_add;
+pub mod peak;
+mod portable;
+mod simd;
+mod transfer;
+
+pub use elem::{Elem, Use};
+pub use element::{ComponentParams, ConvertParams, ElementParams};
+pub use isa::{Isa, IsaError, Level};
+pub use kernel::{
+    BinaryFn, ConvertFn, ExtractFn, ExtractLanesFn, FillFn, InsertFn, InsertLanesFn, KernelId, LoadFn,
+    MulAddFn, ScaleFn, ScaleLanesFn, SplatLanesFn, StoreFn, Table, UnaryFn,
+};
+pub use layout::TileLayout;
+pub use mul_add::{Grid, MulAdd, MulAddParams, Plan};
+pub use transfer::Access;

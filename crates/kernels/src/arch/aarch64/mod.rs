@@ -1,0 +1,3 @@
+//! aarch64.
+
+pub(crate) mod neon;

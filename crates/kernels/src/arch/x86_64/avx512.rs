@@ -1,0 +1,297 @@
+//! 512-bit vectors: F, BW, VL and DQ, and the dot products of BF16 and VNNI.
+//!
+//! Masked accesses do not touch the bytes they leave out, so short rows need no detours.
+
+use crate::simd::{Dot, MAX_LANES, Simd};
+use std::arch::x86_64::*;
+
+/// AVX-512.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx512;
+
+/// The low `n` bits, `n` from 1 to 64.
+#[inline(always)]
+fn low_bits(n: usize) -> u64 {
+    u64::MAX >> (64 - n)
+}
+
+impl Simd for Avx512 {
+    const LANES: usize = 16;
+    type Words = __m512i;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm512_setzero_si512() }
+    }
+    #[inline(always)]
+    unsafe fn load(src: *const u8, bytes: usize) -> Self::Words {
+        // SAFETY: only `bytes` bytes are touched.
+        unsafe {
+            if bytes == 64 {
+                _mm512_loadu_si512(src.cast())
+            } else {
+                _mm512_maskz_loadu_epi8(low_bits(bytes), src.cast())
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn store(dst: *mut u8, bytes: usize, v: Self::Words) {
+        // SAFETY: only `bytes` bytes are touched.
+        unsafe {
+            if bytes == 64 {
+                _mm512_storeu_si512(dst.cast(), v);
+            } else {
+                _mm512_mask_storeu_epi8(dst.cast(), low_bits(bytes), v);
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_f16(src: *const u8, n: usize) -> Self::Words {
+        // SAFETY: only `n` elements are touched.
+        unsafe { _mm512_castps_si512(_mm512_cvtph_ps(load_halves(src, n))) }
+    }
+    #[inline(always)]
+    unsafe fn load_u16(src: *const u8, n: usize) -> Self::Words {
+        // SAFETY: only `n` elements are touched.
+        unsafe { _mm512_cvtepu16_epi32(load_halves(src, n)) }
+    }
+    #[inline(always)]
+    unsafe fn load_u8(src: *const u8, n: usize) -> Self::Words {
+        // SAFETY: only `n` elements are touched.
+        unsafe {
+            let bytes = if n == 16 {
+                _mm_loadu_si128(src.cast())
+            } else {
+                _mm_maskz_loadu_epi8(low_bits(n) as u16, src.cast())
+            };
+            _mm512_cvtepu8_epi32(bytes)
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_f16(dst: *mut u8, n: usize, v: Self::Words) {
+        // SAFETY: only `n` elements are touched.
+        unsafe { store_halves(dst, n, _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm512_castsi512_ps(v))) }
+    }
+    #[inline(always)]
+    unsafe fn store_u16(dst: *mut u8, n: usize, v: Self::Words) {
+        // SAFETY: only `n` elements are touched.
+        unsafe { store_halves(dst, n, _mm512_cvtepi32_epi16(v)) }
+    }
+    #[inline(always)]
+    unsafe fn store_u8(dst: *mut u8, n: usize, v: Self::Words) {
+        // SAFETY: only `n` elements are touched.
+        unsafe { _mm_mask_storeu_epi8(dst.cast(), low_bits(n) as u16, _mm512_cvtepi32_epi8(v)) }
+    }
+    #[inline(always)]
+    unsafe fn round_f16(v: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm512_castps_si512(round_f16(_mm512_castsi512_ps(v))) }
+    }
+    #[inline(always)]
+    unsafe fn shl<const N: u32>(v: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm512_slli_epi32::<N>(v) }
+    }
+    #[inline(always)]
+    unsafe fn shr<const N: u32>(v: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm512_srli_epi32::<N>(v) }
+    }
+    #[inline(always)]
+    unsafe fn or(a: Self::Words, b: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm512_or_si512(a, b) }
+    }
+    #[inline(always)]
+    unsafe fn map(v: Self::Words, f: impl Fn(u32) -> u32) -> Self::Words {
+        // SAFETY: both types are 16 words.
+        unsafe {
+            let mut words = std::mem::transmute::<__m512i, [u32; 16]>(v);
+            for word in &mut words {
+                *word = f(*word);
+            }
+            std::mem::transmute::<[u32; 16], __m512i>(words)
+        }
+    }
+    #[inline(always)]
+    unsafe fn transpose(block: &mut [Self::Words; MAX_LANES]) {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe {
+            // Pairs, then quads of words within each 128-bit quarter.
+            let mut quads = [_mm512_setzero_si512(); 16];
+            let mut i = 0;
+            while i < 16 {
+                let lo01 = _mm512_unpacklo_epi32(block[i], block[i + 1]);
+                let hi01 = _mm512_unpackhi_epi32(block[i], block[i + 1]);
+                let lo23 = _mm512_unpacklo_epi32(block[i + 2], block[i + 3]);
+                let hi23 = _mm512_unpackhi_epi32(block[i + 2], block[i + 3]);
+                quads[i] = _mm512_unpacklo_epi64(lo01, lo23);
+                quads[i + 1] = _mm512_unpackhi_epi64(lo01, lo23);
+                quads[i + 2] = _mm512_unpacklo_epi64(hi01, hi23);
+                quads[i + 3] = _mm512_unpackhi_epi64(hi01, hi23);
+                i += 4;
+            }
+            // `quads[4g + j]` holds, in quarter q, column 4q + j of rows 4g to 4g + 3: transpose the quarters.
+            let mut j = 0;
+            while j < 4 {
+                let (q0, q1, q2, q3) = (quads[j], quads[j + 4], quads[j + 8], quads[j + 12]);
+                let even01 = _mm512_shuffle_i32x4::<0b10_00_10_00>(q0, q1);
+                let odd01 = _mm512_shuffle_i32x4::<0b11_01_11_01>(q0, q1);
+                let even23 = _mm512_shuffle_i32x4::<0b10_00_10_00>(q2, q3);
+                let odd23 = _mm512_shuffle_i32x4::<0b11_01_11_01>(q2, q3);
+                block[j] = _mm512_shuffle_i32x4::<0b10_00_10_00>(even01, even23);
+                block[j + 4] = _mm512_shuffle_i32x4::<0b10_00_10_00>(odd01, odd23);
+                block[j + 8] = _mm512_shuffle_i32x4::<0b11_01_11_01>(even01, even23);
+                block[j + 12] = _mm512_shuffle_i32x4::<0b11_01_11_01>(odd01, odd23);
+                j += 1;
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn load_halves(src: *const u8, n: usize) -> __m256i {
+    // SAFETY: only `n` elements of two bytes are touched.
+    unsafe {
+        if n == 16 {
+            _mm256_loadu_si256(src.cast())
+        } else {
+            _mm256_maskz_loadu_epi16(low_bits(n) as u16, src.cast())
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn store_halves(dst: *mut u8, n: usize, v: __m256i) {
+    // SAFETY: only `n` elements of two bytes are touched.
+    unsafe {
+        if n == 16 {
+            _mm256_storeu_si256(dst.cast(), v);
+        } else {
+            _mm256_mask_storeu_epi16(dst.cast(), low_bits(n) as u16, v);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn round_f16(v: __m512) -> __m512 {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe { _mm512_cvtph_ps(_mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v)) }
+}
+
+/// Reads a vector, or two halves of one.
+#[inline(always)]
+unsafe fn load<const HALVES: bool>(lo: *const u8, hi: *const u8) -> __m512i {
+    // SAFETY: the caller vouches for 64 bytes at `lo`, or for 32 at each address.
+    unsafe {
+        if HALVES {
+            let low = _mm512_castsi256_si512(_mm256_loadu_si256(lo.cast()));
+            _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(hi.cast()))
+        } else {
+            _mm512_loadu_si512(lo.cast())
+        }
+    }
+}
+
+/// Writes a vector, or two halves of one.
+#[inline(always)]
+unsafe fn store<const HALVES: bool>(lo: *mut u8, hi: *mut u8, v: __m512i) {
+    // SAFETY: the caller vouches for 64 bytes at `lo`, or for 32 at each address.
+    unsafe {
+        if HALVES {
+            _mm256_storeu_si256(lo.cast(), _mm512_castsi512_si256(v));
+            _mm256_storeu_si256(hi.cast(), _mm512_extracti64x4_epi64::<1>(v));
+        } else {
+            _mm512_storeu_si512(lo.cast(), v);
+        }
+    }
+}
+
+/// A [`Dot`] whose accumulators are f32 or i32 and whose words are opaque.
+macro_rules! dot {
+    ($(#[$doc:meta])* $name:ident, integer: $integer:literal, |$acc:ident, $a:ident, $b:ident| $dot:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name<const HALVES: bool>;
+
+        impl<const HALVES: bool> Dot for $name<HALVES> {
+            const LANES: usize = 16;
+            const HALVES: bool = HALVES;
+            const INTEGER: bool = $integer;
+            type Acc = __m512i;
+            type A = __m512i;
+            type B = __m512i;
+
+            #[inline(always)]
+            unsafe fn zero() -> Self::Acc {
+                // SAFETY: the caller vouches for the instructions.
+                unsafe { _mm512_setzero_si512() }
+            }
+            #[inline(always)]
+            unsafe fn load_acc(lo: *const u8, hi: *const u8) -> Self::Acc {
+                // SAFETY: forwarded.
+                unsafe { load::<HALVES>(lo, hi) }
+            }
+            #[inline(always)]
+            unsafe fn store_acc(lo: *mut u8, hi: *mut u8, v: Self::Acc) {
+                // SAFETY: forwarded.
+                unsafe { store::<HALVES>(lo, hi, v) }
+            }
+            #[inline(always)]
+            unsafe fn splat(a: *const u8) -> Self::A {
+                // SAFETY: one word is readable, by contract.
+                unsafe { _mm512_set1_epi32(a.cast::<i32>().read_unaligned()) }
+            }
+            #[inline(always)]
+            unsafe fn load_b(lo: *const u8, hi: *const u8) -> Self::B {
+                // SAFETY: forwarded.
+                unsafe { load::<HALVES>(lo, hi) }
+            }
+            #[inline(always)]
+            unsafe fn dot($acc: Self::Acc, $a: Self::A, $b: Self::B) -> Self::Acc {
+                // SAFETY: the caller vouches for the instructions.
+                unsafe { $dot }
+            }
+            #[inline(always)]
+            unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
+                // SAFETY: the caller vouches for the instructions.
+                unsafe { _mm512_castps_si512(round_f16(_mm512_castsi512_ps(v))) }
+            }
+            #[inline(always)]
+            unsafe fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc {
+                // SAFETY: the caller vouches for the instructions.
+                unsafe { _mm512_add_epi32(a, b) }
+            }
+        }
+    };
+}
+
+dot!(
+    /// f32 words.
+    F32, integer: false, |acc, a, b| _mm512_castps_si512(_mm512_fmadd_ps(
+        _mm512_castsi512_ps(a),
+        _mm512_castsi512_ps(b),
+        _mm512_castsi512_ps(acc),
+    ))
+);
+dot!(
+    /// Pairs of bf16.
+    Bf16, integer: false, |acc, a, b| _mm512_castps_si512(_mm512_dpbf16_ps(
+        _mm512_castsi512_ps(acc),
+        std::mem::transmute::<__m512i, __m512bh>(a),
+        std::mem::transmute::<__m512i, __m512bh>(b),
+    ))
+);
+dot!(
+    /// Quads of unsigned bytes times quads of signed bytes.
+    U8S8, integer: true, |acc, a, b| _mm512_dpbusd_epi32(acc, a, b)
+);
+dot!(
+    /// Quads of signed bytes times quads of unsigned bytes.
+    S8U8, integer: true, |acc, a, b| _mm512_dpbusd_epi32(acc, b, a)
+);
+dot!(
+    /// Pairs of i16.
+    I16, integer: true, |acc, a, b| _mm512_add_epi32(acc, _mm512_madd_epi16(a, b))
+);

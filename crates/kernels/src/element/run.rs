@@ -1,0 +1,261 @@
+//! Reading and writing runs of elements of one row, in any layout, by way of a wide type.
+//!
+//! Floats up to 32 bits travel as f32, f64 as f64, integers as i64. Runs are short ([`CHUNK`]) so that they stay
+//! in registers or L1. Where a row is contiguous, the loops compile to vector code.
+
+use crate::elem::Elem;
+use crate::float;
+use crate::layout::TileLayout;
+use crate::simd::Simd;
+
+/// Longest run, in elements.
+pub(crate) const CHUNK: usize = 64;
+
+/// Where a run starts.
+#[derive(Clone, Copy)]
+pub(crate) struct At<'a, P> {
+    /// Layout of the tile.
+    pub(crate) layout: &'a TileLayout,
+    /// The tile.
+    pub(crate) tile: P,
+    /// Row of the elements.
+    pub(crate) row: usize,
+    /// Column of the first element.
+    pub(crate) col: usize,
+}
+
+impl At<'_, *const u8> {
+    /// The class of the wide type that holds these elements.
+    #[inline(always)]
+    pub(crate) fn class(&self) -> Class {
+        Class::of(self.layout.elem)
+    }
+}
+
+/// The wide types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Class {
+    /// f32.
+    Single,
+    /// f64.
+    Double,
+    /// i64.
+    Integer,
+}
+
+impl Class {
+    /// The wide type that holds every value of this element type.
+    #[inline(always)]
+    pub(crate) const fn of(elem: Elem) -> Self {
+        match elem {
+            Elem::F16 | Elem::F32 | Elem::BF16 | Elem::E4M3 | Elem::E5M2 => Self::Single,
+            Elem::F64 => Self::Double,
+            Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 => Self::Integer,
+        }
+    }
+}
+
+/// Reads `out.len()` storage elements of type `S` and maps them.
+#[inline(always)]
+unsafe fn read<S: Copy, T>(at: At<'_, *const u8>, out: &mut [T], f: impl Fn(S) -> T) {
+    // SAFETY: the run lies in the tile, by contract of the callers.
+    unsafe {
+        let src = at.tile.add(at.layout.offset(at.row, at.col)).cast::<S>();
+        if at.layout.interleave == 1 {
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = f(src.add(i).read_unaligned());
+            }
+        } else {
+            let step = usize::from(at.layout.interleave);
+            for (i, out) in out.iter_mut().enumerate() {
+                *out = f(src.add(i * step).read_unaligned());
+            }
+        }
+    }
+}
+
+/// Maps values and writes them as storage elements of type `S`.
+#[inline(always)]
+unsafe fn write<T: Copy, S>(at: At<'_, *mut u8>, values: &[T], f: impl Fn(T) -> S) {
+    // SAFETY: the run lies in the tile, by contract of the callers.
+    unsafe {
+        let dst = at.tile.add(at.layout.offset(at.row, at.col)).cast::<S>();
+        if at.layout.interleave == 1 {
+            for (i, &value) in values.iter().enumerate() {
+                dst.add(i).write_unaligned(f(value));
+            }
+        } else {
+            let step = usize::from(at.layout.interleave);
+            for (i, &value) in values.iter().enumerate() {
+                dst.add(i * step).write_unaligned(f(value));
+            }
+        }
+    }
+}
+
+/// Reads a run of elements of [`Class::Single`].
+///
+/// # Safety
+/// The run lies in the tile.
+#[inline(always)]
+pub(crate) unsafe fn read_f32(at: At<'_, *const u8>, out: &mut [f32]) {
+    // SAFETY: forwarded.
+    unsafe {
+        match at.layout.storage {
+            Elem::F32 => read::<f32, _>(at, out, |x| x),
+            Elem::F16 => read::<u16, _>(at, out, float::f16_value),
+            Elem::BF16 => read::<u16, _>(at, out, float::bf16_value),
+            Elem::E4M3 => read::<u8, _>(at, out, float::e4m3_value),
+            Elem::E5M2 => read::<u8, _>(at, out, float::e5m2_value),
+            Elem::F64 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 => wrong_class(),
+        }
+    }
+}
+
+/// Writes a run of representable elements of [`Class::Single`].
+///
+/// # Safety
+/// The run lies in the tile.
+#[inline(always)]
+pub(crate) unsafe fn write_f32(at: At<'_, *mut u8>, values: &[f32]) {
+    // SAFETY: forwarded.
+    unsafe {
+        match at.layout.storage {
+            Elem::F32 => write(at, values, |x: f32| x),
+            Elem::F16 => write(at, values, float::f16_bits),
+            Elem::BF16 => write(at, values, float::bf16_bits),
+            Elem::E4M3 => write(at, values, float::e4m3_bits),
+            Elem::E5M2 => write(at, values, float::e5m2_bits),
+            Elem::F64 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 => wrong_class(),
+        }
+    }
+}
+
+/// Reads a run of f64.
+///
+/// # Safety
+/// The run lies in the tile.
+#[inline(always)]
+pub(crate) unsafe fn read_f64(at: At<'_, *const u8>, out: &mut [f64]) {
+    // SAFETY: forwarded.
+    unsafe { read::<f64, _>(at, out, |x| x) }
+}
+
+/// Writes a run of f64.
+///
+/// # Safety
+/// The run lies in the tile.
+#[inline(always)]
+pub(crate) unsafe fn write_f64(at: At<'_, *mut u8>, values: &[f64]) {
+    // SAFETY: forwarded.
+    unsafe { write(at, values, |x: f64| x) }
+}
+
+/// Reads a run of integers, extended by their signedness.
+///
+/// # Safety
+/// The run lies in the tile.
+#[inline(always)]
+pub(crate) unsafe fn read_i64(at: At<'_, *const u8>, signed: bool, out: &mut [i64]) {
+    // SAFETY: forwarded.
+    unsafe {
+        match (at.layout.storage, signed) {
+            (Elem::I8, true) => read::<i8, _>(at, out, i64::from),
+            (Elem::I8, false) => read::<u8, _>(at, out, i64::from),
+            (Elem::I16, true) => read::<i16, _>(at, out, i64::from),
+            (Elem::I16, false) => read::<u16, _>(at, out, i64::from),
+            (Elem::I32, true) => read::<i32, _>(at, out, i64::from),
+            (Elem::I32, false) => read::<u32, _>(at, out, i64::from),
+            (Elem::I64, _) => read::<i64, _>(at, out, |x| x),
+            _ => wrong_class(),
+        }
+    }
+}
+
+/// Writes a run of integers, keeping the low bits.
+///
+/// # Safety
+/// The run lies in the tile.
+#[inline(always)]
+pub(crate) unsafe fn write_i64(at: At<'_, *mut u8>, values: &[i64]) {
+    // SAFETY: forwarded.
+    unsafe {
+        match at.layout.storage {
+            Elem::I8 => write(at, values, |x: i64| x as i8),
+            Elem::I16 => write(at, values, |x: i64| x as i16),
+            Elem::I32 => write(at, values, |x: i64| x as i32),
+            Elem::I64 => write(at, values, |x: i64| x),
+            _ => wrong_class(),
+        }
+    }
+}
+
+#[cold]
+fn wrong_class() {
+    debug_assert!(false, "a run was accessed by the wrong wide type");
+}
+
+/// Rounds f32 to an element type; `saturate_fp8` concerns the 8-bit floats only.
+///
+/// # Safety
+/// The processor has the instructions of `S`.
+#[inline(always)]
+pub(crate) unsafe fn round<S: Simd>(elem: Elem, saturate_fp8: bool, values: &mut [f32]) {
+    match (elem, saturate_fp8) {
+        // SAFETY: the caller vouches for the instructions.
+        (Elem::F16, _) => unsafe { round_f16::<S>(values) },
+        (Elem::BF16, _) => values.iter_mut().for_each(|x| *x = float::round_bf16(*x)),
+        (Elem::E4M3, false) => values.iter_mut().for_each(|x| *x = float::round_e4m3(*x)),
+        (Elem::E4M3, true) => values.iter_mut().for_each(|x| *x = float::round_e4m3_sat(*x)),
+        (Elem::E5M2, false) => values.iter_mut().for_each(|x| *x = float::round_e5m2(*x)),
+        (Elem::E5M2, true) => values.iter_mut().for_each(|x| *x = float::round_e5m2_sat(*x)),
+        (Elem::F32 | Elem::F64 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64, _) => {}
+    }
+}
+
+#[inline(always)]
+unsafe fn round_f16<S: Simd>(values: &mut [f32]) {
+    let mut at = 0;
+    while at < values.len() {
+        let n = (values.len() - at).min(S::LANES);
+        // SAFETY: `n` elements from `at` on are in the slice.
+        unsafe {
+            let p = values.as_mut_ptr().add(at).cast::<u8>();
+            S::store(p, n * 4, S::round_f16(S::load(p, n * 4)));
+        }
+        at += n;
+    }
+}
+
+/// Copies a run between tiles of the same element type.
+///
+/// # Safety
+/// Both runs lie in their tiles, which do not overlap; `n` is at most [`CHUNK`].
+#[inline(always)]
+pub(crate) unsafe fn copy_run(to: At<'_, *mut u8>, from: At<'_, *const u8>, n: usize) {
+    // SAFETY: forwarded; storage elements of equal type have equal size.
+    unsafe {
+        if from.layout.storage != to.layout.storage {
+            let mut chunk = [0.0; CHUNK];
+            read_f32(from, &mut chunk[..n]);
+            write_f32(to, &chunk[..n]);
+            return;
+        }
+        match from.layout.storage.bytes() {
+            1 => copy_sized::<u8>(to, from, n),
+            2 => copy_sized::<u16>(to, from, n),
+            4 => copy_sized::<u32>(to, from, n),
+            _ => copy_sized::<u64>(to, from, n),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn copy_sized<T: Copy + Default>(to: At<'_, *mut u8>, from: At<'_, *const u8>, n: usize) {
+    let mut chunk = [T::default(); CHUNK];
+    // SAFETY: forwarded.
+    unsafe {
+        read::<T, _>(from, &mut chunk[..n], |x| x);
+        write::<T, _>(to, &chunk[..n], |x| x);
+    }
+}

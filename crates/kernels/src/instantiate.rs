@@ -1,0 +1,363 @@
+//! The kernels compiled for each instruction set, and their tables.
+//!
+//! Everything below an entry point is `inline(always)` and thus compiled with its target features.
+
+use crate::element::{ComponentParams, ConvertParams, ElementParams, arith, component, convert, run};
+use crate::kernel::Table;
+use crate::mul_add::panel::{Finish, Operands, Panel, RunPanel, drive, panel};
+use crate::mul_add::{MulAddParams, general, prepare};
+use crate::portable;
+use crate::simd::{Dot, Simd};
+use crate::transfer::{Access, load, store};
+
+/// What a family does with its operands before the micro-kernel runs.
+trait Prepare {
+    /// # Safety
+    /// As for the multiplication.
+    unsafe fn prepare<D: Dot>(params: &MulAddParams, operands: Operands, scratch: *mut u8) -> Operands;
+}
+
+/// Tiles are in the form that the micro-kernel wants.
+struct Ready;
+/// Quads of bytes.
+struct Quads;
+/// Bytes to pairs of i16.
+struct Pairs;
+
+impl Prepare for Ready {
+    #[inline(always)]
+    unsafe fn prepare<D: Dot>(_: &MulAddParams, operands: Operands, _: *mut u8) -> Operands {
+        operands
+    }
+}
+
+impl Prepare for Quads {
+    #[inline(always)]
+    unsafe fn prepare<D: Dot>(params: &MulAddParams, operands: Operands, scratch: *mut u8) -> Operands {
+        // SAFETY: forwarded.
+        unsafe { prepare::bytes::<D>(params, operands, scratch) }
+    }
+}
+
+impl Prepare for Pairs {
+    #[inline(always)]
+    unsafe fn prepare<D: Dot>(params: &MulAddParams, operands: Operands, scratch: *mut u8) -> Operands {
+        // SAFETY: forwarded.
+        unsafe { prepare::pairs(params, operands, scratch) }
+    }
+}
+
+/// A multiplication of one family: preparation, micro-kernel, rounding.
+#[inline(always)]
+unsafe fn mul_add<S: Simd, D: Dot, P: Prepare>(
+    params: &MulAddParams,
+    operands: Operands,
+    scratch: *mut u8,
+    run: RunPanel,
+) {
+    use crate::elem::Elem;
+    let elem = params.r.elem;
+    let finish = match elem {
+        _ if D::INTEGER && params.saturating => Finish::Saturate,
+        Elem::F16 => Finish::F16,
+        _ => Finish::Plain,
+    };
+    // SAFETY: forwarded.
+    unsafe {
+        let operands = P::prepare::<D>(params, operands, scratch);
+        drive::<D>(params, operands, finish, run);
+        if matches!(elem, Elem::BF16 | Elem::E4M3 | Elem::E5M2) {
+            for t in 0..(params.m * params.n) as usize {
+                let tile = *operands.r.add(t);
+                for at in (0..params.r.bytes()).step_by(64) {
+                    let piece = tile.add(at).cast::<[f32; 16]>();
+                    let mut chunk = piece.read_unaligned();
+                    run::round::<S>(elem, false, &mut chunk);
+                    piece.write_unaligned(chunk);
+                }
+            }
+        }
+    }
+}
+
+/// The kernels that need nothing but a [`Simd`].
+macro_rules! basic {
+    ($simd:ty, $(#[$attr:meta])*) => {
+        $(#[$attr])*
+        unsafe extern "C" fn load_(p: *const Access, dst: *mut u8, base: *const u8, size: u64, offset: u64, stride: i64) {
+            // SAFETY: the contract of `LoadFn`.
+            unsafe { load::load::<$simd>(&*p, dst, base, size, offset, stride) }
+        }
+        $(#[$attr])*
+        unsafe extern "C" fn store_(p: *const Access, src: *const u8, base: *mut u8, size: u64, offset: u64, stride: i64) {
+            // SAFETY: the contract of `StoreFn`.
+            unsafe { store::store::<$simd>(&*p, src, base, size, offset, stride) }
+        }
+        $(#[$attr])*
+        unsafe extern "C" fn fill(p: *const ElementParams, dst: *mut u8, bits: u64) {
+            // SAFETY: the contract of `FillFn`.
+            unsafe { arith::fill(&*p, dst, bits) }
+        }
+        $(#[$attr])*
+        unsafe extern "C" fn splat_lanes(p: *const ComponentParams, dst: *mut u8, values: *const u8) {
+            // SAFETY: the contract of `SplatLanesFn`.
+            unsafe { arith::splat_lanes(&*p, dst, values) }
+        }
+        $(#[$attr])*
+        unsafe extern "C" fn copy(p: *const ElementParams, dst: *mut u8, x: *const u8) {
+            // SAFETY: the contract of `UnaryFn`.
+            unsafe { arith::copy(&*p, dst, x) }
+        }
+        $(#[$attr])*
+        unsafe extern "C" fn neg(p: *const ElementParams, dst: *mut u8, x: *const u8) {
+            // SAFETY: the contract of `UnaryFn`.
+            unsafe { arith::neg(&*p, dst, x) }
+        }
+        basic!(@binary $simd, add Add, $(#[$attr])*);
+        basic!(@binary $simd, sub Sub, $(#[$attr])*);
+        basic!(@binary $simd, mul Mul, $(#[$attr])*);
+        basic!(@binary $simd, div Div, $(#[$attr])*);
+        basic!(@binary $simd, div_u DivU, $(#[$attr])*);
+        $(#[$attr])*
+        unsafe extern "C" fn scale(p: *const ElementParams, dst: *mut u8, x: *const u8, bits: u64) {
+            // SAFETY: the contract of `ScaleFn`.
+            unsafe { arith::scale::<$simd>(&*p, dst, x, bits) }
+        }
+        $(#[$attr])*
+        unsafe extern "C" fn scale_lanes(p: *const ComponentParams, dst: *mut u8, x: *const u8, values: *const u8) {
+            // SAFETY: the contract of `ScaleLanesFn`.
+            unsafe { arith::scale_lanes::<$simd>(&*p, dst, x, values) }
+        }
+        $(#[$attr])*
+        unsafe extern "C" fn convert_(p: *const ConvertParams, dst: *mut u8, src: *const u8) {
+            // SAFETY: the contract of `ConvertFn`.
+            unsafe { convert::convert::<$simd>(&*p, dst, src) }
+        }
+        $(#[$attr])*
+        unsafe extern "C" fn bitcast(p: *const ConvertParams, dst: *mut u8, src: *const u8) {
+            // SAFETY: the contract of `ConvertFn`.
+            unsafe { convert::bitcast(&*p, dst, src) }
+        }
+        $(#[$attr])*
+        unsafe extern "C" fn extract(p: *const ComponentParams, tile: *const u8, component: u32, out: *mut u8) {
+            // SAFETY: the contract of `ExtractFn`.
+            unsafe { component::extract(&*p, tile, component, out) }
+        }
+        $(#[$attr])*
+        unsafe extern "C" fn insert(p: *const ComponentParams, tile: *mut u8, component: u32, values: *const u8, mask: *const u8) {
+            // SAFETY: the contract of `InsertFn`.
+            unsafe { component::insert(&*p, tile, component, values, mask) }
+        }
+        $(#[$attr])*
+        unsafe extern "C" fn extract_lanes(p: *const ComponentParams, tile: *const u8, components: *const u32, out: *mut u8) {
+            // SAFETY: the contract of `ExtractLanesFn`.
+            unsafe { component::extract_lanes(&*p, tile, components, out) }
+        }
+        $(#[$attr])*
+        unsafe extern "C" fn insert_lanes(p: *const ComponentParams, tile: *mut u8, components: *const u32, values: *const u8, mask: *const u8) {
+            // SAFETY: the contract of `InsertLanesFn`.
+            unsafe { component::insert_lanes(&*p, tile, components, values, mask) }
+        }
+        $(#[$attr])*
+        unsafe extern "C" fn general_(
+            p: *const MulAddParams, a: *const *const u8, b: *const *const u8, c: *const *const u8,
+            r: *const *mut u8, scratch: *mut u8,
+        ) {
+            let operands = Operands { a, b, c, r, compensation: std::ptr::null() };
+            // SAFETY: the contract of `MulAddFn`.
+            unsafe { general::multiply::<$simd>(&*p, operands, scratch) }
+        }
+    };
+    (@binary $simd:ty, $name:ident $op:ident, $(#[$attr:meta])*) => {
+        $(#[$attr])*
+        unsafe extern "C" fn $name(p: *const ElementParams, dst: *mut u8, x: *const u8, y: *const u8) {
+            // SAFETY: the contract of `BinaryFn`.
+            unsafe { arith::binary::<$simd, arith::$op>(&(*p).layout, dst, x, (y, 64)) }
+        }
+    };
+}
+
+/// A multiplication kernel in a module of its own, with the block shapes that the plan may choose.
+macro_rules! family {
+    ($name:ident, $simd:ty, $dot:ty, $prepare:ty, blocks: [$(($rows:literal, $vectors:literal)),*], $(#[$attr:meta])*) => {
+        mod $name {
+            use super::*;
+
+            $(#[$attr])*
+            unsafe fn block<const MR: usize, const NV: usize>(p: &Panel<'_>) {
+                // SAFETY: forwarded.
+                unsafe { panel::<$dot, MR, NV>(p) }
+            }
+
+            unsafe fn run_panel(p: &Panel<'_>, rows: usize, vectors: usize) {
+                // SAFETY: forwarded.
+                unsafe {
+                    match (rows, vectors) {
+                        $(($rows, $vectors) => block::<$rows, $vectors>(p),)*
+                        _ => unreachable!("the plan chose a block of {rows} rows and {vectors} vectors"),
+                    }
+                }
+            }
+
+            $(#[$attr])*
+            pub(super) unsafe extern "C" fn kernel(
+                p: *const MulAddParams, a: *const *const u8, b: *const *const u8, c: *const *const u8,
+                r: *const *mut u8, scratch: *mut u8,
+            ) {
+                let operands = Operands { a, b, c, r, compensation: std::ptr::null() };
+                // SAFETY: the contract of `MulAddFn`.
+                unsafe { mul_add::<$simd, $dot, $prepare>(&*p, operands, scratch, run_panel) }
+            }
+        }
+    };
+}
+
+/// A table; multiplications not named are general.
+macro_rules! table {
+    ($($field:ident: $kernel:path),* $(,)?) => {
+        Table {
+            $($field: $kernel,)*
+            ..Table {
+                load: load_,
+                store: store_,
+                fill,
+                splat_lanes,
+                copy,
+                neg,
+                add,
+                sub,
+                mul,
+                div,
+                div_u,
+                scale,
+                scale_lanes,
+                convert: convert_,
+                bitcast,
+                extract,
+                insert,
+                extract_lanes,
+                insert_lanes,
+                mul_add_general: general_,
+                mul_add_f32: general_,
+                mul_add_f32_half: general_,
+                mul_add_bf16: general_,
+                mul_add_bf16_half: general_,
+                mul_add_u8s8: general_,
+                mul_add_u8s8_half: general_,
+                mul_add_s8u8: general_,
+                mul_add_s8u8_half: general_,
+                mul_add_i16: general_,
+                mul_add_i16_half: general_,
+            }
+        }
+    };
+}
+
+mod plain {
+    use super::*;
+    basic!(portable::Portable,);
+    family!(f32, portable::Portable, portable::F32, Ready,
+        blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
+    family!(i16, portable::Portable, portable::I16, Pairs,
+        blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
+    pub(crate) static TABLE: Table = table! { mul_add_f32: f32::kernel, mul_add_i16: i16::kernel };
+}
+pub(crate) use plain::TABLE as PORTABLE;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::*;
+    use crate::arch::x86_64::avx2::{self, Avx2};
+    basic!(Avx2, #[target_feature(enable = "avx2,fma,f16c")]);
+    family!(f32, Avx2, avx2::F32, Ready,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (1, 3), (2, 3), (4, 3)],
+        #[target_feature(enable = "avx2,fma,f16c")]);
+    family!(i16, Avx2, avx2::I16, Pairs,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (1, 3), (2, 3), (4, 3)],
+        #[target_feature(enable = "avx2,fma,f16c")]);
+    family!(u8s8, Avx2, avx2::U8S8, Quads,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (1, 3), (2, 3), (4, 3)],
+        #[target_feature(enable = "avx2,fma,f16c,avxvnni")]);
+    family!(s8u8, Avx2, avx2::S8U8, Quads,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (1, 3), (2, 3), (4, 3)],
+        #[target_feature(enable = "avx2,fma,f16c,avxvnni")]);
+    pub(crate) static TABLE: Table = table! {
+        mul_add_f32: f32::kernel,
+        mul_add_i16: i16::kernel,
+        mul_add_u8s8: u8s8::kernel,
+        mul_add_s8u8: s8u8::kernel,
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx2::TABLE as AVX2;
+
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    use super::*;
+    use crate::arch::x86_64::avx512::{self, Avx512};
+    basic!(Avx512, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]);
+    /// The block shapes are the same for all families.
+    macro_rules! wide {
+        ($name:ident, $dot:ty, $prepare:ty, $features:literal) => {
+            family!($name, Avx512, $dot, $prepare, blocks: [
+                (1, 1), (2, 1), (4, 1), (8, 1), (16, 1), (1, 2), (2, 2), (4, 2), (8, 2),
+                (1, 3), (2, 3), (4, 3), (8, 3), (1, 4), (2, 4), (4, 4)
+            ], #[target_feature(enable = $features)]);
+        };
+    }
+    wide!(f32, avx512::F32<false>, Ready, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
+    wide!(f32_half, avx512::F32<true>, Ready, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
+    wide!(bf16, avx512::Bf16<false>, Ready, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512bf16");
+    wide!(
+        bf16_half,
+        avx512::Bf16<true>,
+        Ready,
+        "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512bf16"
+    );
+    wide!(u8s8, avx512::U8S8<false>, Quads, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512vnni");
+    wide!(
+        u8s8_half,
+        avx512::U8S8<true>,
+        Quads,
+        "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512vnni"
+    );
+    wide!(s8u8, avx512::S8U8<false>, Quads, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512vnni");
+    wide!(
+        s8u8_half,
+        avx512::S8U8<true>,
+        Quads,
+        "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512vnni"
+    );
+    wide!(i16, avx512::I16<false>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
+    wide!(i16_half, avx512::I16<true>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
+    pub(crate) static TABLE: Table = table! {
+        mul_add_f32: f32::kernel,
+        mul_add_f32_half: f32_half::kernel,
+        mul_add_bf16: bf16::kernel,
+        mul_add_bf16_half: bf16_half::kernel,
+        mul_add_u8s8: u8s8::kernel,
+        mul_add_u8s8_half: u8s8_half::kernel,
+        mul_add_s8u8: s8u8::kernel,
+        mul_add_s8u8_half: s8u8_half::kernel,
+        mul_add_i16: i16::kernel,
+        mul_add_i16_half: i16_half::kernel,
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx512::TABLE as AVX512;
+
+#[cfg(target_arch = "aarch64")]
+mod neon {
+    use super::*;
+    use crate::arch::aarch64::neon::{self, Neon};
+    basic!(Neon, #[target_feature(enable = "neon")]);
+    family!(f32, Neon, neon::F32, Ready,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "neon")]);
+    family!(i16, Neon, neon::I16, Pairs,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "neon")]);
+    pub(crate) static TABLE: Table = table! { mul_add_f32: f32::kernel, mul_add_i16: i16::kernel };
+}
+#[cfg(target_arch = "aarch64")]
+pub(crate) use neon::TABLE as NEON;

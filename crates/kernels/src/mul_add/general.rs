@@ -1,0 +1,277 @@
+//! Multiplication for every combination of element types and layouts.
+//!
+//! Elements are brought into one wide type, f64 when any operand is a float, i64 otherwise. A column of tiles of
+//! B is widened once and used for all rows of the grid; the inner loop adds a multiple of a row of B to a row of
+//! the result and compiles to vector code.
+
+use super::MulAddParams;
+use super::panel::Operands;
+use crate::elem::Elem;
+use crate::element::convert::{single_for, to_integer};
+use crate::element::run::{
+    At, CHUNK, Class, read_f32, read_f64, read_i64, round, write_f32, write_f64, write_i64,
+};
+use crate::layout::TileLayout;
+use crate::simd::Simd;
+
+/// A type to multiply in.
+trait Wide: Copy {
+    const ZERO: Self;
+    fn from_f32(x: f32) -> Self;
+    fn from_f64(x: f64) -> Self;
+    fn from_i64(x: i64, signed: bool) -> Self;
+    /// `self + x * y`.
+    fn mul_add(self, x: Self, y: Self) -> Self;
+    fn add(self, x: Self) -> Self;
+    /// The sum with an addend, saturating to the range of an integer result.
+    fn add_saturating(self, x: Self, params: &MulAddParams) -> Self;
+    fn to_f64(self) -> f64;
+    fn to_i64(self, elem: Elem, signed: bool) -> i64;
+}
+
+impl Wide for f64 {
+    const ZERO: Self = 0.0;
+    #[inline(always)]
+    fn from_f32(x: f32) -> Self {
+        x.into()
+    }
+    #[inline(always)]
+    fn from_f64(x: f64) -> Self {
+        x
+    }
+    #[inline(always)]
+    fn from_i64(x: i64, signed: bool) -> Self {
+        if signed { x as Self } else { x as u64 as Self }
+    }
+    #[inline(always)]
+    fn mul_add(self, x: Self, y: Self) -> Self {
+        self + x * y
+    }
+    #[inline(always)]
+    fn add(self, x: Self) -> Self {
+        self + x
+    }
+    #[inline(always)]
+    fn add_saturating(self, x: Self, _params: &MulAddParams) -> Self {
+        self + x
+    }
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn to_i64(self, elem: Elem, signed: bool) -> i64 {
+        to_integer(self, elem, signed)
+    }
+}
+
+impl Wide for i64 {
+    const ZERO: Self = 0;
+    #[inline(always)]
+    fn from_f32(_: f32) -> Self {
+        0
+    }
+    #[inline(always)]
+    fn from_f64(_: f64) -> Self {
+        0
+    }
+    #[inline(always)]
+    fn from_i64(x: i64, _: bool) -> Self {
+        x
+    }
+    #[inline(always)]
+    fn mul_add(self, x: Self, y: Self) -> Self {
+        self.wrapping_add(x.wrapping_mul(y))
+    }
+    #[inline(always)]
+    fn add(self, x: Self) -> Self {
+        self.wrapping_add(x)
+    }
+    #[inline(always)]
+    fn add_saturating(self, x: Self, params: &MulAddParams) -> Self {
+        // A 64-bit C of the unsigned type arrives with its bits; everything else by value.
+        let c = if params.c_signed { i128::from(x) } else { i128::from(x as u64) };
+        let bits = 8 * params.r.elem.bytes() as u32;
+        let (low, high) = if params.r_signed {
+            (-(1_i128 << (bits - 1)), (1 << (bits - 1)) - 1)
+        } else {
+            (0, (1 << bits) - 1)
+        };
+        (i128::from(self) + c).clamp(low, high) as i64
+    }
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self as f64
+    }
+    #[inline(always)]
+    fn to_i64(self, _: Elem, _: bool) -> i64 {
+        self
+    }
+}
+
+/// Room for a column of tiles of B, a tile of the result and a row of A, in wide elements.
+pub(crate) fn scratch_bytes(params: &MulAddParams) -> usize {
+    let tile_b = params.b.elems() * params.k as usize;
+    ((tile_b + params.r.elems() + params.a.cols as usize) * 8).next_multiple_of(64)
+}
+
+/// Multiplies the grid.
+///
+/// # Safety
+/// The operands are as `params` describes; `scratch` has [`scratch_bytes`]; the processor has the instructions.
+#[inline(always)]
+pub(crate) unsafe fn multiply<S: Simd>(params: &MulAddParams, operands: Operands, scratch: *mut u8) {
+    let floats = [params.a, params.b, params.c, params.r].iter().any(|layout| layout.elem.is_float());
+    // SAFETY: forwarded.
+    unsafe {
+        if floats {
+            grid::<S, f64>(params, operands, scratch);
+        } else {
+            grid::<S, i64>(params, operands, scratch);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn grid<S: Simd, T: Wide>(params: &MulAddParams, operands: Operands, scratch: *mut u8) {
+    let (m, n, k) = (params.m as usize, params.n as usize, params.k as usize);
+    let (inner, cols) = (params.b.rows as usize, params.b.cols as usize);
+    // SAFETY: the parts of the scratch memory follow each other; all are written before they are read.
+    unsafe {
+        let b = scratch.cast::<T>();
+        let sum = b.add(inner * cols * k);
+        let a = sum.add(params.r.elems());
+        for j in 0..n {
+            for kt in 0..k {
+                for row in 0..inner {
+                    let to = b.add((kt * inner + row) * cols);
+                    widen(&params.b, params.b_signed, *operands.b.add(kt * n + j), row, to);
+                }
+            }
+            for i in 0..m {
+                std::slice::from_raw_parts_mut(sum, params.r.elems()).fill(T::ZERO);
+                for kt in 0..k {
+                    for row in 0..params.rows as usize {
+                        widen(&params.a, params.a_signed, *operands.a.add(i * k + kt), row, a);
+                        for l in 0..inner {
+                            axpy(sum.add(row * cols), *a.add(l), b.add((kt * inner + l) * cols), cols);
+                        }
+                    }
+                }
+                let (c, r) = (*operands.c.add(i * n + j), *operands.r.add(i * n + j));
+                for row in 0..params.rows as usize {
+                    // The row of A is done with; C is as wide as the result, so it goes by pieces.
+                    finish::<S, T>(params, row, sum.add(row * cols), c, r);
+                }
+            }
+        }
+    }
+}
+
+/// `sum += x * row`.
+#[inline(always)]
+unsafe fn axpy<T: Wide>(sum: *mut T, x: T, row: *const T, n: usize) {
+    // SAFETY: both rows have `n` elements and do not overlap.
+    unsafe {
+        let (sum, row) = (std::slice::from_raw_parts_mut(sum, n), std::slice::from_raw_parts(row, n));
+        for (sum, &y) in sum.iter_mut().zip(row) {
+            *sum = sum.mul_add(x, y);
+        }
+    }
+}
+
+/// Widens a row of a tile.
+#[inline(always)]
+unsafe fn widen<T: Wide>(layout: &TileLayout, signed: bool, tile: *const u8, row: usize, to: *mut T) {
+    let cols = layout.cols as usize;
+    let mut col = 0;
+    while col < cols {
+        let n = (cols - col).min(CHUNK);
+        // SAFETY: the run lies in the tile, `to` has a row's elements.
+        unsafe {
+            let to = std::slice::from_raw_parts_mut(to.add(col), n);
+            widen_run(At { layout, tile, row, col }, signed, to);
+        }
+        col += n;
+    }
+}
+
+#[inline(always)]
+unsafe fn widen_run<T: Wide>(at: At<'_, *const u8>, signed: bool, to: &mut [T]) {
+    let n = to.len();
+    // SAFETY: forwarded.
+    unsafe {
+        match at.class() {
+            Class::Single => {
+                let mut run = [0.0; CHUNK];
+                read_f32(at, &mut run[..n]);
+                to.iter_mut().zip(run).for_each(|(to, x)| *to = T::from_f32(x));
+            }
+            Class::Double => {
+                let mut run = [0.0; CHUNK];
+                read_f64(at, &mut run[..n]);
+                to.iter_mut().zip(run).for_each(|(to, x)| *to = T::from_f64(x));
+            }
+            Class::Integer => {
+                let mut run = [0; CHUNK];
+                read_i64(at, signed, &mut run[..n]);
+                to.iter_mut().zip(run).for_each(|(to, x)| *to = T::from_i64(x, signed));
+            }
+        }
+    }
+}
+
+/// Adds C to a row of sums and writes the result.
+#[inline(always)]
+unsafe fn finish<S: Simd, T: Wide>(
+    params: &MulAddParams,
+    row: usize,
+    sums: *const T,
+    c: *const u8,
+    r: *mut u8,
+) {
+    let cols = params.r.cols as usize;
+    let mut col = 0;
+    while col < cols {
+        let n = (cols - col).min(CHUNK);
+        let mut total = [T::ZERO; CHUNK];
+        let total = &mut total[..n];
+        // SAFETY: the run lies in both tiles and in the sums.
+        unsafe {
+            widen_run(At { layout: &params.c, tile: c, row, col }, params.c_signed, total);
+            for (i, total) in total.iter_mut().enumerate() {
+                let sum = *sums.add(col + i);
+                *total = if params.saturating { sum.add_saturating(*total, params) } else { sum.add(*total) };
+            }
+            narrow_run::<S, T>(At { layout: &params.r, tile: r, row, col }, params.r_signed, total);
+        }
+        col += n;
+    }
+}
+
+#[inline(always)]
+unsafe fn narrow_run<S: Simd, T: Wide>(at: At<'_, *mut u8>, signed: bool, from: &[T]) {
+    let elem = at.layout.elem;
+    let n = from.len();
+    // SAFETY: forwarded.
+    unsafe {
+        match Class::of(elem) {
+            Class::Single => {
+                let mut run = [0.0; CHUNK];
+                run.iter_mut().zip(from).for_each(|(run, x)| *run = single_for(x.to_f64(), elem));
+                round::<S>(elem, false, &mut run[..n]);
+                write_f32(at, &run[..n]);
+            }
+            Class::Double => {
+                let mut run = [0.0; CHUNK];
+                run.iter_mut().zip(from).for_each(|(run, x)| *run = x.to_f64());
+                write_f64(at, &run[..n]);
+            }
+            Class::Integer => {
+                let mut run = [0; CHUNK];
+                run.iter_mut().zip(from).for_each(|(run, x)| *run = x.to_i64(elem, signed));
+                write_i64(at, &run[..n]);
+            }
+        }
+    }
+}

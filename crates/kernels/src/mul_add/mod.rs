@@ -1,0 +1,105 @@
+//! Multiplication of grids of tiles: `R[i][j] = C[i][j] + sum over k of A[i][k] * B[k][j]`.
+//!
+//! `plan` chooses the kernel and the blocking ahead of time; `panel` is the micro-kernel, the same for f32
+//! words, bf16 pairs, byte quads and i16 pairs; `prepare` brings bytes into the form that the dot-product
+//! instructions want; `general` covers every other combination of types.
+
+pub(crate) mod general;
+pub(crate) mod panel;
+mod plan;
+pub(crate) mod prepare;
+
+use crate::kernel::KernelId;
+use crate::layout::TileLayout;
+
+/// A multiplication to be planned.
+///
+/// Floats are accumulated in f32 (f64 when one operand is f64) and rounded once, to the element type of the
+/// result. Integers are extended by their own flags and summed modulo the result's width; when `saturating`, the
+/// final addition of C saturates to the range of the result instead.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MulAdd {
+    /// Left operand, M×K.
+    pub a: TileLayout,
+    /// Right operand, K×N.
+    pub b: TileLayout,
+    /// Addend, M×N.
+    pub c: TileLayout,
+    /// Result, M×N.
+    pub r: TileLayout,
+    /// Elements of A are sign-extended.
+    pub a_signed: bool,
+    /// Elements of B are sign-extended.
+    pub b_signed: bool,
+    /// Elements of C are sign-extended.
+    pub c_signed: bool,
+    /// The range that the result saturates to is that of the signed type.
+    pub r_signed: bool,
+    /// Adding C saturates.
+    pub saturating: bool,
+}
+
+/// The size of a grid, in tiles; no dimension is zero.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Grid {
+    /// Rows of tiles of A and the result.
+    pub m: u32,
+    /// Columns of tiles of B and the result.
+    pub n: u32,
+    /// Columns of tiles of A, rows of tiles of B.
+    pub k: u32,
+}
+
+impl Grid {
+    /// A single multiplication.
+    pub const ONE: Self = Self { m: 1, n: 1, k: 1 };
+}
+
+/// How a multiplication is to be called.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Plan {
+    /// The kernel, a [`crate::kernel::MulAddFn`].
+    pub kernel: KernelId,
+    /// Its first argument.
+    pub params: MulAddParams,
+    /// The size of its last argument; a multiple of 64, possibly 0.
+    pub scratch_bytes: usize,
+}
+
+/// The static parameters of a multiplication, made by planning. Plain bytes, free of addresses.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, bytemuck::NoUninit)]
+pub struct MulAddParams {
+    pub(crate) a: TileLayout,
+    pub(crate) b: TileLayout,
+    pub(crate) c: TileLayout,
+    pub(crate) r: TileLayout,
+    /// The layouts that the kernel wants A and B in; where they differ, tiles are brought into it first.
+    pub(crate) want_a: TileLayout,
+    pub(crate) want_b: TileLayout,
+    pub(crate) m: u32,
+    pub(crate) n: u32,
+    pub(crate) k: u32,
+    /// Rows of a tile of A.
+    pub(crate) rows: u32,
+    /// 32-bit words of K in a tile.
+    pub(crate) words: u32,
+    /// Vectors of columns in a tile, when they are whole ones.
+    pub(crate) vectors: u32,
+    /// Bytes from row to row of the operands as the micro-kernel sees them.
+    pub(crate) lda: u32,
+    pub(crate) ldb: u32,
+    pub(crate) ldc: u32,
+    pub(crate) ldr: u32,
+    /// Vectors of columns in a block.
+    pub(crate) group: u8,
+    /// Rows in a block, by the number of its vectors.
+    pub(crate) block_rows: [u8; 4],
+    pub(crate) a_signed: bool,
+    pub(crate) b_signed: bool,
+    pub(crate) c_signed: bool,
+    pub(crate) r_signed: bool,
+    pub(crate) saturating: bool,
+    pub(crate) zero: [u8; 2],
+}

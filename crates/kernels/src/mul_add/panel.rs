@@ -1,0 +1,314 @@
+//! The micro-kernel and the walk over the grid.
+//!
+//! ```text
+//! for each group of up to 4 vectors of columns, which may come from different tiles:
+//!     for each row of tiles, for each block of `MR` rows in it:              (one "panel")
+//!         acc[MR][NV] = C
+//!         for each k tile, for each word of K:
+//!             b[NV] = B row;  for each row: acc[row] += broadcast(A word) * b
+//!         R = acc
+//! ```
+//!
+//! The accumulators stay in registers over the whole inner dimension, across tiles; each vector of B serves `MR`
+//! rows and each word of A `NV` vectors. One call runs all rows of a group, so that the processor overlaps the
+//! end of one block with the start of the next.
+
+use super::MulAddParams;
+use crate::simd::Dot;
+
+/// Most vectors of columns in a block.
+pub(super) const MAX_VECTORS: usize = 4;
+
+/// What is done to accumulators before they are stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Finish {
+    /// Nothing.
+    Plain,
+    /// Round to f16.
+    F16,
+    /// Add C with saturation; until then the accumulators hold the product alone.
+    Saturate,
+}
+
+/// A vector of columns: where it lies in the tiles of a grid row.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Column {
+    /// Tile of the (first half of the) vector.
+    lo: usize,
+    /// Tile of the second half.
+    hi: usize,
+    /// Byte offset in a row.
+    offset: usize,
+}
+
+/// The operands of a call, ready for the micro-kernel.
+#[derive(Clone, Copy)]
+pub(crate) struct Operands {
+    pub(crate) a: *const *const u8,
+    pub(crate) b: *const *const u8,
+    pub(crate) c: *const *const u8,
+    pub(crate) r: *const *mut u8,
+    /// For each vector of columns, what the accumulators start with beside C; or null.
+    pub(crate) compensation: *const u8,
+}
+
+/// One group of columns times all blocks of `MR` rows.
+pub(crate) struct Panel<'a> {
+    params: &'a MulAddParams,
+    operands: Operands,
+    columns: [Column; MAX_VECTORS],
+    finish: Finish,
+    /// First row, in every tile.
+    row: usize,
+    /// Blocks of rows, in every tile.
+    blocks: usize,
+}
+
+/// Runs a panel with blocks of this many rows and vectors; compiled for one instruction set.
+pub(crate) type RunPanel = unsafe fn(&Panel<'_>, rows: usize, vectors: usize);
+
+/// Where the vectors of columns lie.
+#[inline(always)]
+pub(super) fn column<D: Dot>(params: &MulAddParams, index: usize) -> Column {
+    if D::HALVES {
+        let (lo, last) = (2 * index, params.n as usize - 1);
+        // Without a second tile the first one is computed twice, with equal results.
+        Column { lo, hi: if lo < last { lo + 1 } else { lo }, offset: 0 }
+    } else {
+        let per_tile = params.vectors as usize;
+        let tile = index / per_tile;
+        Column { lo: tile, hi: tile, offset: index % per_tile * D::LANES * 4 }
+    }
+}
+
+/// The number of vectors of columns in the grid.
+#[inline(always)]
+pub(super) fn column_count<D: Dot>(params: &MulAddParams) -> usize {
+    if D::HALVES { (params.n as usize).div_ceil(2) } else { params.n as usize * params.vectors as usize }
+}
+
+/// Addresses of both halves of a vector of B in k tile `kt`.
+///
+/// # Safety
+/// `b` is the grid of B of `params`.
+#[inline(always)]
+pub(super) unsafe fn b_vector(
+    params: &MulAddParams,
+    b: *const *const u8,
+    column: Column,
+    kt: usize,
+) -> (*const u8, *const u8) {
+    // SAFETY: the column's tiles are in the grid.
+    unsafe {
+        let row = b.add(kt * params.n as usize);
+        ((*row.add(column.lo)).add(column.offset), (*row.add(column.hi)).add(column.offset))
+    }
+}
+
+/// Multiplies the whole grid.
+///
+/// # Safety
+/// The operands are as `params` describes; `run` is compiled for instructions that the processor has.
+#[inline(always)]
+pub(crate) unsafe fn drive<D: Dot>(params: &MulAddParams, operands: Operands, finish: Finish, run: RunPanel) {
+    let total = column_count::<D>(params);
+    let rows = params.rows as usize;
+    let mut first = 0;
+    while first < total {
+        let vectors = (total - first).min(usize::from(params.group));
+        let mut panel =
+            Panel { params, operands, columns: [Column::default(); MAX_VECTORS], finish, row: 0, blocks: 0 };
+        for (x, slot) in panel.columns.iter_mut().enumerate().take(vectors) {
+            *slot = column::<D>(params, first + x);
+        }
+        if !operands.compensation.is_null() {
+            // SAFETY: there is one vector of compensation per vector of columns.
+            panel.operands.compensation = unsafe { operands.compensation.add(first * D::LANES * 4) };
+        }
+        let mut block_rows = usize::from(params.block_rows[vectors - 1]);
+        while panel.row < rows {
+            panel.blocks = (rows - panel.row) / block_rows;
+            if panel.blocks > 0 {
+                // SAFETY: the panel stays within the operands.
+                unsafe { run(&panel, block_rows, vectors) };
+            }
+            panel.row += panel.blocks * block_rows;
+            block_rows = if block_rows > 8 { 8 } else { (block_rows / 2).next_power_of_two().max(1) };
+        }
+        first += vectors;
+    }
+}
+
+/// The micro-kernel over all blocks of a panel.
+///
+/// # Safety
+/// The panel's operands are as its parameters describe.
+#[inline(always)]
+pub(crate) unsafe fn panel<D: Dot, const MR: usize, const NV: usize>(panel: &Panel<'_>) {
+    let params = panel.params;
+    let (lda, ldb) = (params.lda as usize, params.ldb as usize);
+    let (words, depth) = (params.words as usize, params.k as usize);
+    for i in 0..params.m as usize {
+        for block in 0..panel.blocks {
+            let row = panel.row + block * MR;
+            // SAFETY: the blocks of a panel lie inside the tiles, by contract; so do all words and vectors of
+            // their rows, which the layouts pad to whole ones.
+            unsafe {
+                let mut acc = start::<D, MR, NV>(panel, i, row);
+                for kt in 0..depth {
+                    let mut a = (*panel.operands.a.add(i * depth + kt)).add(row * lda);
+                    let mut lo = [std::ptr::null(); NV];
+                    let mut hi = [std::ptr::null(); NV];
+                    for x in 0..NV {
+                        (lo[x], hi[x]) = b_vector(params, panel.operands.b, panel.columns[x], kt);
+                    }
+                    let mut at = 0;
+                    for _ in 0..words {
+                        step::<D, MR, NV>(&mut acc, a, lda, lo, hi, at);
+                        a = a.add(4);
+                        at += ldb;
+                    }
+                }
+                finish::<D, MR, NV>(panel, i, row, acc);
+            }
+        }
+    }
+}
+
+/// One word of K: `MR` broadcasts times `NV` vectors.
+#[inline(always)]
+unsafe fn step<D: Dot, const MR: usize, const NV: usize>(
+    acc: &mut [[D::Acc; NV]; MR],
+    a: *const u8,
+    lda: usize,
+    lo: [*const u8; NV],
+    hi: [*const u8; NV],
+    at: usize,
+) {
+    // SAFETY: as for `panel`.
+    unsafe {
+        let mut b = [D::load_b(lo[0].add(at), hi[0].wrapping_add(at)); NV];
+        for x in 1..NV {
+            b[x] = D::load_b(lo[x].add(at), hi[x].wrapping_add(at));
+        }
+        for y in 0..MR {
+            let word = D::splat(a.add(y * lda));
+            for x in 0..NV {
+                acc[y][x] = D::dot(acc[y][x], word, b[x]);
+            }
+        }
+    }
+}
+
+/// What the accumulators start with.
+#[inline(always)]
+unsafe fn start<D: Dot, const MR: usize, const NV: usize>(
+    panel: &Panel<'_>,
+    i: usize,
+    row: usize,
+) -> [[D::Acc; NV]; MR] {
+    let ldc = panel.params.ldc as usize;
+    // SAFETY: as for `panel`.
+    unsafe {
+        let mut acc = [[D::zero(); NV]; MR];
+        if !(D::INTEGER && panel.finish == Finish::Saturate) {
+            let tiles = panel.operands.c.add(i * panel.params.n as usize);
+            for x in 0..NV {
+                let column = panel.columns[x];
+                let lo = (*tiles.add(column.lo)).add(column.offset + row * ldc);
+                let hi = (*tiles.add(column.hi)).add(column.offset + row * ldc);
+                for (y, acc) in acc.iter_mut().enumerate() {
+                    acc[x] = D::load_acc(lo.add(y * ldc), hi.add(y * ldc));
+                }
+            }
+        }
+        if D::INTEGER && !panel.operands.compensation.is_null() {
+            for x in 0..NV {
+                let from = panel.operands.compensation.add(x * D::LANES * 4);
+                let extra = D::load_acc(from, from.add(D::LANES * 2));
+                for acc in &mut acc {
+                    acc[x] = D::add(acc[x], extra);
+                }
+            }
+        }
+        acc
+    }
+}
+
+/// Stores the accumulators.
+#[inline(always)]
+unsafe fn finish<D: Dot, const MR: usize, const NV: usize>(
+    panel: &Panel<'_>,
+    i: usize,
+    row: usize,
+    mut acc: [[D::Acc; NV]; MR],
+) {
+    let ldr = panel.params.ldr as usize;
+    // SAFETY: as for `panel`.
+    unsafe {
+        if D::INTEGER && panel.finish == Finish::Saturate {
+            saturate::<D, MR, NV>(panel, i, row, &mut acc);
+        }
+        if !D::INTEGER && panel.finish == Finish::F16 {
+            for acc in acc.iter_mut().flatten() {
+                *acc = D::round_f16(*acc);
+            }
+        }
+        let tiles = panel.operands.r.add(i * panel.params.n as usize);
+        for x in 0..NV {
+            let column = panel.columns[x];
+            let lo = (*tiles.add(column.lo)).add(column.offset + row * ldr);
+            let hi = (*tiles.add(column.hi)).add(column.offset + row * ldr);
+            for (y, acc) in acc.iter().enumerate() {
+                D::store_acc(lo.add(y * ldr), hi.add(y * ldr), acc[x]);
+            }
+        }
+    }
+}
+
+/// Adds C with saturation, by way of memory: rare enough.
+#[inline(always)]
+unsafe fn saturate<D: Dot, const MR: usize, const NV: usize>(
+    panel: &Panel<'_>,
+    i: usize,
+    row: usize,
+    acc: &mut [[D::Acc; NV]; MR],
+) {
+    let params = panel.params;
+    let ldc = params.ldc as usize;
+    // SAFETY: as for `panel`; the stages hold one vector.
+    unsafe {
+        let tiles = panel.operands.c.add(i * params.n as usize);
+        for x in 0..NV {
+            let column = panel.columns[x];
+            for (y, acc) in acc.iter_mut().enumerate() {
+                let at = column.offset + (row + y) * ldc;
+                let mut sum = Stage([0; 16]);
+                let mut addend = Stage([0; 16]);
+                let (first, second) = ((&raw mut sum).cast::<u8>(), (&raw mut addend).cast::<u8>());
+                D::store_acc(first, first.add(D::LANES * 2), acc[x]);
+                let c = D::load_acc((*tiles.add(column.lo)).add(at), (*tiles.add(column.hi)).add(at));
+                D::store_acc(second, second.add(D::LANES * 2), c);
+                saturate_words(&mut sum, &addend, params.c_signed, params.r_signed);
+                acc[x] = D::load_acc(first, first.add(D::LANES * 2));
+            }
+        }
+    }
+}
+
+/// Room for one vector of accumulators.
+#[repr(align(64))]
+struct Stage([i32; 16]);
+
+#[inline(never)]
+fn saturate_words(sum: &mut Stage, addend: &Stage, c_signed: bool, r_signed: bool) {
+    for (sum, &c) in sum.0.iter_mut().zip(&addend.0) {
+        let c = if c_signed { i64::from(c) } else { i64::from(c as u32) };
+        let exact = i64::from(*sum) + c;
+        *sum = if r_signed {
+            exact.clamp(i32::MIN.into(), i32::MAX.into()) as i32
+        } else {
+            exact.clamp(0, u32::MAX.into()) as u32 as i32
+        };
+    }
+}

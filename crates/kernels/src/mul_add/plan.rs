@@ -1,0 +1,145 @@
+//! Choosing the kernel and the shape of its blocks.
+
+use super::prepare::Scratch;
+use super::{Grid, MulAdd, MulAddParams, Plan};
+use crate::elem::{Elem, Use};
+use crate::isa::{Isa, Level};
+use crate::kernel::KernelId;
+use crate::layout::TileLayout;
+
+/// The families of micro-kernels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Family {
+    F32,
+    Bf16,
+    /// Byte dot product.
+    Bytes,
+    /// Bytes widened to pairs of i16.
+    Pairs,
+}
+
+impl Isa {
+    /// Plans the multiplication of a grid of tiles.
+    #[must_use]
+    pub fn plan_mul_add(self, op: &MulAdd, grid: Grid) -> Plan {
+        let want = |layout: &TileLayout, use_| self.layout(layout.elem, use_, layout.rows, layout.cols);
+        let family = self.family(op);
+        let bytes = matches!(family, Some(Family::Bytes | Family::Pairs));
+        let (want_a, want_b) = if bytes { (want(&op.a, Use::A), want(&op.b, Use::B)) } else { (op.a, op.b) };
+        let mut params = MulAddParams {
+            a: op.a,
+            b: op.b,
+            c: op.c,
+            r: op.r,
+            want_a,
+            want_b,
+            m: grid.m,
+            n: grid.n,
+            k: grid.k,
+            rows: op.a.rows,
+            words: 0,
+            vectors: 0,
+            lda: 0,
+            ldb: 0,
+            ldc: op.c.row_bytes() as u32,
+            ldr: op.r.row_bytes() as u32,
+            group: 0,
+            block_rows: [0; 4],
+            a_signed: op.a_signed,
+            b_signed: op.b_signed,
+            c_signed: op.c_signed,
+            r_signed: op.r_signed,
+            saturating: op.saturating,
+            zero: [0; 2],
+        };
+        let Some(family) = family else {
+            let scratch_bytes = super::general::scratch_bytes(&params);
+            return Plan { kernel: KernelId::MUL_ADD_GENERAL, params, scratch_bytes };
+        };
+        self.block(&mut params, family);
+        let half = self.column_step(op.b.cols) < self.lanes() as u32;
+        let kernel = kernel(family, op, half);
+        let scratch_bytes = match family {
+            Family::F32 | Family::Bf16 => 0,
+            Family::Bytes => Scratch::new(&params, 1).bytes,
+            Family::Pairs => Scratch::new(&params, 2).bytes,
+        };
+        Plan { kernel, params, scratch_bytes }
+    }
+
+    /// The micro-kernel for these types and layouts, if there is one.
+    fn family(self, op: &MulAdd) -> Option<Family> {
+        let words = |layout: &TileLayout, storage| layout.storage == storage && layout.interleave == 1;
+        let padded =
+            |layout: &TileLayout| layout.ld == layout.cols.next_multiple_of(self.column_step(layout.cols));
+        if !padded(&op.c) || !padded(&op.r) {
+            return None;
+        }
+        if words(&op.c, Elem::F32) && words(&op.r, Elem::F32) {
+            if words(&op.a, Elem::F32) && words(&op.b, Elem::F32) && padded(&op.b) {
+                return Some(Family::F32);
+            }
+            let pairs = op.b.storage == Elem::BF16 && op.b.interleave == 2 && padded(&op.b);
+            return (self.bf16_dot() && op.a.use_ == Use::A && words(&op.a, Elem::BF16) && pairs)
+                .then_some(Family::Bf16);
+        }
+        let integers = op.a.elem == Elem::I8 && op.b.elem == Elem::I8;
+        (integers && words(&op.c, Elem::I32) && words(&op.r, Elem::I32)).then_some(if self.vnni() {
+            Family::Bytes
+        } else {
+            Family::Pairs
+        })
+    }
+
+    /// Fills in the strides and the blocking.
+    fn block(self, params: &mut MulAddParams, family: Family) {
+        let depth = params.want_a.cols;
+        // Bytes that the micro-kernel sees per byte of a tile.
+        let widening = if family == Family::Pairs { 2 } else { 1 };
+        params.lda = params.want_a.row_bytes() as u32 * widening;
+        params.ldb = params.want_b.row_bytes() as u32 * widening;
+        params.words = match family {
+            Family::F32 => depth,
+            Family::Bf16 | Family::Pairs => depth.div_ceil(2),
+            Family::Bytes => depth.div_ceil(4),
+        };
+        params.vectors = params.want_b.ld.div_ceil(self.lanes() as u32);
+        let half = self.column_step(params.b.cols) < self.lanes() as u32;
+        let total = if half { params.n.div_ceil(2) } else { params.n * params.vectors };
+        (params.group, params.block_rows) = blocking(self.level(), params.rows, total);
+    }
+}
+
+/// Vectors in a block, and rows in it by the number of vectors.
+fn blocking(level: Level, rows: u32, vectors: u32) -> (u8, [u8; 4]) {
+    let group = match (level, vectors) {
+        (_, 1) => 1,
+        (Level::Avx512 | Level::Avx2, 3) => 3,
+        _ => 2,
+    };
+    let block_rows = match level {
+        // A single vector of columns needs 16 rows to cover the latency and the broadcasts.
+        Level::Avx512 => [if rows.is_multiple_of(16) { 16 } else { 8 }, 8, 8, 4],
+        Level::Avx2 => [8, 4, 4, 1],
+        Level::Neon => [8, 8, 4, 4],
+        Level::Portable => [4, 4, 2, 1],
+    };
+    (group, block_rows)
+}
+
+/// The table entry of a family.
+fn kernel(family: Family, op: &MulAdd, half: bool) -> KernelId {
+    match (family, half) {
+        (Family::F32, false) => KernelId::MUL_ADD_F32,
+        (Family::F32, true) => KernelId::MUL_ADD_F32_HALF,
+        (Family::Bf16, false) => KernelId::MUL_ADD_BF16,
+        (Family::Bf16, true) => KernelId::MUL_ADD_BF16_HALF,
+        (Family::Pairs, false) => KernelId::MUL_ADD_I16,
+        (Family::Pairs, true) => KernelId::MUL_ADD_I16_HALF,
+        // A of the same signedness as B gets its sign bits flipped, which also flips its signedness.
+        (Family::Bytes, false) if op.b_signed => KernelId::MUL_ADD_U8S8,
+        (Family::Bytes, true) if op.b_signed => KernelId::MUL_ADD_U8S8_HALF,
+        (Family::Bytes, false) => KernelId::MUL_ADD_S8U8,
+        (Family::Bytes, true) => KernelId::MUL_ADD_S8U8_HALF,
+    }
+}

@@ -1,0 +1,190 @@
+//! Bringing bytes into the form that integer dot products want, once per call.
+//!
+//! The byte dot product multiplies unsigned by signed bytes. Where A and B have the same signedness, the sign bit
+//! of every byte of A is flipped, which moves its values by 128 into the other range:
+//!
+//! ```text
+//! both signed:    a * b = (a + 128) * b - 128 * b      (a + 128) unsigned
+//! both unsigned:  a * b = (a - 128) * b + 128 * b      (a - 128) signed
+//! ```
+//!
+//! The second term depends on the column only and joins what the accumulators start with. Its sum over K comes
+//! from the same dot product, with ones for A. Padding along K is zero in B, so what it becomes in A is harmless.
+//!
+//! Without that instruction, bytes are widened to i16 in place order, for the dot product of pairs of i16.
+
+use super::MulAddParams;
+use super::panel::{Operands, b_vector, column, column_count};
+use crate::element::convert::relayout;
+use crate::layout::TileLayout;
+use crate::simd::Dot;
+
+/// The parts of the scratch memory, as byte offsets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scratch {
+    a_pointers: usize,
+    b_pointers: usize,
+    a_tiles: usize,
+    b_tiles: usize,
+    /// One tile in its wanted layout, before widening.
+    stage: usize,
+    compensation: usize,
+    /// Bytes in all.
+    pub(crate) bytes: usize,
+}
+
+impl Scratch {
+    /// Lays out the scratch memory for tiles that grow by `widening`.
+    pub(crate) fn new(params: &MulAddParams, widening: usize) -> Self {
+        let (a_count, b_count) = ((params.m * params.k) as usize, (params.k * params.n) as usize);
+        let columns = params.n as usize * params.vectors.max(1) as usize;
+        let mut end = 0_usize;
+        let mut take = |bytes: usize| {
+            let start = end;
+            end = (end + bytes).next_multiple_of(64);
+            start
+        };
+        Self {
+            a_pointers: take(a_count * size_of::<usize>()),
+            b_pointers: take(b_count * size_of::<usize>()),
+            a_tiles: take(a_count * params.want_a.bytes() * widening),
+            b_tiles: take(b_count * params.want_b.bytes() * widening),
+            stage: take(params.want_a.bytes().max(params.want_b.bytes())),
+            compensation: take(columns * 64),
+            bytes: end,
+        }
+    }
+}
+
+/// Prepares quads of bytes.
+///
+/// # Safety
+/// The operands are as `params` describes, `scratch` is as large as its [`Scratch`] says.
+#[inline(always)]
+pub(crate) unsafe fn bytes<D: Dot>(
+    params: &MulAddParams,
+    mut operands: Operands,
+    scratch: *mut u8,
+) -> Operands {
+    let parts = Scratch::new(params, 1);
+    let flip = params.a_signed == params.b_signed;
+    // SAFETY: the parts of the scratch memory are disjoint and sized for what is written there.
+    unsafe {
+        if flip || params.a != params.want_a {
+            let pointers = scratch.add(parts.a_pointers).cast::<*const u8>();
+            let size = params.want_a.bytes();
+            for t in 0..(params.m * params.k) as usize {
+                let tile = scratch.add(parts.a_tiles + t * size);
+                let mut src = *operands.a.add(t);
+                if params.a != params.want_a {
+                    relayout(&params.a, &params.want_a, tile, src);
+                    src = tile;
+                }
+                let mask = if flip { 0x80 } else { 0 };
+                for at in 0..size {
+                    *tile.add(at) = *src.add(at) ^ mask;
+                }
+                *pointers.add(t) = tile;
+            }
+            operands.a = pointers;
+        }
+        if params.b != params.want_b {
+            let pointers = scratch.add(parts.b_pointers).cast::<*const u8>();
+            for t in 0..(params.k * params.n) as usize {
+                let tile = scratch.add(parts.b_tiles + t * params.want_b.bytes());
+                relayout(&params.b, &params.want_b, tile, *operands.b.add(t));
+                *pointers.add(t) = tile;
+            }
+            operands.b = pointers;
+        }
+        if flip {
+            operands.compensation = compensation::<D>(params, operands.b, scratch.add(parts.compensation));
+        }
+        operands
+    }
+}
+
+/// 128 times the sum of each column of B, negative when B is signed.
+#[inline(always)]
+unsafe fn compensation<D: Dot>(params: &MulAddParams, b: *const *const u8, out: *mut u8) -> *const u8 {
+    let ones = 0x0101_0101_u32;
+    let factor = if params.b_signed { -128 } else { 128 };
+    // SAFETY: `out` has one vector per vector of columns; the rest as for the micro-kernel.
+    unsafe {
+        let ones = D::splat((&raw const ones).cast());
+        for index in 0..column_count::<D>(params) {
+            let mut sum = D::zero();
+            for kt in 0..params.k as usize {
+                let (lo, hi) = b_vector(params, b, column::<D>(params, index), kt);
+                for word in 0..params.words as usize {
+                    let at = word * params.ldb as usize;
+                    sum = D::dot(sum, ones, D::load_b(lo.add(at), hi.add(at)));
+                }
+            }
+            let to = out.add(index * D::LANES * 4);
+            D::store_acc(to, to.add(D::LANES * 2), sum);
+            let lanes = to.cast::<i32>();
+            for lane in 0..D::LANES {
+                *lanes.add(lane) *= factor;
+            }
+        }
+        out
+    }
+}
+
+/// Widens bytes to i16.
+///
+/// # Safety
+/// As for [`bytes`].
+#[inline(always)]
+pub(crate) unsafe fn pairs(params: &MulAddParams, mut operands: Operands, scratch: *mut u8) -> Operands {
+    let parts = Scratch::new(params, 2);
+    // SAFETY: the parts of the scratch memory are disjoint and sized for what is written there.
+    unsafe {
+        let stage = scratch.add(parts.stage);
+        let a_pointers = scratch.add(parts.a_pointers).cast::<*const u8>();
+        for t in 0..(params.m * params.k) as usize {
+            let to = scratch.add(parts.a_tiles + t * 2 * params.want_a.bytes());
+            widen(&params.a, &params.want_a, params.a_signed, to, *operands.a.add(t), stage);
+            *a_pointers.add(t) = to;
+        }
+        let b_pointers = scratch.add(parts.b_pointers).cast::<*const u8>();
+        for t in 0..(params.k * params.n) as usize {
+            let to = scratch.add(parts.b_tiles + t * 2 * params.want_b.bytes());
+            widen(&params.b, &params.want_b, params.b_signed, to, *operands.b.add(t), stage);
+            *b_pointers.add(t) = to;
+        }
+        operands.a = a_pointers;
+        operands.b = b_pointers;
+        operands
+    }
+}
+
+/// Brings one tile into its wanted layout and widens its bytes.
+#[inline(always)]
+unsafe fn widen(
+    layout: &TileLayout,
+    want: &TileLayout,
+    signed: bool,
+    to: *mut u8,
+    mut src: *const u8,
+    stage: *mut u8,
+) {
+    // SAFETY: the caller vouches for tiles of these layouts, `to` being twice as large.
+    unsafe {
+        if layout != want {
+            relayout(layout, want, stage, src);
+            src = stage;
+        }
+        let to = to.cast::<i16>();
+        if signed {
+            for at in 0..want.bytes() {
+                *to.add(at) = i16::from(*src.add(at).cast::<i8>());
+            }
+        } else {
+            for at in 0..want.bytes() {
+                *to.add(at) = i16::from(*src.add(at));
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The speed of light: how many operations per second a core does when nothing but arithmetic is asked of it.
+//!
+//! Sixteen independent chains of the same instructions as the micro-kernels use, in registers. Where an
+//! instruction set lacks a dot product, the figure is that of what the kernels do instead: f32 FMA for bf16,
+//! pairs of i16 for bytes.
+
+use crate::isa::{Isa, Level};
+use crate::portable;
+use crate::simd::Dot;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+const CHAINS: usize = 12;
+const STEPS: usize = 1000;
+
+/// Runs [`STEPS`] steps of [`CHAINS`] chains.
+#[inline(always)]
+unsafe fn chains<D: Dot>() {
+    let words = [0_u8; 64];
+    // SAFETY: `words` holds a vector of any instruction set.
+    unsafe {
+        let mut acc = [D::load_acc(words.as_ptr(), words.as_ptr()); CHAINS];
+        let a = D::splat(black_box(words.as_ptr()));
+        for _ in 0..STEPS {
+            // A fresh load each time, or the compiler might sum up the integer steps in closed form.
+            let b = D::load_b(black_box(words.as_ptr()), words.as_ptr());
+            for acc in &mut acc {
+                *acc = D::dot(*acc, a, b);
+            }
+        }
+        let mut out = [[0_u8; 64]; CHAINS];
+        for (out, acc) in out.iter_mut().zip(acc) {
+            D::store_acc(out.as_mut_ptr(), out.as_mut_ptr(), acc);
+        }
+        black_box(&out);
+    }
+}
+
+macro_rules! compiled {
+    ($($name:ident: $dot:ty, $(#[$attr:meta])*;)*) => {$(
+        $(#[$attr])*
+        pub(super) unsafe fn $name() {
+            // SAFETY: forwarded.
+            unsafe { chains::<$dot>() }
+        }
+    )*};
+}
+
+compiled! {
+    portable_f32: portable::F32,;
+    portable_i16: portable::I16,;
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::*;
+    use crate::arch::x86_64::{avx2, avx512};
+    compiled! {
+        avx2_f32: avx2::F32, #[target_feature(enable = "avx2,fma,f16c")];
+        avx2_i16: avx2::I16, #[target_feature(enable = "avx2,fma,f16c")];
+        avx2_i8: avx2::U8S8, #[target_feature(enable = "avx2,fma,f16c,avxvnni")];
+        avx512_f32: avx512::F32<false>, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")];
+        avx512_bf16: avx512::Bf16<false>,
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")];
+        avx512_i16: avx512::I16<false>, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")];
+        avx512_i8: avx512::U8S8<false>,
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")];
+    }
+    pub(super) fn f32(level: Level) -> unsafe fn() {
+        if level == Level::Avx512 { avx512_f32 } else { avx2_f32 }
+    }
+    pub(super) fn bf16(isa: Isa) -> Option<unsafe fn()> {
+        let run: unsafe fn() = avx512_bf16;
+        isa.bf16_dot().then_some(run)
+    }
+    pub(super) fn i8(isa: Isa) -> (unsafe fn(), usize) {
+        match (isa.level(), isa.vnni()) {
+            (Level::Avx512, true) => (avx512_i8, 4),
+            (Level::Avx512, false) => (avx512_i16, 2),
+            (_, true) => (avx2_i8, 4),
+            (_, false) => (avx2_i16, 2),
+        }
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod arm {
+    use super::*;
+    use crate::arch::aarch64::neon;
+    compiled! {
+        neon_f32: neon::F32, #[target_feature(enable = "neon")];
+        neon_i16: neon::I16, #[target_feature(enable = "neon")];
+    }
+}
+
+/// Operations per second (a multiplication and an addition are two) of f32 FMA on this many threads together.
+#[must_use]
+pub fn f32_fma(isa: Isa, threads: usize, duration: Duration) -> f64 {
+    let run: unsafe fn() = match isa.level() {
+        Level::Portable => portable_f32,
+        #[cfg(target_arch = "x86_64")]
+        level => x86::f32(level),
+        #[cfg(target_arch = "aarch64")]
+        _ => arm::neon_f32,
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        _ => portable_f32,
+    };
+    measure(run, isa.lanes(), threads, duration)
+}
+
+/// The same for the dot product of bf16 pairs.
+#[must_use]
+pub fn bf16_dot(isa: Isa, threads: usize, duration: Duration) -> f64 {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(run) = x86::bf16(isa) {
+        return measure(run, isa.lanes() * 2, threads, duration);
+    }
+    f32_fma(isa, threads, duration)
+}
+
+/// The same for the dot product of byte quads.
+#[must_use]
+pub fn i8_dot(isa: Isa, threads: usize, duration: Duration) -> f64 {
+    let (run, depth): (unsafe fn(), usize) = match isa.level() {
+        Level::Portable => (portable_i16, 2),
+        #[cfg(target_arch = "x86_64")]
+        _ => x86::i8(isa),
+        #[cfg(target_arch = "aarch64")]
+        _ => (arm::neon_i16, 2),
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        _ => (portable_i16, 2),
+    };
+    measure(run, isa.lanes() * depth, threads, duration)
+}
+
+/// Runs on `threads` threads for about `duration`; `width` products per step and chain.
+fn measure(run: unsafe fn(), width: usize, threads: usize, duration: Duration) -> f64 {
+    let one = || {
+        let (start, mut runs) = (Instant::now(), 0_u64);
+        while start.elapsed() < duration {
+            for _ in 0..16 {
+                // SAFETY: an `Isa` exists only where its instructions do.
+                unsafe { run() };
+            }
+            runs += 16;
+        }
+        (runs * (STEPS * CHAINS * width * 2) as u64) as f64 / start.elapsed().as_secs_f64()
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
+        workers.into_iter().filter_map(|worker| worker.join().ok()).sum()
+    })
+}

@@ -1,0 +1,281 @@
+//! Memory to tile.
+//!
+//! A tile is a grid of 32-bit words. A *fetch* makes a vector of words from lines of memory: by widening
+//! elements, taking bytes as they are, or zipping two or four lines. When the words run along the rows of the
+//! tile they are stored at once; otherwise squares of words are transposed in registers first.
+
+use super::bounds::Range;
+use super::{Access, Path};
+use crate::elem::Elem;
+use crate::element::run::{At, CHUNK, copy_run};
+use crate::element::{native_row, zero_padding};
+use crate::simd::{Bf16, E4m3, E5m2, F16, MAX_LANES, Simd, Widen, Word};
+use std::marker::PhantomData;
+
+/// What stands in for lines beyond the last one.
+static ZEROS: [u8; 64] = [0; 64];
+
+/// The lines of memory.
+#[derive(Clone, Copy)]
+struct Lines {
+    first: *const u8,
+    stride: i64,
+    count: usize,
+    /// Bytes of one line.
+    bytes: usize,
+}
+
+impl Lines {
+    #[inline(always)]
+    fn line(&self, index: usize) -> *const u8 {
+        self.first.wrapping_offset((self.stride as isize).wrapping_mul(index as isize))
+    }
+
+    /// Line `index` from byte `at` on, or zeros.
+    #[inline(always)]
+    fn from(&self, index: usize, at: usize) -> *const u8 {
+        if index < self.count { self.line(index).wrapping_add(at) } else { ZEROS.as_ptr() }
+    }
+}
+
+/// A way to make vectors of words.
+trait Fetch<S: Simd>: Copy {
+    /// Rows of words.
+    fn rows(lines: &Lines) -> usize;
+    /// Words in each row.
+    fn words(lines: &Lines) -> usize;
+    /// Words `at..at + n` of a row; the other words of the vector are zero.
+    unsafe fn fetch(lines: &Lines, row: usize, at: usize, n: usize) -> S::Words;
+}
+
+/// Widened elements.
+#[derive(Clone, Copy)]
+struct Widened<W>(PhantomData<W>);
+
+impl<S: Simd, W: Widen> Fetch<S> for Widened<W> {
+    #[inline(always)]
+    fn rows(lines: &Lines) -> usize {
+        lines.count
+    }
+    #[inline(always)]
+    fn words(lines: &Lines) -> usize {
+        lines.bytes / W::BYTES
+    }
+    #[inline(always)]
+    unsafe fn fetch(lines: &Lines, row: usize, at: usize, n: usize) -> S::Words {
+        // SAFETY: elements `at..at + n` are in the line.
+        unsafe { W::load::<S>(lines.line(row).wrapping_add(at * W::BYTES), n) }
+    }
+}
+
+/// Consecutive bytes; the last word is filled up with zeros.
+#[derive(Clone, Copy)]
+struct Bytes;
+
+impl<S: Simd> Fetch<S> for Bytes {
+    #[inline(always)]
+    fn rows(lines: &Lines) -> usize {
+        lines.count
+    }
+    #[inline(always)]
+    fn words(lines: &Lines) -> usize {
+        lines.bytes.div_ceil(4)
+    }
+    #[inline(always)]
+    unsafe fn fetch(lines: &Lines, row: usize, at: usize, n: usize) -> S::Words {
+        // SAFETY: the bytes are in the line.
+        unsafe { S::load(lines.line(row).wrapping_add(at * 4), (n * 4).min(lines.bytes - at * 4)) }
+    }
+}
+
+/// 16-bit elements of two lines.
+#[derive(Clone, Copy)]
+struct Zip2;
+
+impl<S: Simd> Fetch<S> for Zip2 {
+    #[inline(always)]
+    fn rows(lines: &Lines) -> usize {
+        lines.count.div_ceil(2)
+    }
+    #[inline(always)]
+    fn words(lines: &Lines) -> usize {
+        lines.bytes / 2
+    }
+    #[inline(always)]
+    unsafe fn fetch(lines: &Lines, row: usize, at: usize, n: usize) -> S::Words {
+        // SAFETY: elements `at..at + n` are in the lines; the zeros are as long as a vector.
+        unsafe {
+            let low = S::load_u16(lines.line(2 * row).wrapping_add(at * 2), n);
+            let high = S::load_u16(lines.from(2 * row + 1, at * 2), n);
+            S::or(low, S::shl::<16>(high))
+        }
+    }
+}
+
+/// Bytes of four lines.
+#[derive(Clone, Copy)]
+struct Zip4;
+
+impl<S: Simd> Fetch<S> for Zip4 {
+    #[inline(always)]
+    fn rows(lines: &Lines) -> usize {
+        lines.count.div_ceil(4)
+    }
+    #[inline(always)]
+    fn words(lines: &Lines) -> usize {
+        lines.bytes
+    }
+    #[inline(always)]
+    unsafe fn fetch(lines: &Lines, row: usize, at: usize, n: usize) -> S::Words {
+        // SAFETY: elements `at..at + n` are in the lines; the zeros are as long as a vector.
+        unsafe {
+            let x0 = S::load_u8(lines.line(4 * row).wrapping_add(at), n);
+            let x1 = S::shl::<8>(S::load_u8(lines.from(4 * row + 1, at), n));
+            let x2 = S::shl::<16>(S::load_u8(lines.from(4 * row + 2, at), n));
+            let x3 = S::shl::<24>(S::load_u8(lines.from(4 * row + 3, at), n));
+            S::or(S::or(x0, x1), S::or(x2, x3))
+        }
+    }
+}
+
+/// Reads a matrix.
+///
+/// # Safety
+/// `dst` is a tile of the layout, `base` is readable for `size` bytes, the processor has the instructions.
+#[inline(always)]
+pub(crate) unsafe fn load<S: Simd>(
+    access: &Access,
+    dst: *mut u8,
+    base: *const u8,
+    size: u64,
+    offset: u64,
+    stride: i64,
+) {
+    let (count, len) = access.lines();
+    let elem = access.layout.elem;
+    let range = Range::new(offset, stride, size, elem.bytes());
+    // SAFETY: forwarded; the fast paths touch only whole lines, which were tested to lie inside.
+    unsafe {
+        let Some(start) = range.whole(count, len) else {
+            return checked(access, dst, base, range);
+        };
+        let lines = Lines { first: base.add(start), stride, count, bytes: len * elem.bytes() };
+        match (access.path, elem) {
+            (Path::Scalar, _) => checked(access, dst, base, range),
+            (Path::Widen, Elem::F16) => words::<S, Widened<F16>>(access, dst, &lines),
+            (Path::Widen, Elem::BF16) => words::<S, Widened<Bf16>>(access, dst, &lines),
+            (Path::Widen, Elem::E4M3) => words::<S, Widened<E4m3>>(access, dst, &lines),
+            (Path::Widen, Elem::E5M2) => words::<S, Widened<E5m2>>(access, dst, &lines),
+            (Path::Widen, _) => words::<S, Widened<Word>>(access, dst, &lines),
+            (Path::Bytes, _) => words::<S, Bytes>(access, dst, &lines),
+            (Path::Zip2, _) => words::<S, Zip2>(access, dst, &lines),
+            (Path::Zip4, _) => words::<S, Zip4>(access, dst, &lines),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn words<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Lines) {
+    // Column-major lines of interleaved rows zip into rows of the tile when they run across the interleave.
+    // SAFETY: forwarded.
+    unsafe {
+        if access.column_major {
+            transposed::<S, F>(access, dst, lines);
+        } else {
+            direct::<S, F>(access, dst, lines);
+        }
+    }
+}
+
+/// Words run along the rows of the tile.
+#[inline(always)]
+unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Lines) {
+    let row_bytes = access.layout.row_bytes();
+    let words = F::words(lines);
+    for row in 0..F::rows(lines) {
+        let mut at = 0;
+        while at < words {
+            let n = (words - at).min(S::LANES);
+            // SAFETY: the words are in the row of the tile.
+            unsafe { S::store(dst.add(row * row_bytes + at * 4), n * 4, F::fetch(lines, row, at, n)) };
+            at += n;
+        }
+    }
+}
+
+/// Words run along the columns of the tile.
+#[inline(always)]
+unsafe fn transposed<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Lines) {
+    let row_bytes = access.layout.row_bytes();
+    let (rows, words) = (F::rows(lines), F::words(lines));
+    for row in (0..rows).step_by(S::LANES) {
+        let width = (rows - row).min(S::LANES);
+        for at in (0..words).step_by(S::LANES) {
+            let height = (words - at).min(S::LANES);
+            // SAFETY: the square lies inside lines and tile, cut to `height` by `width` words.
+            unsafe {
+                let mut block = [S::zero(); MAX_LANES];
+                for (y, words) in block.iter_mut().enumerate().take(width) {
+                    *words = F::fetch(lines, row + y, at, height);
+                }
+                S::transpose(&mut block);
+                for (x, words) in block.iter().enumerate().take(height) {
+                    S::store(dst.add((at + x) * row_bytes + row * 4), width * 4, *words);
+                }
+            }
+        }
+    }
+}
+
+/// Reads element by element, or by short runs of a row, whatever lies inside the buffer.
+#[inline(never)]
+unsafe fn checked(access: &Access, dst: *mut u8, base: *const u8, range: Range) {
+    let (count, len) = access.lines();
+    let size = access.layout.elem.bytes();
+    let native = native_row(access.layout.elem, CHUNK as u32);
+    for line in 0..count {
+        let (first, end, start) = range.line(line, len);
+        for from in (0..len).step_by(CHUNK) {
+            let n = (len - from).min(CHUNK);
+            let mut stage = [0_u64; CHUNK];
+            let stage = stage.as_mut_ptr().cast::<u8>();
+            let (inside, inside_end) = (first.clamp(from, from + n), end.clamp(from, from + n));
+            // SAFETY: elements `first..end` lie in the buffer, the first of them at `start`; the stage holds a
+            // chunk of any type.
+            unsafe {
+                if inside < inside_end {
+                    let src = base.add(start + (inside - first) * size);
+                    stage
+                        .add((inside - from) * size)
+                        .copy_from_nonoverlapping(src, (inside_end - inside) * size);
+                }
+                put(access, dst, (line, from, n), stage, &native);
+            }
+        }
+    }
+    // SAFETY: forwarded.
+    unsafe { zero_padding(&access.layout, dst) };
+}
+
+/// Writes `n` staged elements of a line to the tile.
+unsafe fn put(
+    access: &Access,
+    dst: *mut u8,
+    (line, from, n): (usize, usize, usize),
+    stage: *const u8,
+    native: &crate::layout::TileLayout,
+) {
+    let layout = &access.layout;
+    // SAFETY: the elements are in the tile and in the stage.
+    unsafe {
+        if access.column_major {
+            for i in 0..n {
+                let to = At { layout, tile: dst, row: from + i, col: line };
+                copy_run(to, At { layout: native, tile: stage, row: 0, col: i }, 1);
+            }
+        } else {
+            let to = At { layout, tile: dst, row: line, col: from };
+            copy_run(to, At { layout: native, tile: stage, row: 0, col: 0 }, n);
+        }
+    }
+}
