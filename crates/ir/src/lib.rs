@@ -17,17 +17,22 @@ pub mod module;
 pub mod op;
 pub mod printf;
 pub mod text;
+pub mod tree;
 pub mod types;
+pub mod uniformity;
 pub mod verify;
 
 pub use builder::Builder;
 pub use entities::{Binding, Block, Inst, Label, Value, Var};
 pub use module::{
-    BindingInfo, BindingKind, Function, InstInfo, LocId, Module, SourceLoc, ValueInfo, VarInfo,
+    BindingInfo, BindingKind, Function, InstInfo, LocId, MAX_DISPATCH_INVOCATIONS, Module, SourceLoc,
+    ValueInfo, VarInfo,
 };
 pub use op::{
     AtomicOp, Barrier, BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, MemFlags, MulAddFlags, Op,
     ReduceOp, Rounding, SubgroupOp, UnaryOp,
 };
+pub use tree::Tree;
 pub use types::{MatType, Scalar, Scope, Space, Type, Use};
+pub use uniformity::{Guard, Shape, Uniformity};
 pub use verify::{Verified, VerifyError, VerifyErrors, verify};

@@ -12,6 +12,10 @@ use crate::op::Op;
 use crate::types::Type;
 use smallvec::SmallVec;
 
+/// Most invocations of a dispatch along an axis, the dispatch's base included. A device refuses a
+/// greater dispatch, so that invocation ids are known not to be negative.
+pub const MAX_DISPATCH_INVOCATIONS: u32 = (1 << 31) - (1 << 12);
+
 /// One entry point, specialised.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Module {

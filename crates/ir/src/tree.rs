@@ -1,0 +1,140 @@
+//! Where each block hangs: the construct it is a body of, and the order of instructions.
+
+use crate::entities::{Block, Inst};
+use crate::module::Function;
+use crate::op::Op;
+
+/// The blocks of a function as a tree, with the instructions in program order.
+///
+/// Made from a verified function; instructions and blocks that the entry block does not reach are
+/// not part of it.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    parents: Vec<Option<Parent>>,
+    depths: Vec<u32>,
+    loop_bodies: Vec<bool>,
+    in_loop: Vec<bool>,
+    places: Vec<Option<Place>>,
+    /// The instructions in program order, a construct before what is nested in it.
+    order: Vec<Inst>,
+}
+
+/// The construct that a block is a body of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parent {
+    /// The construct.
+    pub inst: Inst,
+    /// The block that holds it.
+    pub block: Block,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    block: Block,
+    seq: u32,
+}
+
+impl Tree {
+    /// The tree of a function.
+    pub fn new(func: &Function) -> Self {
+        let mut tree = Self {
+            parents: vec![None; func.blocks.len()],
+            depths: vec![0; func.blocks.len()],
+            loop_bodies: vec![false; func.blocks.len()],
+            in_loop: vec![false; func.blocks.len()],
+            places: vec![None; func.insts.len()],
+            order: Vec::with_capacity(func.insts.len()),
+        };
+        if !func.blocks.is_empty() {
+            tree.visit(func, Function::ENTRY);
+        }
+        tree
+    }
+
+    fn visit(&mut self, func: &Function, block: Block) {
+        for &inst in func.block(block) {
+            let seq = self.order.len() as u32;
+            self.places[inst.index()] = Some(Place { block, seq });
+            self.order.push(inst);
+            for body in func.inst(inst).op.bodies() {
+                let b = body.index();
+                self.parents[b] = Some(Parent { inst, block });
+                self.depths[b] = self.depths[block.index()] + 1;
+                self.loop_bodies[b] = matches!(func.inst(inst).op, Op::Loop { .. });
+                self.in_loop[b] = self.in_loop[block.index()] || self.loop_bodies[b];
+                self.visit(func, body);
+            }
+        }
+    }
+
+    /// The instructions in program order, a construct before what is nested in it.
+    pub fn order(&self) -> &[Inst] {
+        &self.order
+    }
+
+    /// The construct around a block; none for the outermost.
+    pub fn parent(&self, b: Block) -> Option<Parent> {
+        self.parents[b.index()]
+    }
+
+    /// Whether the block is the body of a loop.
+    pub fn is_loop_body(&self, b: Block) -> bool {
+        self.loop_bodies[b.index()]
+    }
+
+    /// Whether a loop is around the block's instructions: the block is in the body of one, or is it.
+    pub fn in_loop(&self, b: Block) -> bool {
+        self.in_loop[b.index()]
+    }
+
+    /// The block that holds an instruction; none if it is not reached.
+    pub fn block_of(&self, i: Inst) -> Option<Block> {
+        self.places[i.index()].map(|p| p.block)
+    }
+
+    /// The position of an instruction in program order; none if it is not reached.
+    pub fn seq(&self, i: Inst) -> Option<u32> {
+        self.places[i.index()].map(|p| p.seq)
+    }
+
+    /// The innermost block that contains both.
+    pub fn common(&self, mut a: Block, mut b: Block) -> Block {
+        while a != b {
+            let (da, db) = (self.depths[a.index()], self.depths[b.index()]);
+            if da >= db {
+                a = self.parent(a).map_or(Function::ENTRY, |p| p.block);
+            }
+            if db >= da {
+                b = self.parent(b).map_or(Function::ENTRY, |p| p.block);
+            }
+        }
+        a
+    }
+
+    /// A block and the blocks around it, up to `to` but without it.
+    pub fn up(&self, from: Block, to: Block) -> impl Iterator<Item = Block> + '_ {
+        let mut at = Some(from);
+        std::iter::from_fn(move || {
+            let b = at.filter(|b| *b != to)?;
+            at = self.parent(b).map(|p| p.block);
+            Some(b)
+        })
+    }
+}
+
+impl Op {
+    /// The blocks nested in the operation, in the order they are executed.
+    pub fn bodies(&self) -> impl Iterator<Item = Block> + use<> {
+        let (first, second) = match *self {
+            Self::If { then, otherwise } => (Some(then), Some(otherwise)),
+            Self::Block { body, .. } | Self::Loop { body, .. } => (Some(body), None),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// Whether the operation stands last in its block: `br` and `return`.
+    pub fn is_terminator(&self) -> bool {
+        matches!(self, Self::Br(_) | Self::Return)
+    }
+}
