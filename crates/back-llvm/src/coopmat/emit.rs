@@ -1,0 +1,269 @@
+//! Kernel calls for operations on whole matrices.
+
+use super::schedule::Group;
+use super::uses::access;
+use super::{MatValue, Place};
+use crate::emit::V;
+use crate::error::{Error, Result};
+use crate::lower::Lower;
+use crate::value::Val;
+use bytemuck::bytes_of;
+use inkwell::values::PointerValue;
+use phalanx_ir::{BinaryOp, ConvertKind, ConvertOp, Inst, Op, Rounding, Scalar, Space, UnaryOp, Value, Var};
+use phalanx_kernels::{Access, ConvertParams, ElementParams, KernelId};
+
+impl<'c> Lower<'_, 'c> {
+    /// Lowers an instruction that deals with matrices.
+    pub(super) fn mat_inst(&mut self, inst: Inst) -> Result<()> {
+        let f = self.f;
+        match f.inst(inst).op {
+            Op::MatMulAdd(_) => self.mat_mul_add(inst),
+            Op::MatLoad { column_major, .. } => self.mat_load(inst, column_major),
+            Op::MatStore { column_major, .. } => self.mat_store(inst, column_major),
+            Op::VarLoad(var) => self.mat_var_load(inst, var),
+            Op::VarStore(var) => self.mat_var_store(inst, var),
+            Op::VarComponentLoad(_) => self.var_component_load(inst),
+            Op::VarComponentStore(_) => self.var_component_store(inst),
+            Op::MatExtract => self.mat_extract(inst),
+            Op::MatInsert => self.mat_insert(inst),
+            Op::MatSplat => self.mat_splat(inst),
+            Op::MatScale => self.mat_scale(inst),
+            Op::Unary(UnaryOp::Ineg | UnaryOp::Fneg) => self.mat_elementwise(inst, KernelId::NEG),
+            Op::Binary(op) => self.mat_elementwise(inst, binary_kernel(op)?),
+            Op::Convert(op) => self.mat_convert(inst, op),
+            Op::Bitcast => self.mat_convert_with(inst, KernelId::BITCAST, false, false, false),
+            Op::Select => self.mat_select(inst),
+            ref op => Err(Error::unsupported(format!("{op:?} on cooperative matrices"))),
+        }
+    }
+
+    /// A matrix operand.
+    pub(super) fn mat_arg(&self, inst: Inst, operand: usize) -> Result<MatValue<'c>> {
+        self.mat(self.f.inst(inst).args[operand]).copied()
+    }
+
+    /// Defines the matrix that is an instruction's result.
+    pub(super) fn mat_result(&mut self, inst: Inst) -> Result<MatValue<'c>> {
+        let v = self.f.inst(inst).results[0];
+        self.define_mat(v)
+    }
+
+    fn element_params(&self, m: MatValue<'c>) -> ElementParams {
+        ElementParams::new(self.layout_of(m.ty))
+    }
+
+    /// Copies a tile unless it is in place.
+    pub(super) fn mat_copy(&mut self, to: MatValue<'c>, from: PointerValue<'c>) -> Result<()> {
+        if to.tile == from {
+            return Ok(());
+        }
+        let params = self.element_params(to);
+        self.kernel(KernelId::COPY, bytes_of(&params), &[to.tile.into(), from.into()])
+    }
+
+    fn mat_mul_add(&mut self, inst: Inst) -> Result<()> {
+        self.mat_result(inst)?;
+        for group in self.mats.schedule.groups_at(inst).to_vec() {
+            self.mul_add_group(&group)?;
+        }
+        Ok(())
+    }
+
+    fn mul_add_group(&mut self, group: &Group) -> Result<()> {
+        let plan = self.mats.plans[&group.r[0]];
+        let scratch = self.matrix_scratch(0)?;
+        let mut args = Vec::with_capacity(5);
+        for (number, operands) in [&group.a, &group.b, &group.c, &group.r].into_iter().enumerate() {
+            args.push(self.tile_addresses(operands, number as u32)?.into());
+        }
+        args.push(scratch.into());
+        self.kernel(plan.kernel, bytes_of(&plan.params), &args)
+    }
+
+    /// An array of the tiles' addresses on the stack.
+    fn tile_addresses(&mut self, values: &[Value], number: u32) -> Result<PointerValue<'c>> {
+        let ty = self.e.ptr_ty().array_type(values.len() as u32);
+        let array = self.spill_slot(ty.into(), number)?;
+        for (i, &v) in values.iter().enumerate() {
+            let tile = self.mat(v)?.tile;
+            let at = self.e.field(array, 8 * i as u64)?;
+            self.e.store(tile.into(), at, 8)?;
+        }
+        Ok(array)
+    }
+
+    fn mat_load(&mut self, inst: Inst, column_major: bool) -> Result<()> {
+        let args = self.args(inst);
+        let mut call = self.memory_args(args[0], args[1])?;
+        let result = self.mat_result(inst)?;
+        let access = Access::new(self.layout_of(result.ty), column_major);
+        call.insert(0, result.tile.into());
+        self.kernel(KernelId::LOAD, bytes_of(&access), &call)
+    }
+
+    fn mat_store(&mut self, inst: Inst, column_major: bool) -> Result<()> {
+        let args = self.args(inst);
+        let mut call = self.memory_args(args[0], args[2])?;
+        let matrix = *self.mat(args[1])?;
+        let access = Access::new(self.layout_of(matrix.ty), column_major);
+        call.insert(0, matrix.tile.into());
+        self.kernel(KernelId::STORE, bytes_of(&access), &call)
+    }
+
+    /// Base, size, offset and stride of an access. They are uniform by the rules of the
+    /// specification (*dynamically uniform within the scope*), so any active lane's will do.
+    fn memory_args(&mut self, ptr: Value, stride: Value) -> Result<Vec<V<'c>>> {
+        let ptr = self.ptr(ptr)?;
+        let base = self.first(ptr.base)?;
+        let size = match ptr.space {
+            Space::Global => self.e.i64(-1),
+            Space::Buffer | Space::Push | Space::Shared => self.first(ptr.size)?,
+        };
+        let offset = self.first(ptr.offset)?;
+        let stride = self.scalar(stride)?;
+        let stride = self.first(stride)?;
+        Ok(vec![base, size, offset, stride])
+    }
+
+    fn mat_var_load(&mut self, inst: Inst, var: Var) -> Result<()> {
+        let f = self.f;
+        let v = f.inst(inst).results[0];
+        let (_, element, _) = access(f, inst).ok_or_else(|| Error::bug("no access to a variable"))?;
+        let from = self.var_tile(var, element)?;
+        if self.may_be_outside(var, element) {
+            self.clear_outside(var)?;
+        }
+        let in_place = matches!(self.mats.places.of_value(v), Place::Var(..));
+        let ty = f.ty(v).mat().ok_or_else(|| Error::bug(format!("{v} is no matrix")))?;
+        if in_place {
+            self.define(v, crate::value::Lowered::Mat(MatValue { tile: from, ty }));
+            return Ok(());
+        }
+        let result = self.define_mat(v)?;
+        self.mat_copy(result, from)
+    }
+
+    /// Zeroes the element that stands for those out of range.
+    pub(super) fn clear_outside(&mut self, var: Var) -> Result<()> {
+        let info = self.f.var(var);
+        let ty = info.ty.mat().ok_or_else(|| Error::bug(format!("{var} holds no matrices")))?;
+        let tile = self.var_tile(var, super::Element::Const(info.count))?;
+        let params = ElementParams::new(self.layout_of(ty));
+        self.kernel(KernelId::FILL, bytes_of(&params), &[tile.into(), self.e.i64(0)])
+    }
+
+    fn mat_var_store(&mut self, inst: Inst, var: Var) -> Result<()> {
+        if self.mats.places.is_elided(inst) {
+            return Ok(());
+        }
+        let f = self.f;
+        let (_, element, _) = access(f, inst).ok_or_else(|| Error::bug("no access to a variable"))?;
+        let value = *self.mat(*f.inst(inst).args.last().ok_or_else(|| Error::bug("a store of nothing"))?)?;
+        let tile = self.var_tile(var, element)?;
+        self.mat_copy(MatValue { tile, ty: value.ty }, value.tile)
+    }
+
+    fn mat_elementwise(&mut self, inst: Inst, kernel: KernelId) -> Result<()> {
+        let operands = self.f.inst(inst).args.len();
+        let tiles =
+            (0..operands).map(|i| Ok(self.mat_arg(inst, i)?.tile.into())).collect::<Result<Vec<V<'c>>>>()?;
+        let result = self.mat_result(inst)?;
+        let params = self.element_params(result);
+        let mut call = vec![result.tile.into()];
+        call.extend(tiles);
+        self.kernel(kernel, bytes_of(&params), &call)
+    }
+
+    fn mat_splat(&mut self, inst: Inst) -> Result<()> {
+        let x = self.scalar(self.args(inst)[0])?;
+        let result = self.mat_result(inst)?;
+        if x.is_uniform() {
+            let params = self.element_params(result);
+            let bits = self.bits(x.v, result.ty.elem)?;
+            return self.kernel(KernelId::FILL, bytes_of(&params), &[result.tile.into(), bits]);
+        }
+        let values = self.spill_lanes(x, 0)?;
+        let params = self.component_params(result.ty);
+        self.kernel(KernelId::SPLAT_LANES, bytes_of(&params), &[result.tile.into(), values.into()])
+    }
+
+    fn mat_scale(&mut self, inst: Inst) -> Result<()> {
+        let matrix = self.mat_arg(inst, 0)?;
+        let x = self.scalar(self.args(inst)[1])?;
+        let result = self.mat_result(inst)?;
+        let tiles = [result.tile.into(), matrix.tile.into()];
+        if x.is_uniform() {
+            let params = self.element_params(result);
+            let bits = self.bits(x.v, result.ty.elem)?;
+            return self.kernel(KernelId::SCALE, bytes_of(&params), &[tiles[0], tiles[1], bits]);
+        }
+        let values = self.spill_lanes(x, 0)?;
+        let params = self.component_params(result.ty);
+        self.kernel(KernelId::SCALE_LANES, bytes_of(&params), &[tiles[0], tiles[1], values.into()])
+    }
+
+    fn mat_convert(&mut self, inst: Inst, op: ConvertOp) -> Result<()> {
+        if op.rounding != Rounding::NearestEven {
+            return Err(Error::unsupported("conversions of cooperative matrices that round towards zero"));
+        }
+        let from_signed = matches!(op.kind, ConvertKind::SToS | ConvertKind::SToF);
+        let to_signed = op.kind == ConvertKind::FToS;
+        self.mat_convert_with(inst, KernelId::CONVERT, from_signed, to_signed, op.saturate)
+    }
+
+    fn mat_convert_with(
+        &mut self,
+        inst: Inst,
+        kernel: KernelId,
+        from_signed: bool,
+        to_signed: bool,
+        saturate: bool,
+    ) -> Result<()> {
+        let from = self.mat_arg(inst, 0)?;
+        let to = self.mat_result(inst)?;
+        let params = ConvertParams::new(
+            self.layout_of(from.ty),
+            self.layout_of(to.ty),
+            from_signed,
+            to_signed,
+            saturate,
+        );
+        self.kernel(kernel, bytes_of(&params), &[to.tile.into(), from.tile.into()])
+    }
+
+    /// The condition is uniform in the scope (SPIR-V, *OpSelect* on a composite takes a scalar).
+    fn mat_select(&mut self, inst: Inst) -> Result<()> {
+        let cond = self.scalar(self.args(inst)[0])?;
+        let cond = self.first(cond)?;
+        let (x, y) = (self.mat_arg(inst, 1)?, self.mat_arg(inst, 2)?);
+        let from = self.e.select(cond, x.tile.into(), y.tile.into())?.into_pointer_value();
+        let result = self.mat_result(inst)?;
+        self.mat_copy(result, from)
+    }
+
+    /// The bits of a scalar in a 64-bit word.
+    fn bits(&mut self, x: V<'c>, s: Scalar) -> Result<V<'c>> {
+        let int = self.e.int_ty(s.bits());
+        let bits = self.e.bitcast(x, int.into())?;
+        self.e.zext_trunc(bits, 64)
+    }
+
+    /// A value per lane in memory, in the element type.
+    pub(super) fn spill_lanes(&mut self, x: Val<'c>, number: u32) -> Result<PointerValue<'c>> {
+        let v = self.vector(x)?;
+        let slot = self.spill_slot(v.get_type(), number)?;
+        self.e.store(v, slot, 4)?;
+        Ok(slot)
+    }
+}
+
+fn binary_kernel(op: BinaryOp) -> Result<KernelId> {
+    Ok(match op {
+        BinaryOp::Iadd | BinaryOp::Fadd => KernelId::ADD,
+        BinaryOp::Isub | BinaryOp::Fsub => KernelId::SUB,
+        BinaryOp::Imul | BinaryOp::Fmul => KernelId::MUL,
+        BinaryOp::Sdiv | BinaryOp::Fdiv => KernelId::DIV,
+        BinaryOp::Udiv => KernelId::DIV_U,
+        op => return Err(Error::unsupported(format!("{op:?} on cooperative matrices"))),
+    })
+}

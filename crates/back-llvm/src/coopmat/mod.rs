@@ -1,0 +1,244 @@
+//! Cooperative matrices, held as tiles in memory and worked on by precompiled kernels.
+//!
+//! Before a module is lowered, [`State`] decides everything that concerns whole matrices:
+//! - `uses`: where values are used and variables touched;
+//! - `places`: which tile each value lives in, so that few are copied;
+//! - `schedule`: which multiply-adds are done by one kernel call;
+//! - `slots`: where tiles lie in the subgroup's scratch memory.
+//!
+//! `emit` then makes the kernel calls, instruction by instruction; `component` those that deal with
+//! components of single lanes.
+//!
+//! A matrix instruction is executed by all lanes of the subgroup or by none (SPV_KHR_cooperative_matrix,
+//! *tangled* instructions), so masks matter only where components are written.
+
+mod component;
+mod emit;
+mod places;
+mod schedule;
+mod slots;
+mod uses;
+
+#[cfg(test)]
+mod tests;
+
+use crate::emit::V;
+use crate::error::{Error, Result};
+use crate::lower::Lower;
+use crate::prologue::Field;
+use inkwell::values::PointerValue;
+use phalanx_ir::{Function, Inst, MatType, Op, Scalar, Scope, Type, Use, Value, Var};
+use phalanx_kernels::{Elem, Grid, Isa, KernelId, MulAdd, Plan, TileLayout};
+use places::{Place, Places};
+use rustc_hash::FxHashMap;
+use schedule::{Group, Schedule};
+use slots::Slots;
+use uses::{Element, Uses};
+
+/// A matrix: its tile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MatValue<'c> {
+    /// Address of the tile.
+    tile: PointerValue<'c>,
+    /// Its type.
+    ty: MatType,
+}
+
+/// What is known about matrices while a module is lowered.
+#[derive(Debug)]
+pub(crate) struct State<'c> {
+    isa: Isa,
+    places: Places,
+    schedule: Schedule,
+    slots: Slots,
+    /// How each group of multiply-adds is called, by its first result.
+    plans: FxHashMap<Value, Plan>,
+    /// Offset of everything in scratch memory, once reserved.
+    base: Option<u64>,
+    /// Static parameters of kernels in the object, by their bytes.
+    params: FxHashMap<Vec<u8>, PointerValue<'c>>,
+}
+
+impl State<'_> {
+    /// Decides about all matrices of a function.
+    pub(crate) fn new(func: &Function, isa: Isa) -> Self {
+        let mut uses = Uses::of(func);
+        let places = Places::of(func, &mut uses);
+        let schedule = Schedule::of(func, &uses, &places);
+        let mut plans = FxHashMap::default();
+        let mut scratch = 0;
+        for group in schedule.groups() {
+            let plan = plan(func, isa, group);
+            scratch = scratch.max(plan.scratch_bytes as u64);
+            plans.insert(group.r[0], plan);
+        }
+        let tile_bytes = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes() as u64);
+        let slots = Slots::of(func, &uses, &places, &schedule, scratch, tile_bytes);
+        Self { isa, places, schedule, slots, plans, base: None, params: FxHashMap::default() }
+    }
+
+    /// Whether matrices make the subgroups of a work-group wait for each other.
+    pub(crate) fn needs_barrier(&self) -> bool {
+        false
+    }
+}
+
+fn plan(func: &Function, isa: Isa, group: &Group) -> Plan {
+    let layout = |v: Value| {
+        let ty = func.ty(v).mat().expect("operands of a multiply-add are matrices");
+        layout(isa, ty)
+    };
+    let Op::MatMulAdd(flags) = func.def(group.r[0]).op else {
+        unreachable!("groups consist of multiply-adds")
+    };
+    let op = MulAdd {
+        a: layout(group.a[0]),
+        b: layout(group.b[0]),
+        c: layout(group.c[0]),
+        r: layout(group.r[0]),
+        a_signed: flags.a_signed,
+        b_signed: flags.b_signed,
+        c_signed: flags.c_signed,
+        r_signed: flags.result_signed,
+        saturating: flags.saturate,
+    };
+    let grid = Grid { m: group.m as u32, n: group.n as u32, k: group.k as u32 };
+    isa.plan_mul_add(&op, grid)
+}
+
+/// How a matrix lies in its tile.
+fn layout(isa: Isa, ty: MatType) -> TileLayout {
+    let use_ = match ty.use_ {
+        Use::A => phalanx_kernels::Use::A,
+        Use::B => phalanx_kernels::Use::B,
+        Use::Accumulator => phalanx_kernels::Use::Accumulator,
+        Use::Any => phalanx_kernels::Use::Any,
+    };
+    isa.layout(elem(ty.elem), use_, ty.rows, ty.cols)
+}
+
+fn elem(s: Scalar) -> Elem {
+    match s {
+        Scalar::F16 => Elem::F16,
+        Scalar::F32 => Elem::F32,
+        Scalar::F64 => Elem::F64,
+        Scalar::BF16 => Elem::BF16,
+        Scalar::E4M3 => Elem::E4M3,
+        Scalar::E5M2 => Elem::E5M2,
+        // The verifier lets no matrix of truth values pass.
+        Scalar::Bool | Scalar::I8 => Elem::I8,
+        Scalar::I16 => Elem::I16,
+        Scalar::I32 => Elem::I32,
+        Scalar::I64 => Elem::I64,
+    }
+}
+
+/// Checks a variable that holds matrices. Its memory is reserved with that of all matrices.
+pub(crate) fn declare_var(lower: &mut Lower<'_, '_>, var: Var) -> Result<()> {
+    match lower.f.var(var).ty {
+        Type::Mat(ty) => check_scope(ty),
+        Type::Scalar(_) | Type::Ptr(_) => Err(Error::bug(format!("{var} holds no matrices"))),
+    }
+}
+
+fn check_scope(ty: MatType) -> Result<()> {
+    match ty.scope {
+        Scope::Subgroup => Ok(()),
+        _ => Err(Error::unsupported("cooperative matrices of work-group scope")),
+    }
+}
+
+/// Lowers an instruction that has a matrix among its operands or results, or that accesses a
+/// variable of matrices.
+pub(crate) fn lower(lower: &mut Lower<'_, '_>, inst: Inst) -> Result<()> {
+    let f = lower.f;
+    let info = f.inst(inst);
+    for ty in info.results.iter().filter_map(|&v| f.ty(v).mat()) {
+        check_scope(ty)?;
+    }
+    lower.mat_inst(inst)
+}
+
+/// Addresses of tiles and calls of kernels.
+impl<'c> Lower<'_, 'c> {
+    fn layout_of(&self, ty: MatType) -> TileLayout {
+        layout(self.mats.isa, ty)
+    }
+
+    /// The address at an offset in the scratch memory of matrices.
+    fn matrix_scratch(&mut self, offset: u64) -> Result<PointerValue<'c>> {
+        let base = match self.mats.base {
+            Some(base) => base,
+            None => {
+                let base = self.alloc_scratch(self.mats.slots.bytes, crate::abi::MEMORY_ALIGN as u64);
+                *self.mats.base.insert(base)
+            }
+        };
+        self.scratch_ptr(base + offset)
+    }
+
+    /// Address of an element of a variable. One more element, after the last, stands for all that
+    /// are out of range; it reads as zero.
+    fn var_tile(&mut self, var: Var, element: Element) -> Result<PointerValue<'c>> {
+        let info = self.f.var(var);
+        let ty = info.ty.mat().ok_or_else(|| Error::bug(format!("{var} holds no matrices")))?;
+        let (count, bytes) = (info.count, self.layout_of(ty).bytes() as u64);
+        let start = self.mats.slots.var(var);
+        match element {
+            Element::Const(k) => self.matrix_scratch(start + u64::from(k.min(count)) * bytes),
+            Element::Dynamic(index) => {
+                let index = self.scalar(index)?;
+                let index = self.first(index)?;
+                let first = self.matrix_scratch(start)?;
+                let limit = self.e.i32(count);
+                let index = self.e.map2("llvm.umin", index, limit)?;
+                let index = self.e.zext_trunc(index, 64)?;
+                let offset = self.e.mul(index, self.e.i64(bytes as i64))?;
+                Ok(self.e.offset(first.into(), offset)?.into_pointer_value())
+            }
+        }
+    }
+
+    /// Whether an element may be out of range.
+    fn may_be_outside(&self, var: Var, element: Element) -> bool {
+        match element {
+            Element::Const(k) => k >= self.f.var(var).count,
+            Element::Dynamic(_) => true,
+        }
+    }
+
+    /// Address of the tile that a value lives in.
+    fn place_tile(&mut self, v: Value) -> Result<PointerValue<'c>> {
+        match self.mats.places.of_value(v) {
+            Place::Slot(v) => {
+                let offset = self.mats.slots.value(v);
+                self.matrix_scratch(offset)
+            }
+            Place::Var(var, element) => self.var_tile(var, element),
+        }
+    }
+
+    /// Defines a matrix value and gives the address of its tile.
+    fn define_mat(&mut self, v: Value) -> Result<MatValue<'c>> {
+        let ty = self.f.ty(v).mat().ok_or_else(|| Error::bug(format!("{v} is no matrix")))?;
+        let value = MatValue { tile: self.place_tile(v)?, ty };
+        self.define(v, crate::value::Lowered::Mat(value));
+        Ok(value)
+    }
+
+    /// Calls a kernel with its static parameters and further arguments.
+    fn kernel(&mut self, id: KernelId, params: &[u8], args: &[V<'c>]) -> Result<()> {
+        let params = match self.mats.params.get(params) {
+            Some(&p) => p,
+            None => {
+                let p = self.e.constant_bytes(params, 16);
+                self.mats.params.insert(params.to_vec(), p);
+                p
+            }
+        };
+        let mut all = vec![params.into()];
+        all.extend_from_slice(args);
+        self.call_table(Field::Kernels, id.index(), &all, None)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! Where each matrix value lives.
+//!
+//! A matrix is a tile in memory. Copying tiles would cost as much as multiplying them, so a value
+//! lives in the variable that it is loaded from, or that it is about to be stored to, wherever
+//! nothing disturbs the variable in between:
+//!
+//! ```text
+//! %c = var_load $acc[3]          %c lives in $acc[3]; nothing is copied
+//! %r = mat_mul_add %a, %b, %c    %r lives in $acc[3] too: computed in place
+//! var_store $acc[3], %r          nothing left to do
+//! ```
+//!
+//! Every other value gets a slot of its own in the subgroup's scratch memory.
+
+use super::uses::{Element, Event, Uses, access};
+use phalanx_ir::{Block, Function, Inst, Op, Value, Var};
+use std::collections::BTreeSet;
+
+/// A tile in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Place {
+    /// An element of a variable.
+    Var(Var, Element),
+    /// The slot of a value.
+    Slot(Value),
+}
+
+impl Place {
+    /// Whether the two may be the same memory. Slots of different values count as different:
+    /// values whose lives overlap never share one.
+    pub(crate) fn may_alias(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Slot(a), Self::Slot(b)) => a == b,
+            (Self::Var(a, i), Self::Var(b, j)) => {
+                a == b
+                    && match (i, j) {
+                        (Element::Const(i), Element::Const(j)) => i == j,
+                        _ => true,
+                    }
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The places of all matrix values, and the stores that have become nothing.
+#[derive(Debug)]
+pub(crate) struct Places {
+    place: Vec<Option<Place>>,
+    elided: BTreeSet<Inst>,
+}
+
+impl Places {
+    pub(crate) fn of(func: &Function, uses: &mut Uses) -> Self {
+        let mut this = Self { place: vec![None; func.values.len()], elided: BTreeSet::new() };
+        for block in 0..func.blocks.len() {
+            let block = Block::new(block);
+            for pos in 0..func.block(block).len() {
+                this.decide(func, uses, block, pos);
+            }
+        }
+        this
+    }
+
+    /// Where a matrix value lives.
+    pub(crate) fn of_value(&self, v: Value) -> Place {
+        self.place[v.index()].unwrap_or(Place::Slot(v))
+    }
+
+    /// Whether the store's value is in the variable already.
+    pub(crate) fn is_elided(&self, store: Inst) -> bool {
+        self.elided.contains(&store)
+    }
+
+    fn decide(&mut self, func: &Function, uses: &mut Uses, block: Block, pos: usize) {
+        let inst = func.block(block)[pos];
+        let info = func.inst(inst);
+        let Some(&value) = info.results.first().filter(|&&v| func.ty(v).mat().is_some()) else { return };
+        let place = match info.op {
+            Op::VarLoad(_) => load_in_place(func, uses, block, pos),
+            _ => self.sink(func, uses, block, pos),
+        };
+        if let Some(Place::Var(var, element)) = place {
+            self.place[value.index()] = place;
+            for at in uses.uses[value.index()].clone() {
+                uses.events[block.index()].add(var, element, Event { pos: at, writes: false });
+            }
+        }
+    }
+
+    /// The variable that the value defined at `pos` is stored to, if it may be computed there.
+    fn sink(&mut self, func: &Function, uses: &Uses, block: Block, pos: usize) -> Option<Place> {
+        let insts = func.block(block);
+        let info = func.inst(insts[pos]);
+        let value = info.results[0];
+        let (store_pos, var, element) = uses.uses[value.index()].iter().find_map(|&at| {
+            let inst = insts[at];
+            match (&func.inst(inst).op, access(func, inst)) {
+                (Op::VarStore(_), Some((var, element, true))) => Some((at, var, element)),
+                _ => None,
+            }
+        })?;
+        if let Element::Dynamic(index) = element {
+            let (index_block, index_pos) = uses.def[index.index()];
+            if index_block == block && index_pos >= pos {
+                return None;
+            }
+        }
+        let events = &uses.events[block.index()];
+        let last = uses.uses[value.index()].last().copied().unwrap_or(store_pos);
+        let disturbed = events.any(var, element, pos + 1..store_pos, false)
+            || events.any(var, element, store_pos + 1..last + 1, true);
+        let place = Place::Var(var, element);
+        if disturbed || self.reads_unsafely(info.args.as_slice(), &info.op, place, func) {
+            return None;
+        }
+        self.elided.insert(insts[store_pos]);
+        Some(place)
+    }
+
+    /// Whether an operation whose result is at `place` could overwrite an operand before it has
+    /// been read: a factor of a multiplication, or an operand that only may be the same element.
+    fn reads_unsafely(&self, args: &[Value], op: &Op, place: Place, func: &Function) -> bool {
+        args.iter().enumerate().filter(|(_, v)| func.ty(**v).mat().is_some()).any(|(i, &v)| {
+            let operand = self.of_value(v);
+            let in_place = match op {
+                Op::MatMulAdd(_) => i == 2,
+                Op::Unary(_) | Op::Binary(_) | Op::MatScale | Op::MatInsert => true,
+                _ => false,
+            };
+            operand.may_alias(place) && !(in_place && operand == place)
+        })
+    }
+}
+
+/// The variable itself, if nothing writes the element while the loaded value is in use.
+fn load_in_place(func: &Function, uses: &Uses, block: Block, pos: usize) -> Option<Place> {
+    let inst = func.block(block)[pos];
+    let value = func.inst(inst).results[0];
+    let (var, element, _) = access(func, inst)?;
+    let last = *uses.uses[value.index()].last()?;
+    // A construct may write and then read; a plain instruction reads before it writes.
+    let is_construct =
+        matches!(func.inst(func.block(block)[last]).op, Op::If { .. } | Op::Block { .. } | Op::Loop { .. });
+    let end = if is_construct { last + 1 } else { last };
+    let written = uses.events[block.index()].any(var, element, pos + 1..end, true);
+    (!written).then_some(Place::Var(var, element))
+}

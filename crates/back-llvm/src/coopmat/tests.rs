@@ -1,0 +1,185 @@
+//! What is decided about matrices before lowering.
+
+use super::places::{Place, Places};
+use super::schedule::Schedule;
+use super::slots::Slots;
+use super::uses::{Element, Uses};
+use phalanx_ir::{
+    Barrier, Builder, Function, MatType, MemFlags, MulAddFlags, Op, Scalar, Scope, Type, Use, Value, Var,
+};
+
+fn mat(use_: Use) -> MatType {
+    MatType { elem: Scalar::F32, scope: Scope::Subgroup, rows: 16, cols: 16, use_ }
+}
+
+/// A function under construction, with an accumulator variable of four matrices.
+struct Code {
+    func: Function,
+    acc: Var,
+}
+
+impl Code {
+    fn new() -> Self {
+        let mut func = Function::default();
+        let acc = func.new_var(mat(Use::Accumulator).into(), 4, "acc");
+        Self { func, acc }
+    }
+
+    fn build(mut self, fill: impl FnOnce(&mut Builder<'_>, Var)) -> (Function, Uses, Places, Schedule) {
+        fill(&mut Builder::new(&mut self.func), self.acc);
+        let mut uses = Uses::of(&self.func);
+        let places = Places::of(&self.func, &mut uses);
+        let schedule = Schedule::of(&self.func, &uses, &places);
+        (self.func, uses, places, schedule)
+    }
+}
+
+fn load(b: &mut Builder<'_>, use_: Use) -> Value {
+    let ptr = b.value(Op::SharedPtr { offset: 0, bytes: 4096 }, &[], Type::Ptr(phalanx_ir::Space::Shared));
+    let stride = b.i64(64);
+    b.value(Op::MatLoad { column_major: false, flags: MemFlags::default() }, &[ptr, stride], mat(use_).into())
+}
+
+fn mul_add(b: &mut Builder<'_>, a: Value, x: Value, c: Value) -> Value {
+    b.value(Op::MatMulAdd(MulAddFlags::default()), &[a, x, c], mat(Use::Accumulator).into())
+}
+
+/// `acc[at] += a * x`
+fn accumulate(b: &mut Builder<'_>, acc: Var, at: i32, a: Value, x: Value) -> Value {
+    let index = b.i32(at);
+    let c = b.var_load(acc, Some(index));
+    let r = mul_add(b, a, x, c);
+    b.var_store(acc, Some(index), r);
+    r
+}
+
+#[test]
+fn accumulation_is_in_place_and_a_grid() {
+    let mut results = Vec::new();
+    let (func, _, places, schedule) = Code::new().build(|b, acc| {
+        let a = [load(b, Use::A), load(b, Use::A)];
+        for j in 0..2 {
+            let x = load(b, Use::B);
+            for (i, &a) in a.iter().enumerate() {
+                results.push(accumulate(b, acc, (2 * i + j) as i32, a, x));
+            }
+        }
+    });
+    let expected = [0, 2, 1, 3].map(|k| Place::Var(Var::new(0), Element::Const(k)));
+    assert_eq!(results.iter().map(|&r| places.of_value(r)).collect::<Vec<_>>(), expected);
+    assert!(
+        func.block(Function::ENTRY)
+            .iter()
+            .all(|&i| { !matches!(func.inst(i).op, Op::VarStore(_)) || places.is_elided(i) })
+    );
+    let groups: Vec<_> = schedule.groups().collect();
+    assert_eq!(groups.len(), 1);
+    assert_eq!((groups[0].m, groups[0].n, groups[0].k), (2, 2, 1));
+    assert_eq!(groups[0].r, [results[0], results[2], results[1], results[3]]);
+}
+
+#[test]
+fn chains_become_one_sum() {
+    let mut results = Vec::new();
+    let (_, _, _, schedule) = Code::new().build(|b, acc| {
+        for _ in 0..3 {
+            let (a, x) = (load(b, Use::A), load(b, Use::B));
+            results.push(accumulate(b, acc, 0, a, x));
+        }
+    });
+    let groups: Vec<_> = schedule.groups().collect();
+    assert_eq!(groups.len(), 1);
+    assert_eq!((groups[0].m, groups[0].n, groups[0].k), (1, 1, 3));
+    assert_eq!(groups[0].r, [results[2]]);
+}
+
+#[test]
+fn chains_of_values_need_no_variable() {
+    let (_, _, _, schedule) = Code::new().build(|b, acc| {
+        let (a, x) = (load(b, Use::A), load(b, Use::B));
+        let c = b.var_load(acc, None);
+        let first = mul_add(b, a, x, c);
+        let second = mul_add(b, a, x, first);
+        b.var_store(acc, None, second);
+    });
+    let groups: Vec<_> = schedule.groups().collect();
+    assert_eq!((groups.len(), groups[0].k), (1, 2));
+}
+
+#[test]
+fn a_sum_that_is_seen_is_computed_first() {
+    let (_, _, _, schedule) = Code::new().build(|b, acc| {
+        let (a, x) = (load(b, Use::A), load(b, Use::B));
+        let c = b.var_load(acc, None);
+        let first = mul_add(b, a, x, c);
+        let second = mul_add(b, a, x, first);
+        let both = b.binary(phalanx_ir::BinaryOp::Fadd, first, second);
+        b.var_store(acc, None, both);
+    });
+    assert_eq!(schedule.groups().count(), 2);
+}
+
+#[test]
+fn a_value_outlives_its_variable() {
+    let mut old = None;
+    let (_, _, places, _) = Code::new().build(|b, acc| {
+        let loaded = b.var_load(acc, None);
+        let other = load(b, Use::Accumulator);
+        b.var_store(acc, None, other);
+        let index = b.i32(1);
+        b.var_store(acc, Some(index), loaded);
+        old = Some(loaded);
+    });
+    let old = old.expect("built");
+    assert_eq!(places.of_value(old), Place::Slot(old));
+}
+
+#[test]
+fn a_factor_is_not_overwritten_by_its_product() {
+    let any = |b: &mut Builder<'_>| load(b, Use::Any);
+    let (_, _, places, _) = Code::new().build(|b, _| {
+        let var = b.func.new_var(mat(Use::Any).into(), 1, "m");
+        let start = any(b);
+        b.var_store(var, None, start);
+        let m = b.var_load(var, None);
+        let c = any(b);
+        let r = b.value(Op::MatMulAdd(MulAddFlags::default()), &[m, m, c], mat(Use::Any).into());
+        b.var_store(var, None, r);
+        let at = b.func.blocks[0].len() - 1;
+        assert!(matches!(b.func.inst(b.func.blocks[0][at]).op, Op::VarStore(_)));
+    });
+    // One of the two has to be a tile of its own; the product is.
+    let elided = (0..100).filter(|&i| places.is_elided(phalanx_ir::Inst::new(i))).count();
+    assert_eq!(elided, 1);
+}
+
+#[test]
+fn barriers_and_memory_do_not_end_a_group_but_control_flow_does() {
+    let (_, _, _, schedule) = Code::new().build(|b, acc| {
+        let (a, x) = (load(b, Use::A), load(b, Use::B));
+        accumulate(b, acc, 0, a, x);
+        b.effect(Op::Barrier(Barrier { execution: Scope::Workgroup, memory: Scope::Workgroup }), &[]);
+        accumulate(b, acc, 1, a, x);
+        b.scoped(|b, _| {
+            accumulate(b, acc, 2, a, x);
+        });
+    });
+    let sizes: Vec<_> = schedule.groups().map(|g| (g.m, g.n, g.k)).collect();
+    // The two before the block have equal factors, so they are no grid but two chains.
+    assert_eq!(sizes, [(1, 1, 1), (1, 1, 1), (1, 1, 1)]);
+}
+
+#[test]
+fn slots_are_reused() {
+    let (func, uses, places, schedule) = Code::new().build(|b, acc| {
+        for _ in 0..10 {
+            let (a, x) = (load(b, Use::A), load(b, Use::B));
+            accumulate(b, acc, 0, a, x);
+            // Reading a component ends the group.
+            let zero = b.i32(0);
+            b.value(Op::VarComponentLoad(acc), &[zero, zero], Type::F32);
+        }
+    });
+    let slots = Slots::of(&func, &uses, &places, &schedule, 0, |_| 1024);
+    assert_eq!(slots.bytes, (5 + 2) * 1024);
+}
