@@ -2,5 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as a test may")]
 
+mod barrier;
 mod control;
 mod kernel;
+mod matrix;
+mod memory;
+mod scalar;
+mod subgroup;
