@@ -1,1 +1,38 @@
 //! The CPU device: JIT, memory, work-groups, barriers, dispatch.
+//!
+//! A [`Device`] compiles verified modules to a [`Pipeline`] and runs a [`Dispatch`] of it on
+//! [`Buffer`]s. A pipeline's code runs one subgroup; `run` spreads the work-groups over the threads of
+//! `pool`, and lets the subgroups of a work-group wait for each other as coroutines. `stop` ends
+//! what takes too long, `cache` remembers what was compiled, `jit` loads it.
+//!
+//! Invariant: this crate knows neither SPIR-V nor Vulkan. A dispatch ends, by its own end or by the watchdog.
+
+mod binary;
+mod cache;
+mod cores;
+mod device;
+mod error;
+mod float_env;
+mod grid;
+mod jit;
+mod machine;
+mod memory;
+mod pipeline;
+mod pool;
+mod printf;
+mod run;
+mod stacks;
+mod stop;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use cache::CacheKey;
+pub use device::{Config, Created, Device, Dispatch, Report};
+pub use error::Error;
+pub use jit::JitError;
+pub use memory::{Buffer, Descriptor, MemoryError};
+pub use phalanx_back_llvm::{Dumps, Options};
+pub use pipeline::Pipeline;
+pub use stop::CancelToken;

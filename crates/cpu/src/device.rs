@@ -1,0 +1,226 @@
+//! The device: compiles modules and runs dispatches.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use phalanx_back_llvm::{Dumps, Options, Target};
+use phalanx_ir::verify::Verified;
+use phalanx_kernels::Isa;
+
+use crate::binary::Binary;
+use crate::cache::{self, Cache, CacheKey};
+use crate::cores;
+use crate::error::Error;
+use crate::grid::Grid;
+use crate::machine;
+use crate::memory::Descriptor;
+use crate::pipeline::Pipeline;
+use crate::pool::Pool;
+use crate::run::{Run, RunParts, Tables, Workplaces};
+use crate::stop::{CancelToken, StopFlag, StopReason, Watchdog};
+
+/// How to make a device.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Threads that run kernels, the calling one included; one per core without it.
+    pub threads: Option<usize>,
+    /// Directory in which compiled code is kept; none without it.
+    pub cache_dir: Option<PathBuf>,
+    /// Time after which a dispatch is stopped, unless it states its own; none without it.
+    pub timeout: Option<Duration>,
+    /// What the compiler shall write down besides code.
+    pub dumps: Options,
+}
+
+/// A CPU that runs kernels. May be used from several threads at once.
+#[derive(Debug)]
+pub struct Device {
+    isa: Isa,
+    target: Target,
+    tables: Tables,
+    pool: Pool,
+    watchdog: Watchdog,
+    workplaces: Arc<Workplaces>,
+    cache: Cache,
+    timeout: Option<Duration>,
+    dumps: Options,
+}
+
+/// A pipeline, and what making it took.
+#[derive(Clone, Debug)]
+pub struct Created {
+    /// The pipeline.
+    pub pipeline: Arc<Pipeline>,
+    /// Time in the compiler; zero for code from disk.
+    pub compile: Duration,
+    /// Time for loading the code.
+    pub load: Duration,
+    /// What [`Config::dumps`] asked for; empty for code from disk.
+    pub dumps: Dumps,
+}
+
+/// A dispatch to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Dispatch<'a> {
+    /// The pipeline.
+    pub pipeline: &'a Arc<Pipeline>,
+    /// Work-groups along x, y and z.
+    pub groups: [u32; 3],
+    /// The first work-group.
+    pub base: [u32; 3],
+    /// For each of the pipeline's bindings, in their order, its descriptors.
+    pub descriptors: &'a [&'a [Descriptor<'a>]],
+    /// The push constants; as many as the pipeline reads, or more.
+    pub push: &'a [u8],
+    /// Time after which the dispatch is stopped; that of the device without it.
+    pub timeout: Option<Duration>,
+    /// Stops the dispatch when it is cancelled.
+    pub cancel: Option<&'a CancelToken>,
+}
+
+/// What a dispatch did.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Time from the call to the end of the last work-group.
+    pub elapsed: Duration,
+    /// The lines that it printed, in no particular order of invocations.
+    pub printed: Vec<String>,
+}
+
+impl Device {
+    /// A device of this machine.
+    ///
+    /// # Errors
+    ///
+    /// When threads cannot be started, or the environment asks for instructions that the machine
+    /// does not have.
+    pub fn new(config: &Config) -> Result<Self, Error> {
+        let isa = Isa::detect()?;
+        let threads = config.threads.unwrap_or_else(cores::usable).max(1);
+        Ok(Self {
+            isa,
+            target: machine::target(isa),
+            tables: machine::tables(isa),
+            pool: Pool::new(threads - 1).map_err(Error::Threads)?,
+            watchdog: Watchdog::new().map_err(Error::Threads)?,
+            workplaces: Arc::default(),
+            cache: Cache::new(config.cache_dir.clone()),
+            timeout: config.timeout,
+            dumps: config.dumps,
+        })
+    }
+
+    /// The instructions that code may use.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// Threads that a dispatch runs on.
+    pub fn threads(&self) -> usize {
+        self.pool.parallelism()
+    }
+
+    /// A key for what the parts say, on this device and with this compiler.
+    pub fn cache_key(&self, parts: &[&[u8]]) -> CacheKey {
+        let target = format!("{:?} {}", self.target, self.isa);
+        let mut all = vec![cache::build_id(), target.as_bytes()];
+        all.extend(parts);
+        CacheKey::new(&all)
+    }
+
+    /// A pipeline that was made with this key before.
+    pub fn cached(&self, key: &CacheKey) -> Option<Created> {
+        let start = Instant::now();
+        let pipeline = match self.cache.get(key) {
+            Some(pipeline) => pipeline,
+            // Code that cannot be loaded any more is compiled again.
+            None => self.cache.insert(*key, Arc::new(Pipeline::load(self.cache.read(key)?).ok()?)),
+        };
+        let dumps = Dumps::default();
+        Some(Created { pipeline, compile: Duration::ZERO, load: start.elapsed(), dumps })
+    }
+
+    /// Compiles a module. With a key the pipeline is kept for [`Device::cached`].
+    ///
+    /// # Errors
+    ///
+    /// When the target does not support the module, or the compiler is at fault.
+    pub fn create_pipeline(&self, module: &Verified, key: Option<&CacheKey>) -> Result<Created, Error> {
+        let start = Instant::now();
+        let compiled = phalanx_back_llvm::compile(module, &self.target, &self.dumps)?;
+        let compile = start.elapsed();
+        let binary = Binary {
+            name: module.name.clone(),
+            meta: compiled.meta,
+            bindings: module.bindings.clone(),
+            object: compiled.object,
+        };
+        if let Some(key) = key {
+            self.cache.write(key, &binary);
+        }
+        let start = Instant::now();
+        let pipeline = Arc::new(Pipeline::load(binary)?);
+        let load = start.elapsed();
+        let pipeline = match key {
+            Some(key) => self.cache.insert(*key, pipeline),
+            None => pipeline,
+        };
+        Ok(Created { pipeline, compile, load, dumps: compiled.dumps })
+    }
+
+    /// Runs a dispatch and waits for its end.
+    ///
+    /// # Errors
+    ///
+    /// When the dispatch does not fit the pipeline, is cancelled, or takes too long.
+    pub fn dispatch(&self, dispatch: &Dispatch<'_>) -> Result<Report, Error> {
+        let start = Instant::now();
+        let push = check_arguments(dispatch)?;
+        let grid = Grid::new(dispatch.groups, dispatch.base)
+            .ok_or(Error::TooManyGroups { groups: dispatch.groups, base: dispatch.base })?;
+        let limit = dispatch.timeout.or(self.timeout);
+        let stop = Arc::new(StopFlag::default());
+        if let Some(limit) = limit {
+            self.watchdog.guard(&stop, limit);
+        }
+        if let Some(token) = dispatch.cancel {
+            token.watch(&stop);
+        }
+        let helpers = usize::try_from(grid.total().saturating_sub(1)).unwrap_or(usize::MAX);
+        let run = Arc::new(Run::new(RunParts {
+            pipeline: dispatch.pipeline,
+            descriptors: dispatch.descriptors,
+            push: push.into(),
+            groups: dispatch.groups,
+            base: dispatch.base,
+            grid,
+            stop: Arc::clone(&stop),
+            threads: self.pool.parallelism(),
+            tables: self.tables,
+            workplaces: &self.workplaces,
+        }));
+        self.pool.run(&run, helpers);
+        let elapsed = start.elapsed();
+        let (printed, failure) = run.finish();
+        match (stop.reason(), failure) {
+            (_, Some(failure)) => Err(failure.into()),
+            (Some(StopReason::Timeout), None) => Err(Error::Timeout { limit: limit.unwrap_or_default() }),
+            (Some(StopReason::Cancelled | StopReason::Failed), None) => Err(Error::Cancelled),
+            (None, None) => Ok(Report { elapsed, printed }),
+        }
+    }
+}
+
+/// Checks what a dispatch passes, and gives the push constants that the pipeline reads.
+fn check_arguments<'a>(dispatch: &Dispatch<'a>) -> Result<&'a [u8], Error> {
+    let meta = dispatch.pipeline.meta();
+    let (expected, found) = (meta.num_bindings as usize, dispatch.descriptors.len());
+    if expected != found {
+        return Err(Error::Bindings { expected, found });
+    }
+    dispatch
+        .push
+        .get(..meta.push_bytes as usize)
+        .ok_or(Error::PushConstants { expected: meta.push_bytes, found: dispatch.push.len() })
+}

@@ -1,0 +1,60 @@
+//! What can go wrong on the CPU device.
+
+use std::time::Duration;
+
+use crate::jit::JitError;
+use crate::memory::MemoryError;
+
+/// A failure of the CPU device.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The compiler refused the module.
+    #[error(transparent)]
+    Compile(#[from] phalanx_back_llvm::Error),
+    /// The code could not be loaded.
+    #[error(transparent)]
+    Load(#[from] JitError),
+    /// Memory could not be had.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The instruction set that was asked for is not to be had.
+    #[error(transparent)]
+    Isa(#[from] phalanx_kernels::IsaError),
+    /// A worker thread could not be started.
+    #[error("a worker thread could not be started: {0}")]
+    Threads(std::io::Error),
+    /// A dispatch took too long and was stopped. Its buffers hold what it had written by then.
+    #[error("the dispatch did not end within {limit:?} and was stopped")]
+    Timeout {
+        /// The limit.
+        limit: Duration,
+    },
+    /// A dispatch was cancelled. Its buffers hold what it had written by then.
+    #[error("the dispatch was cancelled")]
+    Cancelled,
+    /// A grid has more work-groups than can be counted.
+    #[error("{groups:?} work-groups from {base:?} are too many")]
+    TooManyGroups {
+        /// Work-groups along each axis.
+        groups: [u32; 3],
+        /// The first one.
+        base: [u32; 3],
+    },
+    /// A dispatch gives descriptors for another number of bindings than the pipeline has.
+    #[error("expected descriptors for {expected} bindings, found {found}")]
+    Bindings {
+        /// Bindings of the pipeline.
+        expected: usize,
+        /// Bindings of the dispatch.
+        found: usize,
+    },
+    /// A dispatch gives fewer push constants than the pipeline reads.
+    #[error("expected {expected} bytes of push constants, found {found}")]
+    PushConstants {
+        /// Bytes that the pipeline reads.
+        expected: u32,
+        /// Bytes that the dispatch gives.
+        found: usize,
+    },
+}

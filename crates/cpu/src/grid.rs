@@ -1,0 +1,84 @@
+//! The work-groups of a dispatch, and the order in which they run.
+//!
+//! Work-groups run in panels of [`PANEL`] columns, row by row within a panel. Kernels over
+//! matrices read a strip of one operand per row of work-groups and a strip of the other per column;
+//! in this order a strip is used again while it is still in a cache.
+
+/// Work-groups along x that run before the next row.
+const PANEL: u64 = 8;
+
+/// The work-groups of a dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    groups: [u32; 3],
+    base: [u32; 3],
+    total: u64,
+}
+
+impl Grid {
+    /// A grid of `groups` work-groups along each axis, the first being `base`. `None` if there are more than
+    /// a 64-bit number counts, or an id exceeds 32 bits.
+    pub(crate) fn new(groups: [u32; 3], base: [u32; 3]) -> Option<Self> {
+        for (count, first) in groups.into_iter().zip(base) {
+            first.checked_add(count)?;
+        }
+        let [x, y, z] = groups.map(u64::from);
+        // The product of two is below 2^64; a zero may hide the overflow of the others.
+        let total = if groups.contains(&0) { 0 } else { (x * y).checked_mul(z)? };
+        Some(Self { groups, base, total })
+    }
+
+    /// Number of work-groups.
+    pub(crate) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The id of the work-group that is run as number `index`, which is below `total`.
+    pub(crate) fn group(&self, index: u64) -> [u32; 3] {
+        let [width, height, _] = self.groups.map(u64::from);
+        let plane = width * height;
+        let (z, in_plane) = (index / plane, index % plane);
+        let (panel, in_panel) = (in_plane / (PANEL * height), in_plane % (PANEL * height));
+        let columns = PANEL.min(width - panel * PANEL);
+        let id = [panel * PANEL + in_panel % columns, in_panel / columns, z];
+        // Each is below the number of work-groups along its axis, and with the base still an id.
+        std::array::from_fn(|axis| id[axis] as u32 + self.base[axis])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_group_runs_once() {
+        for groups in [[1, 1, 1], [8, 3, 2], [7, 5, 1], [9, 4, 3], [17, 1, 2], [1, 20, 1], [100, 2, 1]] {
+            let grid = Grid::new(groups, [10, 20, 30]).unwrap();
+            let ids: BTreeSet<_> = (0..grid.total()).map(|index| grid.group(index)).collect();
+            assert_eq!(ids.len() as u64, grid.total(), "{groups:?}");
+            for id in ids {
+                for axis in 0..3 {
+                    let first = [10, 20, 30][axis];
+                    assert!((first..first + groups[axis]).contains(&id[axis]), "{groups:?} {id:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn panels_come_before_rows() {
+        let grid = Grid::new([10, 2, 1], [0; 3]).unwrap();
+        assert_eq!(grid.group(7), [7, 0, 0]);
+        assert_eq!(grid.group(8), [0, 1, 0]);
+        assert_eq!(grid.group(16), [8, 0, 0]);
+    }
+
+    #[test]
+    fn absurd_sizes_are_refused() {
+        assert!(Grid::new([u32::MAX; 3], [0; 3]).is_none());
+        assert!(Grid::new([2, 1, 1], [u32::MAX, 0, 0]).is_none());
+        assert_eq!(Grid::new([0, u32::MAX, u32::MAX], [0; 3]).unwrap().total(), 0);
+        assert_eq!(Grid::new([u32::MAX, u32::MAX, 1], [0; 3]).unwrap().total(), u64::from(u32::MAX).pow(2));
+    }
+}

@@ -1,0 +1,94 @@
+//! Loaded pipelines.
+
+use std::fmt;
+
+use phalanx_back_llvm::Meta;
+use phalanx_back_llvm::abi::{ENTRY_SYMBOL, Entry};
+use phalanx_ir::BindingInfo;
+
+use crate::binary::Binary;
+use crate::jit::{Code, JitError};
+
+/// A compiled entry point, ready to run.
+pub struct Pipeline {
+    name: String,
+    meta: Meta,
+    bindings: Vec<BindingInfo>,
+    object_bytes: usize,
+    entry: Entry,
+    /// Keeps `entry` alive.
+    _code: Code,
+}
+
+impl fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipeline").field("name", &self.name).field("meta", &self.meta).finish_non_exhaustive()
+    }
+}
+
+impl Pipeline {
+    /// Loads a compiled pipeline.
+    pub(crate) fn load(binary: Binary) -> Result<Self, JitError> {
+        let code = Code::load(&binary.object)?;
+        let address = code.symbol(ENTRY_SYMBOL)?;
+        // SAFETY: the compiler, or the cache that keeps what it made, says that the object defines
+        // this symbol with this type. It stays loaded as long as `code`, which is kept beside it.
+        let entry = unsafe { std::mem::transmute::<*mut u8, Entry>(address.as_ptr()) };
+        Ok(Self {
+            name: binary.name,
+            meta: binary.meta,
+            bindings: binary.bindings,
+            object_bytes: binary.object.len(),
+            entry,
+            _code: code,
+        })
+    }
+
+    /// Name of the entry point.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The buffers that it may access; a dispatch gives descriptors in this order.
+    pub fn bindings(&self) -> &[BindingInfo] {
+        &self.bindings
+    }
+
+    /// Bytes of push constants that it reads.
+    pub fn push_bytes(&self) -> u32 {
+        self.meta.push_bytes
+    }
+
+    /// Invocations of a work-group along x, y and z.
+    pub fn workgroup_size(&self) -> [u32; 3] {
+        self.meta.workgroup_size
+    }
+
+    /// Invocations of a subgroup.
+    pub fn subgroup_size(&self) -> u32 {
+        self.meta.subgroup_size
+    }
+
+    /// Bytes that a work-group shares.
+    pub fn shared_bytes(&self) -> u32 {
+        self.meta.shared_bytes
+    }
+
+    /// Bytes of private memory that a subgroup needs besides registers and stack.
+    pub fn scratch_bytes(&self) -> u64 {
+        self.meta.scratch_bytes
+    }
+
+    /// Size of the object file, from which the code was loaded.
+    pub fn object_bytes(&self) -> usize {
+        self.object_bytes
+    }
+
+    pub(crate) fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    pub(crate) fn entry(&self) -> Entry {
+        self.entry
+    }
+}

@@ -1,0 +1,296 @@
+//! Worker threads.
+//!
+//! [`Pool::run`] has a piece of [`Work`] done by the calling thread and as many workers as it
+//! asks for; each of them takes shares of the work until none are left. Work belongs to nobody's
+//! stack, so workers may come late or not at all, and several threads may run work at once.
+//!
+//! A worker without work looks out for more for [`LINGER`] and then sleeps. That makes a row of
+//! small dispatches quick, and an idle process quiet.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a worker looks out for work before it sleeps, and a caller for its last worker.
+const LINGER: Duration = Duration::from_micros(20);
+
+/// Stack of a worker thread; kernels run on stacks of their own.
+const STACK_BYTES: usize = 256 << 10;
+
+/// Something that several threads do together.
+pub(crate) trait Work: Send + Sync {
+    /// Takes shares of the work until none are left.
+    fn work(&self);
+}
+
+/// Work with the workers that may join.
+struct Job {
+    work: Arc<dyn Work>,
+    /// How many more workers may join; changed under the lock of the queue.
+    seats: AtomicUsize,
+    /// Workers that have joined and not left.
+    active: AtomicUsize,
+    /// For the caller to sleep on until `active` is 0.
+    left: (Mutex<()>, Condvar),
+}
+
+struct Queue {
+    jobs: VecDeque<Arc<Job>>,
+    sleeping: usize,
+    closed: bool,
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    wake: Condvar,
+    /// Number of seats in the queue, to look at without the lock.
+    seats: AtomicUsize,
+}
+
+/// A set of worker threads, which end with it.
+pub(crate) struct Pool {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("workers", &self.threads.len()).finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    /// Starts `workers` threads.
+    pub(crate) fn new(workers: usize) -> std::io::Result<Self> {
+        let queue = Queue { jobs: VecDeque::new(), sleeping: 0, closed: false };
+        let shared =
+            Arc::new(Shared { queue: Mutex::new(queue), wake: Condvar::new(), seats: AtomicUsize::new(0) });
+        // On an error in the middle, dropping the pool ends the threads that did start.
+        let mut pool = Self { shared, threads: Vec::with_capacity(workers) };
+        for index in 0..workers {
+            let shared = Arc::clone(&pool.shared);
+            let builder =
+                std::thread::Builder::new().name(format!("phalanx-{index}")).stack_size(STACK_BYTES);
+            pool.threads.push(builder.spawn(move || serve(&shared))?);
+        }
+        Ok(pool)
+    }
+
+    /// Threads that can work at once: the workers and a caller.
+    pub(crate) fn parallelism(&self) -> usize {
+        self.threads.len() + 1
+    }
+
+    /// Does the work on this thread and up to `helpers` workers; returns when nobody works on it.
+    pub(crate) fn run<W: Work + 'static>(&self, work: &Arc<W>, helpers: usize) {
+        let helpers = helpers.min(self.threads.len());
+        if helpers == 0 {
+            return work.work();
+        }
+        let shared: Arc<W> = Arc::clone(work);
+        let job = Arc::new(Job {
+            work: shared,
+            seats: AtomicUsize::new(helpers),
+            active: AtomicUsize::new(0),
+            left: Default::default(),
+        });
+        self.offer(&job, helpers);
+        work.work();
+        self.withdraw(&job);
+        job.wait_until_left();
+    }
+
+    fn offer(&self, job: &Arc<Job>, helpers: usize) {
+        let mut queue = self.shared.lock();
+        queue.jobs.push_back(Arc::clone(job));
+        self.shared.seats.fetch_add(helpers, Ordering::Relaxed);
+        let wake = queue.sleeping.min(helpers);
+        drop(queue);
+        for _ in 0..wake {
+            self.shared.wake.notify_one();
+        }
+    }
+
+    /// Lets nobody else join.
+    fn withdraw(&self, job: &Arc<Job>) {
+        let mut queue = self.shared.lock();
+        queue.jobs.retain(|other| !Arc::ptr_eq(other, job));
+        let unused = job.seats.swap(0, Ordering::Relaxed);
+        self.shared.seats.fetch_sub(unused, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.shared.wake.notify_all();
+        for thread in self.threads.drain(..) {
+            // A worker that panicked has nothing left to end.
+            let _panicked = thread.join();
+        }
+    }
+}
+
+impl Job {
+    /// Counts the worker out, even when the work panicked.
+    fn leave(&self) {
+        // Release: what the worker wrote is seen by the caller, who reads 0 with Acquire.
+        if self.active.fetch_sub(1, Ordering::Release) == 1 {
+            // With the lock held, the caller is either before its check of `active` or asleep.
+            let _guard = self.left.0.lock().unwrap_or_else(PoisonError::into_inner);
+            self.left.1.notify_one();
+        }
+    }
+
+    fn wait_until_left(&self) {
+        if linger(|| self.active.load(Ordering::Acquire) == 0) {
+            return;
+        }
+        let mut guard = self.left.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.active.load(Ordering::Acquire) != 0 {
+            guard = self.left.1.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // Nothing under this lock panics half-way through a change.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a job and takes a seat; `None` when the pool closes.
+    fn join_next(&self) -> Option<Arc<Job>> {
+        linger(|| self.seats.load(Ordering::Relaxed) != 0);
+        let mut queue = self.lock();
+        loop {
+            if queue.closed {
+                return None;
+            }
+            if let Some(job) = queue.jobs.front().cloned() {
+                job.active.fetch_add(1, Ordering::Relaxed);
+                self.seats.fetch_sub(1, Ordering::Relaxed);
+                if job.seats.fetch_sub(1, Ordering::Relaxed) == 1 {
+                    queue.jobs.pop_front();
+                }
+                return Some(job);
+            }
+            queue.sleeping += 1;
+            queue = self.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.sleeping -= 1;
+        }
+    }
+}
+
+/// A worker thread.
+fn serve(shared: &Shared) {
+    /// Leaves the job at the end of a scope.
+    struct Seat(Arc<Job>);
+    impl Drop for Seat {
+        fn drop(&mut self) {
+            self.0.leave();
+        }
+    }
+    while let Some(job) = shared.join_next() {
+        let seat = Seat(job);
+        seat.0.work.work();
+    }
+}
+
+/// Looks for a while whether something holds.
+fn linger(holds: impl Fn() -> bool) -> bool {
+    let start = Instant::now();
+    loop {
+        for _ in 0..16 {
+            if holds() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        if start.elapsed() >= LINGER {
+            return false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    /// Adds up the numbers below `end`.
+    struct Sum {
+        next: AtomicU64,
+        end: u64,
+        sum: AtomicU64,
+        workers: AtomicUsize,
+        pause: Duration,
+    }
+
+    impl Sum {
+        fn new(end: u64, pause: Duration) -> Arc<Self> {
+            Arc::new(Self {
+                next: AtomicU64::new(0),
+                end,
+                sum: AtomicU64::new(0),
+                workers: AtomicUsize::new(0),
+                pause,
+            })
+        }
+    }
+
+    impl Work for Sum {
+        fn work(&self) {
+            self.workers.fetch_add(1, Ordering::Relaxed);
+            loop {
+                let value = self.next.fetch_add(1, Ordering::Relaxed);
+                if value >= self.end {
+                    break;
+                }
+                std::thread::sleep(self.pause);
+                self.sum.fetch_add(value, Ordering::Relaxed);
+            }
+        }
+    }
+
+    #[test]
+    fn all_work_is_done_whatever_the_number_of_workers() {
+        for workers in [0, 1, 7] {
+            let pool = Pool::new(workers).unwrap();
+            for end in [0, 1, 1000] {
+                let sum = Sum::new(end, Duration::ZERO);
+                pool.run(&sum, usize::MAX);
+                assert_eq!(sum.sum.load(Ordering::Relaxed), (0..end).sum());
+                assert!(sum.workers.load(Ordering::Relaxed) <= pool.parallelism());
+            }
+        }
+    }
+
+    #[test]
+    fn workers_help() {
+        let pool = Pool::new(3).unwrap();
+        let sum = Sum::new(40, Duration::from_millis(5));
+        pool.run(&sum, 2);
+        assert_eq!(sum.workers.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    fn several_threads_may_run_work_at_once() {
+        let pool = Pool::new(2).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let sum = Sum::new(20, Duration::ZERO);
+                        pool.run(&sum, 2);
+                        assert_eq!(sum.sum.load(Ordering::Relaxed), 190);
+                    }
+                });
+            }
+        });
+        assert_eq!(pool.shared.seats.load(Ordering::Relaxed), 0);
+    }
+}

@@ -1,0 +1,415 @@
+//! Runs the work-groups of a dispatch.
+//!
+//! A dispatch is a [`Run`]: worker threads take work-groups from it, a few at a time, until none are
+//! left. A work-group is one call of the compiled function per subgroup. Where subgroups wait for
+//! each other at barriers, each is a coroutine with a stack of its own: a barrier suspends it, and
+//! the worker resumes the subgroups in turn until all have returned. A subgroup that has returned
+//! is not waited for.
+//!
+//! Compiled code polls the stop flag in its loops and returns when it is raised, so that every
+//! subgroup returns in the end and no coroutine has to be unwound.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::ffi::c_void;
+use std::ops::Range;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use phalanx_back_llvm::abi::{
+    BindingDesc, BufferDesc, DispatchContext, Entry, MEMORY_ALIGN, Services, SubgroupContext,
+};
+
+use crate::float_env;
+use crate::grid::Grid;
+use crate::memory::{Descriptor, MemoryError, Scratch};
+use crate::pipeline::Pipeline;
+use crate::pool::Work;
+use crate::printf::Printed;
+use crate::stacks::Stacks;
+use crate::stop::{StopFlag, StopReason};
+
+/// Most work-groups that a worker takes at a time.
+const MAX_SHARE: u64 = 64;
+
+/// Larger memory of a worker is given back after a dispatch.
+const KEPT_BYTES: u64 = 8 << 20;
+
+/// What a thread needs to run work-groups.
+#[derive(Debug, Default)]
+struct Workplace {
+    shared: Scratch,
+    scratch: Scratch,
+    stacks: Stacks,
+}
+
+/// The workplaces of a device. There are as many as threads ever ran work-groups at once.
+#[derive(Debug, Default)]
+pub(crate) struct Workplaces(Mutex<Vec<Workplace>>);
+
+impl Workplaces {
+    fn take(&self) -> Workplace {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, mut place: Workplace) {
+        place.shared.trim(KEPT_BYTES);
+        place.scratch.trim(KEPT_BYTES);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(place);
+    }
+}
+
+/// Tables of addresses that compiled code calls through.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tables {
+    pub(crate) kernels: *const usize,
+    pub(crate) math: *const usize,
+}
+
+// SAFETY: both point to static, constant tables.
+unsafe impl Send for Tables {}
+// SAFETY: as above.
+unsafe impl Sync for Tables {}
+
+static SERVICES: Services = Services { barrier, printf };
+
+/// A dispatch.
+pub(crate) struct Run {
+    context: DispatchContext,
+    /// What `context` points to, and the other halves of what it points to; never changed.
+    _bindings: Box<[BindingDesc]>,
+    _descriptors: Vec<Box<[BufferDesc]>>,
+    _push: Box<[u8]>,
+    pipeline: Arc<Pipeline>,
+    grid: Grid,
+    /// The first work-group that nobody has taken.
+    next: AtomicU64,
+    stop: Arc<StopFlag>,
+    threads: u64,
+    workplaces: Arc<Workplaces>,
+    printed: Mutex<Printed>,
+    failure: Mutex<Option<MemoryError>>,
+}
+
+// SAFETY: the pointers in `context` and `_bindings` lead to memory that the run owns and does not
+// change, to statics, and to the atomic stop flag.
+unsafe impl Send for Run {}
+// SAFETY: as above; all that changes is atomic or behind a mutex.
+unsafe impl Sync for Run {}
+
+/// What a run is made of.
+pub(crate) struct RunParts<'a> {
+    pub(crate) pipeline: &'a Arc<Pipeline>,
+    /// The descriptors of each binding, in the pipeline's order.
+    pub(crate) descriptors: &'a [&'a [Descriptor<'a>]],
+    /// As many push constants as the pipeline reads.
+    pub(crate) push: Box<[u8]>,
+    pub(crate) groups: [u32; 3],
+    pub(crate) base: [u32; 3],
+    pub(crate) grid: Grid,
+    pub(crate) stop: Arc<StopFlag>,
+    pub(crate) threads: usize,
+    pub(crate) tables: Tables,
+    pub(crate) workplaces: &'a Arc<Workplaces>,
+}
+
+impl Run {
+    /// Prepares a dispatch.
+    pub(crate) fn new(parts: RunParts<'_>) -> Self {
+        let descriptors: Vec<Box<[BufferDesc]>> =
+            parts.descriptors.iter().map(|list| list.iter().map(Descriptor::desc).collect()).collect();
+        let bindings: Box<[BindingDesc]> = descriptors
+            .iter()
+            .map(|list| BindingDesc { descs: list.as_ptr(), count: list.len() as u64 })
+            .collect();
+        let context = DispatchContext {
+            bindings: bindings.as_ptr(),
+            push: parts.push.as_ptr(),
+            num_groups: parts.groups,
+            base_group: parts.base,
+            stop: parts.stop.as_ptr(),
+            kernels: parts.tables.kernels,
+            math: parts.tables.math,
+            services: &raw const SERVICES,
+        };
+        Self {
+            context,
+            _bindings: bindings,
+            _descriptors: descriptors,
+            _push: parts.push,
+            pipeline: Arc::clone(parts.pipeline),
+            grid: parts.grid,
+            next: AtomicU64::new(0),
+            stop: parts.stop,
+            threads: parts.threads as u64,
+            workplaces: Arc::clone(parts.workplaces),
+            printed: Mutex::default(),
+            failure: Mutex::default(),
+        }
+    }
+
+    /// What it printed, and whether it failed.
+    pub(crate) fn finish(&self) -> (Vec<String>, Option<MemoryError>) {
+        let printed = std::mem::take(&mut *self.printed.lock().unwrap_or_else(PoisonError::into_inner));
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        (printed.into_lines(), failure)
+    }
+
+    /// Takes a share of the remaining work-groups: large ones first, so that threads rarely meet
+    /// at the counter, and single ones in the end, so that they finish together.
+    fn take_share(&self) -> Option<Range<u64>> {
+        let mut start = self.next.load(Ordering::Relaxed);
+        while start < self.grid.total() && !self.stop.is_raised() {
+            let share = ((self.grid.total() - start) / (4 * self.threads)).clamp(1, MAX_SHARE);
+            let end = start + share;
+            match self.next.compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(start..end),
+                Err(now) => start = now,
+            }
+        }
+        None
+    }
+
+    /// Runs `body` with the id of one work-group after the other.
+    fn for_each_group(&self, mut body: impl FnMut([u32; 3])) {
+        while let Some(share) = self.take_share() {
+            for index in share {
+                if self.stop.is_raised() {
+                    return;
+                }
+                body(self.grid.group(index));
+            }
+        }
+    }
+
+    fn work_at(&self, place: &mut Workplace) -> Result<(), MemoryError> {
+        let meta = self.pipeline.meta();
+        let shared = place.shared.reserve(u64::from(meta.shared_bytes))?;
+        if meta.has_workgroup_barrier && meta.num_subgroups() > 1 {
+            let subgroups = Subgroups::new(self, shared, &mut place.scratch, true)?;
+            self.run_coroutines(subgroups, &mut place.stacks)
+        } else {
+            let subgroups = Subgroups::new(self, shared, &mut place.scratch, false)?;
+            place.stacks.on_main(|| self.run_in_turn(subgroups))
+        }
+    }
+
+    /// Runs subgroups one after the other.
+    fn run_in_turn(&self, mut subgroups: Subgroups) {
+        let entry = self.pipeline.entry();
+        self.for_each_group(|id| {
+            for context in subgroups.of_group(id) {
+                // SAFETY: see `Subgroups`.
+                unsafe { entry(context) };
+            }
+        });
+    }
+
+    /// Runs subgroups as coroutines.
+    fn run_coroutines(&self, mut subgroups: Subgroups, stacks: &mut Stacks) -> Result<(), MemoryError> {
+        let entry = self.pipeline.entry();
+        let mut idle = Vec::new();
+        for _ in 0..subgroups.contexts.len() {
+            idle.push(stacks.take()?);
+        }
+        let mut waiting = VecDeque::with_capacity(idle.len());
+        self.for_each_group(|id| {
+            for context in subgroups.of_group(id) {
+                let stack = idle.pop().expect("as many stacks as subgroups, all given back");
+                waiting.push_back(subgroup_coroutine(stack, entry, context));
+            }
+            subgroups.phase.start(waiting.len());
+            while let Some(mut coroutine) = waiting.pop_front() {
+                match coroutine.resume(()) {
+                    CoroutineResult::Yield(()) => waiting.push_back(coroutine),
+                    CoroutineResult::Return(()) => {
+                        subgroups.phase.leave();
+                        idle.push(coroutine.into_stack());
+                    }
+                }
+            }
+        });
+        idle.into_iter().for_each(|stack| stacks.give_back(stack));
+        Ok(())
+    }
+}
+
+impl Work for Run {
+    fn work(&self) {
+        if self.next.load(Ordering::Relaxed) >= self.grid.total() {
+            return;
+        }
+        let mut place = self.workplaces.take();
+        if let Err(error) = float_env::with_default(|| self.work_at(&mut place)) {
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            self.stop.raise(StopReason::Failed);
+        }
+        self.workplaces.give_back(place);
+    }
+}
+
+/// A subgroup that runs as a coroutine.
+type SubgroupCoroutine = Coroutine<(), (), (), DefaultStack>;
+
+/// The coroutine of one subgroup.
+fn subgroup_coroutine(
+    stack: DefaultStack,
+    entry: Entry,
+    context: *const SubgroupContext,
+) -> SubgroupCoroutine {
+    Coroutine::with_stack(stack, move |yielder, ()| {
+        // SAFETY: `context` is from `Subgroups`, whose host data is valid and used by this thread only.
+        unsafe { HostData::of(context) }.yielder.set(yielder);
+        // SAFETY: see `Subgroups`.
+        unsafe { entry(context) };
+    })
+}
+
+/// Counts the subgroups of a work-group that have arrived at a barrier.
+///
+/// Subgroups are resumed in turn. The last to arrive does not have to be suspended, it goes on to
+/// the next barrier; so of the subgroups in turn, those that have not arrived always come first.
+#[derive(Debug, Default)]
+struct Phase {
+    live: Cell<usize>,
+    arrived: Cell<usize>,
+}
+
+impl Phase {
+    /// A work-group starts with so many subgroups.
+    fn start(&self, live: usize) {
+        self.live.set(live);
+        self.arrived.set(0);
+    }
+
+    /// A subgroup arrives at a barrier. Whether it has to wait for others.
+    fn arrive(&self) -> bool {
+        self.arrived.set(self.arrived.get() + 1);
+        !self.complete()
+    }
+
+    /// A subgroup returns.
+    fn leave(&self) {
+        self.live.set(self.live.get() - 1);
+        self.complete();
+    }
+
+    /// Starts the next phase if all have arrived.
+    fn complete(&self) -> bool {
+        let complete = self.arrived.get() >= self.live.get();
+        if complete {
+            self.arrived.set(0);
+        }
+        complete
+    }
+}
+
+/// What services find through `SubgroupContext::coroutine`.
+struct HostData {
+    run: *const Run,
+    phase: *const Phase,
+    /// Null while the subgroup is no coroutine.
+    yielder: Cell<*const Yielder<(), ()>>,
+}
+
+impl HostData {
+    /// The host's data of a subgroup.
+    ///
+    /// # Safety
+    ///
+    /// `context` is from [`Subgroups`], which is still alive.
+    unsafe fn of<'a>(context: *const SubgroupContext) -> &'a Self {
+        // SAFETY: by the contract.
+        let data = unsafe { (*context).coroutine };
+        // SAFETY: `Subgroups` points it to an element of `host`, which lives as long.
+        unsafe { &*data.cast::<Self>() }
+    }
+}
+
+/// The contexts of a work-group's subgroups, used again for each work-group.
+///
+/// This is where the guarantees of the interface to compiled code are given: every pointer leads
+/// to memory of the size that the pipeline's `Meta` states, alive until the last call returns.
+struct Subgroups {
+    contexts: Box<[SubgroupContext]>,
+    _host: Box<[HostData]>,
+    phase: Box<Phase>,
+}
+
+impl Subgroups {
+    /// Subgroups that share `shared`; each has scratch memory of its own if they run `at_once`.
+    fn new(run: &Run, shared: *mut u8, scratch: &mut Scratch, at_once: bool) -> Result<Self, MemoryError> {
+        let meta = run.pipeline.meta();
+        let count = meta.num_subgroups() as usize;
+        let too_much = || MemoryError::OutOfMemory { bytes: meta.scratch_bytes };
+        let each = meta.scratch_bytes.checked_next_multiple_of(MEMORY_ALIGN as u64).ok_or_else(too_much)?;
+        let stride = if at_once { each } else { 0 };
+        let rest = stride.checked_mul(count.saturating_sub(1) as u64).ok_or_else(too_much)?;
+        let first = scratch.reserve(each.checked_add(rest).ok_or_else(too_much)?)?;
+        let phase = Box::<Phase>::default();
+        let host: Box<[HostData]> = (0..count)
+            .map(|_| HostData { run, phase: &raw const *phase, yielder: Cell::new(ptr::null()) })
+            .collect();
+        let contexts = host
+            .iter()
+            .enumerate()
+            .map(|(index, host)| SubgroupContext {
+                dispatch: &raw const run.context,
+                group_id: [0; 3],
+                subgroup_id: index as u32,
+                shared,
+                // Wrapping is plain arithmetic here: the result lies in the reserved memory.
+                scratch: first.wrapping_add(index * stride as usize),
+                coroutine: ptr::from_ref(host).cast_mut().cast::<c_void>(),
+            })
+            .collect();
+        Ok(Self { contexts, _host: host, phase })
+    }
+
+    /// The contexts for a work-group.
+    fn of_group(&mut self, id: [u32; 3]) -> impl Iterator<Item = *const SubgroupContext> {
+        self.contexts.iter_mut().map(move |context| {
+            context.group_id = id;
+            ptr::from_ref(context)
+        })
+    }
+}
+
+/// [`Services::barrier`]: suspends the subgroup until all others have run up to here.
+unsafe extern "C" fn barrier(context: *const SubgroupContext) {
+    // SAFETY: compiled code passes the context that it was called with.
+    let host = unsafe { HostData::of(context) };
+    // SAFETY: null, or the yielder of the coroutine that runs now, set when it started.
+    let Some(yielder) = (unsafe { host.yielder.get().as_ref() }) else {
+        return; // The only subgroup of its work-group.
+    };
+    // SAFETY: the phase lives as long as the contexts.
+    let phase = unsafe { &*host.phase };
+    if phase.arrive() {
+        yielder.suspend(());
+    }
+}
+
+/// [`Services::printf`].
+unsafe extern "C" fn printf(
+    context: *const SubgroupContext,
+    format: u32,
+    _lane: u32,
+    args: *const u64,
+    n: u32,
+) {
+    // SAFETY: compiled code passes the context that it was called with.
+    let run = unsafe { HostData::of(context) }.run;
+    // SAFETY: the run outlives its subgroups.
+    let run = unsafe { &*run };
+    let args = match n {
+        0 => &[],
+        // SAFETY: compiled code passes `n` words.
+        n => unsafe { std::slice::from_raw_parts(args, n as usize) },
+    };
+    let format = run.pipeline.meta().formats.get(format as usize).map_or("", String::as_str);
+    run.printed.lock().unwrap_or_else(PoisonError::into_inner).print(format, args);
+}

@@ -1,0 +1,236 @@
+//! Ends dispatches before their time: cancellation and the watchdog.
+//!
+//! Each dispatch has a [`StopFlag`], which its code polls at every loop. The first reason to stop
+//! stands. One [`Watchdog`] thread per device raises the flags of dispatches that are out of time; it sleeps
+//! until the earliest deadline that it knows, and is woken only for an earlier one, so that a
+//! dispatch rarely pays for more than a lock.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Why a dispatch stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum StopReason {
+    /// Someone cancelled it.
+    Cancelled = 1,
+    /// It ran out of time.
+    Timeout = 2,
+    /// The device could not run it.
+    Failed = 3,
+}
+
+/// Nonzero when a dispatch has to stop.
+#[derive(Debug, Default)]
+pub(crate) struct StopFlag(AtomicU32);
+
+impl StopFlag {
+    /// Stops the dispatch, unless it stops already.
+    pub(crate) fn raise(&self, reason: StopReason) {
+        // The flag guards no other data, so no order is needed.
+        let _first = self.0.compare_exchange(0, reason as u32, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Why it stops, if it does.
+    pub(crate) fn reason(&self) -> Option<StopReason> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => None,
+            1 => Some(StopReason::Cancelled),
+            2 => Some(StopReason::Timeout),
+            _ => Some(StopReason::Failed),
+        }
+    }
+
+    /// Whether it stops.
+    pub(crate) fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// What compiled code polls.
+    pub(crate) fn as_ptr(&self) -> *const AtomicU32 {
+        &raw const self.0
+    }
+}
+
+/// Cancels dispatches from another thread. Clones cancel the same dispatches.
+///
+/// A dispatch that gets a token stops when the token is cancelled, at once if it is already.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<CancelState>);
+
+#[derive(Debug, Default)]
+struct CancelState {
+    cancelled: AtomicBool,
+    flags: Mutex<Vec<Weak<StopFlag>>>,
+}
+
+impl CancelToken {
+    /// Stops all dispatches that have this token, those to come included.
+    pub fn cancel(&self) {
+        let flags = lock(&self.0.flags);
+        self.0.cancelled.store(true, Ordering::Relaxed);
+        for flag in flags.iter().filter_map(Weak::upgrade) {
+            flag.raise(StopReason::Cancelled);
+        }
+    }
+
+    /// Whether `cancel` has been called.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Makes `cancel` raise this flag too.
+    pub(crate) fn watch(&self, flag: &Arc<StopFlag>) {
+        let mut flags = lock(&self.0.flags);
+        if self.is_cancelled() {
+            flag.raise(StopReason::Cancelled);
+        }
+        flags.retain(|other| other.strong_count() > 0);
+        flags.push(Arc::downgrade(flag));
+    }
+}
+
+/// Raises the flags of dispatches that are out of time.
+#[derive(Debug)]
+pub(crate) struct Watchdog {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    watched: Vec<(Instant, Weak<StopFlag>)>,
+    /// When the thread looks next without being woken; never, if absent.
+    next_look: Option<Instant>,
+    closed: bool,
+}
+
+impl Watchdog {
+    /// Starts the thread.
+    pub(crate) fn new() -> std::io::Result<Self> {
+        let shared = Arc::<Shared>::default();
+        let for_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("phalanx-watchdog".into())
+            .stack_size(64 << 10)
+            .spawn(move || watch(&for_thread))?;
+        Ok(Self { shared, thread: Some(thread) })
+    }
+
+    /// Raises `flag` after `limit`, unless it is dropped before.
+    pub(crate) fn guard(&self, flag: &Arc<StopFlag>, limit: Duration) {
+        let Some(deadline) = Instant::now().checked_add(limit) else {
+            return; // Later than any clock can tell.
+        };
+        let mut state = lock(&self.shared.state);
+        state.watched.retain(|(_, flag)| flag.strong_count() > 0);
+        state.watched.push((deadline, Arc::downgrade(flag)));
+        if state.next_look.is_none_or(|look| deadline < look) {
+            state.next_look = Some(deadline);
+            self.shared.changed.notify_one();
+        }
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        lock(&self.shared.state).closed = true;
+        self.shared.changed.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // It can only have panicked, and then there is nothing left to end.
+            let _panicked = thread.join();
+        }
+    }
+}
+
+/// The thread of the watchdog.
+fn watch(shared: &Shared) {
+    let mut state = lock(&shared.state);
+    while !state.closed {
+        let now = Instant::now();
+        state.watched.retain(|(deadline, flag)| match flag.upgrade() {
+            Some(flag) if *deadline <= now => {
+                flag.raise(StopReason::Timeout);
+                false
+            }
+            Some(_) => true,
+            None => false,
+        });
+        state.next_look = state.watched.iter().map(|(deadline, _)| *deadline).min();
+        state = match state.next_look {
+            Some(look) => {
+                let wait = look.saturating_duration_since(now);
+                shared.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+        };
+    }
+}
+
+/// Locks. What these locks guard stays consistent even when a holder panics.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait_for(flag: &StopFlag) -> Option<StopReason> {
+        let start = Instant::now();
+        while !flag.is_raised() && start.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        flag.reason()
+    }
+
+    #[test]
+    fn deadlines_are_kept_in_any_order() {
+        let watchdog = Watchdog::new().unwrap();
+        let [late, soon, never] = [(); 3].map(|()| Arc::<StopFlag>::default());
+        watchdog.guard(&late, Duration::from_millis(60));
+        watchdog.guard(&soon, Duration::from_millis(5));
+        watchdog.guard(&never, Duration::MAX);
+        assert_eq!(wait_for(&soon), Some(StopReason::Timeout));
+        assert_eq!(wait_for(&late), Some(StopReason::Timeout));
+        assert_eq!(never.reason(), None);
+    }
+
+    #[test]
+    fn finished_dispatches_are_forgotten() {
+        let watchdog = Watchdog::new().unwrap();
+        for _ in 0..1000 {
+            watchdog.guard(&Arc::default(), Duration::from_secs(1000));
+        }
+        assert!(lock(&watchdog.shared.state).watched.len() <= 1);
+    }
+
+    #[test]
+    fn tokens_cancel_before_and_after() {
+        let token = CancelToken::default();
+        let early = Arc::<StopFlag>::default();
+        token.watch(&early);
+        assert!(!early.is_raised());
+        token.clone().cancel();
+        let late = Arc::<StopFlag>::default();
+        token.watch(&late);
+        assert_eq!(early.reason(), Some(StopReason::Cancelled));
+        assert_eq!(late.reason(), Some(StopReason::Cancelled));
+    }
+
+    #[test]
+    fn the_first_reason_stands() {
+        let flag = StopFlag::default();
+        flag.raise(StopReason::Timeout);
+        flag.raise(StopReason::Cancelled);
+        assert_eq!(flag.reason(), Some(StopReason::Timeout));
+    }
+}

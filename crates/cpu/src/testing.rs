@@ -1,0 +1,90 @@
+//! Helpers of the tests.
+
+use std::mem::offset_of;
+use std::sync::Arc;
+
+use inkwell::OptimizationLevel;
+use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine};
+use phalanx_back_llvm::Meta;
+use phalanx_back_llvm::abi::{DispatchContext, ENTRY_SYMBOL, Services, SubgroupContext};
+use phalanx_ir::{BindingInfo, BindingKind};
+
+use crate::binary::Binary;
+use crate::pipeline::Pipeline;
+
+/// Compiles text IR of LLVM for this machine.
+pub(crate) fn object_from_ir(text: &str) -> Vec<u8> {
+    Target::initialize_native(&InitializationConfig::default()).unwrap();
+    let triple = TargetMachine::get_default_triple();
+    let machine = Target::from_triple(&triple)
+        .unwrap()
+        .create_target_machine(
+            &triple,
+            TargetMachine::get_host_cpu_name().to_str().unwrap(),
+            TargetMachine::get_host_cpu_features().to_str().unwrap(),
+            OptimizationLevel::Default,
+            RelocMode::PIC,
+            CodeModel::Default,
+        )
+        .unwrap();
+    let context = Context::create();
+    let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "test");
+    let module = context.create_module_from_ir(buffer).unwrap();
+    module.set_triple(&triple);
+    module.set_data_layout(&machine.get_target_data().get_data_layout());
+    machine.write_to_memory_buffer(&module, FileType::Object).unwrap().as_slice().to_vec()
+}
+
+/// A pipeline of one subgroup per work-group, without bindings.
+pub(crate) fn pipeline(body: &str) -> Arc<Pipeline> {
+    pipeline_with(body, Meta { subgroup_size: 32, workgroup_size: [32, 1, 1], ..Meta::default() })
+}
+
+/// A pipeline whose code is `body` in text IR of LLVM, where `%c` is the subgroup's context.
+pub(crate) fn pipeline_with(body: &str, meta: Meta) -> Arc<Pipeline> {
+    let binding = |binding| BindingInfo {
+        set: 0,
+        binding,
+        count: Some(1),
+        kind: BindingKind::Storage,
+        writable: true,
+        name: String::new(),
+    };
+    let bindings = (0..meta.num_bindings).map(binding).collect();
+    let text = format!("define void @{ENTRY_SYMBOL}(ptr %c) nounwind {{\n{body}\n}}");
+    let object = object_from_ir(&text);
+    Arc::new(Pipeline::load(Binary { name: "test".into(), meta, bindings, object }).unwrap())
+}
+
+/// Does nothing.
+pub(crate) const EMPTY: &str = "ret void";
+
+/// Loads of what test kernels use from the context.
+pub(crate) fn prologue() -> String {
+    let field = |name: &str, ty: &str, base: &str, offset: usize| {
+        format!(
+            "%{name}.p = getelementptr i8, ptr %{base}, i64 {offset}\n%{name} = load {ty}, ptr %{name}.p\n"
+        )
+    };
+    [
+        field("d", "ptr", "c", offset_of!(SubgroupContext, dispatch)),
+        field("gx", "i32", "c", offset_of!(SubgroupContext, group_id)),
+        field("gy", "i32", "c", offset_of!(SubgroupContext, group_id) + 4),
+        field("sg", "i32", "c", offset_of!(SubgroupContext, subgroup_id)),
+        field("shared", "ptr", "c", offset_of!(SubgroupContext, shared)),
+        field("scratch", "ptr", "c", offset_of!(SubgroupContext, scratch)),
+        field("push", "ptr", "d", offset_of!(DispatchContext, push)),
+        field("nx", "i32", "d", offset_of!(DispatchContext, num_groups)),
+        field("stop", "ptr", "d", offset_of!(DispatchContext, stop)),
+        field("services", "ptr", "d", offset_of!(DispatchContext, services)),
+        field("barrier", "ptr", "services", offset_of!(Services, barrier)),
+        field("printf", "ptr", "services", offset_of!(Services, printf)),
+        field("bindings", "ptr", "d", offset_of!(DispatchContext, bindings)),
+    ]
+    .concat()
+}
+
+/// Loads of the first descriptor's address, `%buf`.
+pub(crate) const BUFFER: &str = "%descs = load ptr, ptr %bindings\n%buf = load ptr, ptr %descs\n";

@@ -1,0 +1,305 @@
+//! Tests of the device with hand-written code.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use phalanx_back_llvm::Meta;
+
+use crate::testing::{BUFFER, EMPTY, pipeline, pipeline_with, prologue};
+use crate::{Buffer, CancelToken, Config, Descriptor, Device, Dispatch, Error, Pipeline, Report};
+
+fn device(threads: usize) -> Device {
+    Device::new(&Config { threads: Some(threads), ..Config::default() }).unwrap()
+}
+
+/// A dispatch without arguments.
+fn plain(pipeline: &Arc<Pipeline>, groups: [u32; 3]) -> Dispatch<'_> {
+    Dispatch { pipeline, groups, base: [0; 3], descriptors: &[], push: &[], timeout: None, cancel: None }
+}
+
+/// Runs with one buffer.
+fn run_on(device: &Device, dispatch: Dispatch<'_>, buffer: &Buffer) -> Result<Report, Error> {
+    let descriptors = [buffer.descriptor(0, None).unwrap()];
+    device.dispatch(&Dispatch { descriptors: &[&descriptors], ..dispatch })
+}
+
+fn words(buffer: &Buffer) -> Vec<u32> {
+    let bytes = buffer.read(0, buffer.size()).unwrap();
+    bytes.chunks_exact(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+fn meta(invocations: u32) -> Meta {
+    Meta {
+        subgroup_size: 32,
+        workgroup_size: [invocations, 1, 1],
+        num_bindings: 1,
+        has_workgroup_barrier: true,
+        ..Meta::default()
+    }
+}
+
+#[test]
+fn every_group_runs_once_on_any_number_of_threads() {
+    // buf[gy * nx + gx] += gy * nx + gx + push[0]
+    let body = prologue()
+        + BUFFER
+        + "%row = mul i32 %gy, %nx
+           %i = add i32 %row, %gx
+           %p = getelementptr i32, ptr %buf, i32 %i
+           %k = load i32, ptr %push
+           %v = add i32 %i, %k
+           %old = load i32, ptr %p
+           %new = add i32 %old, %v
+           store i32 %new, ptr %p
+           ret void";
+    let pipeline = pipeline_with(&body, Meta { push_bytes: 4, ..meta(32) });
+    for threads in [1, 2, 5] {
+        let device = device(threads);
+        for groups in [[1, 1, 1], [13, 7, 1], [100, 100, 1], [0, 5, 1]] {
+            let count = groups[0] * groups[1];
+            let buffer = Buffer::new(u64::from(count.max(1)) * 4).unwrap();
+            let dispatch = Dispatch { push: &1000_u32.to_le_bytes(), ..plain(&pipeline, groups) };
+            run_on(&device, dispatch, &buffer).unwrap();
+            let expected: Vec<u32> =
+                (0..count.max(1)).map(|i| if count == 0 { 0 } else { i + 1000 }).collect();
+            assert_eq!(words(&buffer), expected, "{threads} {groups:?}");
+        }
+    }
+}
+
+/// In 10 rounds each subgroup adds its neighbour's number to its own: all must keep step.
+fn rounds_body() -> String {
+    prologue()
+        + BUFFER
+        + "%mine = getelementptr i32, ptr %shared, i32 %sg
+           %next.i = add i32 %sg, 1
+           %next.m = urem i32 %next.i, 8
+           %next = getelementptr i32, ptr %shared, i32 %next.m
+           store i32 %sg, ptr %mine
+           store i32 %sg, ptr %scratch
+           br label %loop
+         loop:
+           %round = phi i32 [0, %0], [%round.next, %loop]
+           call void %barrier(ptr %c)
+           %n = load i32, ptr %next
+           call void %barrier(ptr %c)
+           %m = load i32, ptr %mine
+           %sum = add i32 %m, %n
+           store i32 %sum, ptr %mine
+           %round.next = add i32 %round, 1
+           %more = icmp ult i32 %round.next, 10
+           br i1 %more, label %loop, label %done
+         done:
+           %result = load i32, ptr %mine
+           %kept = load i32, ptr %scratch
+           %same = icmp eq i32 %kept, %sg
+           %safe = select i1 %same, i32 %result, i32 -1
+           %g = mul i32 %gx, 8
+           %i = add i32 %g, %sg
+           %p = getelementptr i32, ptr %buf, i32 %i
+           store i32 %safe, ptr %p
+           ret void"
+}
+
+fn rounds_expected() -> Vec<u32> {
+    let mut values: Vec<u32> = (0..8).collect();
+    for _ in 0..10 {
+        values = (0..8).map(|i| values[i] + values[(i + 1) % 8]).collect();
+    }
+    values
+}
+
+#[test]
+fn barriers_keep_subgroups_in_step() {
+    let pipeline = pipeline_with(&rounds_body(), Meta { shared_bytes: 32, scratch_bytes: 100, ..meta(256) });
+    for threads in [1, 3] {
+        let device = device(threads);
+        let buffer = Buffer::new(8 * 4 * 50).unwrap();
+        run_on(&device, plain(&pipeline, [50, 1, 1]), &buffer).unwrap();
+        for group in words(&buffer).chunks_exact(8) {
+            assert_eq!(group, rounds_expected());
+        }
+    }
+}
+
+#[test]
+fn a_subgroup_that_returned_is_not_waited_for() {
+    // Subgroup s passes s barriers, then counts up its word.
+    let body = prologue()
+        + BUFFER
+        + "br label %loop
+         loop:
+           %round = phi i32 [0, %0], [%round.next, %wait]
+           %more = icmp ult i32 %round, %sg
+           br i1 %more, label %wait, label %done
+         wait:
+           call void %barrier(ptr %c)
+           %round.next = add i32 %round, 1
+           br label %loop
+         done:
+           %p = getelementptr i32, ptr %buf, i32 %sg
+           %old = load i32, ptr %p
+           %new = add i32 %old, 1
+           store i32 %new, ptr %p
+           ret void";
+    let pipeline = pipeline_with(&body, meta(128));
+    let buffer = Buffer::new(16).unwrap();
+    run_on(&device(1), plain(&pipeline, [7, 1, 1]), &buffer).unwrap();
+    assert_eq!(words(&buffer), [7; 4]);
+}
+
+#[test]
+fn a_single_subgroup_passes_barriers() {
+    let body = prologue() + "call void %barrier(ptr %c)\nret void";
+    let pipeline = pipeline_with(&body, Meta { num_bindings: 0, ..meta(20) });
+    device(1).dispatch(&plain(&pipeline, [3, 1, 1])).unwrap();
+}
+
+/// Loops until stopped.
+fn endless(with_barrier: bool) -> Arc<Pipeline> {
+    let barrier = if with_barrier { "call void %barrier(ptr %c)" } else { "" };
+    let body = prologue()
+        + &format!(
+            "br label %loop
+         loop:
+           {barrier}
+           %flag = load atomic i32, ptr %stop monotonic, align 4
+           %go = icmp eq i32 %flag, 0
+           br i1 %go, label %loop, label %done
+         done:
+           ret void"
+        );
+    pipeline_with(&body, Meta { num_bindings: 0, ..meta(128) })
+}
+
+#[test]
+fn the_watchdog_ends_endless_loops() {
+    for with_barrier in [false, true] {
+        let pipeline = endless(with_barrier);
+        let device = device(2);
+        for _ in 0..2 {
+            let start = Instant::now();
+            let timeout = Some(Duration::from_millis(30));
+            let result = device.dispatch(&Dispatch { timeout, ..plain(&pipeline, [1000, 1, 1]) });
+            assert!(matches!(result, Err(Error::Timeout { .. })), "{result:?}");
+            assert!(start.elapsed() < Duration::from_secs(5));
+        }
+        // The device lives on.
+        device.dispatch(&plain(&crate::testing::pipeline(EMPTY), [10, 1, 1])).unwrap();
+    }
+}
+
+#[test]
+fn the_devices_own_limit_holds() {
+    let config = Config { timeout: Some(Duration::from_millis(20)), threads: Some(1), ..Config::default() };
+    let result = Device::new(&config).unwrap().dispatch(&plain(&endless(false), [1, 1, 1]));
+    assert!(matches!(result, Err(Error::Timeout { limit }) if limit == Duration::from_millis(20)));
+}
+
+#[test]
+fn another_thread_can_cancel() {
+    let token = CancelToken::default();
+    let pipeline = endless(true);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(20));
+            token.cancel();
+        });
+        let result = device(2).dispatch(&Dispatch { cancel: Some(&token), ..plain(&pipeline, [10, 1, 1]) });
+        assert!(matches!(result, Err(Error::Cancelled)), "{result:?}");
+    });
+}
+
+#[test]
+fn printing_is_collected() {
+    let body = prologue()
+        + "%args = alloca [2 x i64]
+           %x = zext i32 %gx to i64
+           store i64 %x, ptr %args
+           call void %printf(ptr %c, i32 1, i32 0, ptr %args, i32 1)
+           call void %printf(ptr %c, i32 0, i32 0, ptr null, i32 0)
+           ret void";
+    let formats = vec!["plain".into(), "group %u".into()];
+    let pipeline = pipeline_with(&body, Meta { formats, num_bindings: 0, ..meta(32) });
+    let mut printed = device(2).dispatch(&plain(&pipeline, [3, 1, 1])).unwrap().printed;
+    printed.sort();
+    assert_eq!(printed, ["group 0", "group 1", "group 2", "plain", "plain", "plain"]);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let device = device(1);
+    let with_push = pipeline_with(EMPTY, Meta { push_bytes: 8, ..meta(32) });
+    let buffer = Buffer::new(4).unwrap();
+    let result = run_on(&device, plain(&with_push, [1, 1, 1]), &buffer);
+    assert!(matches!(result, Err(Error::PushConstants { expected: 8, found: 0 })));
+    let result = device.dispatch(&plain(&with_push, [1, 1, 1]));
+    assert!(matches!(result, Err(Error::Bindings { expected: 1, found: 0 })));
+    let result = device.dispatch(&plain(&pipeline(EMPTY), [u32::MAX; 3]));
+    assert!(matches!(result, Err(Error::TooManyGroups { .. })));
+}
+
+#[test]
+fn absurd_scratch_memory_is_a_typed_error() {
+    for scratch_bytes in [u64::MAX, 1 << 60] {
+        let pipeline = pipeline_with(EMPTY, Meta { scratch_bytes, num_bindings: 0, ..meta(128) });
+        let result = device(2).dispatch(&plain(&pipeline, [10, 1, 1]));
+        assert!(matches!(result, Err(Error::Memory(_))), "{result:?}");
+    }
+}
+
+#[test]
+fn dispatches_may_run_at_once() {
+    let device = device(2);
+    let pipeline = pipeline_with(&rounds_body(), Meta { shared_bytes: 32, scratch_bytes: 64, ..meta(256) });
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    let buffer = Buffer::new(8 * 4 * 5).unwrap();
+                    run_on(&device, plain(&pipeline, [5, 1, 1]), &buffer).unwrap();
+                    assert!(words(&buffer).chunks_exact(8).all(|group| group == rounds_expected()));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn empty_descriptors_are_allowed() {
+    let pipeline = pipeline_with(EMPTY, meta(32));
+    for descriptors in [&[][..], &[Descriptor::default(); 3]] {
+        device(1).dispatch(&Dispatch { descriptors: &[descriptors], ..plain(&pipeline, [1; 3]) }).unwrap();
+    }
+}
+
+#[test]
+fn prints_the_cost_of_a_dispatch() {
+    let device = [device(1), device(2)];
+    let time = |pipeline: &Arc<Pipeline>, groups: u32| {
+        device.each_ref().map(|device| {
+            device.dispatch(&plain(pipeline, [groups, 1, 1])).unwrap();
+            let start = Instant::now();
+            for _ in 0..100 {
+                device.dispatch(&plain(pipeline, [groups, 1, 1])).unwrap();
+            }
+            start.elapsed() / 100
+        })
+    };
+    for groups in [1, 2, 100, 10_000] {
+        println!("{groups} groups on 1 and 2 threads: {:?}", time(&pipeline(EMPTY), groups));
+    }
+    let body = prologue()
+        + "br label %loop
+         loop:
+           %round = phi i32 [0, %0], [%round.next, %loop]
+           call void %barrier(ptr %c)
+           %round.next = add i32 %round, 1
+           %more = icmp ult i32 %round.next, ";
+    for (subgroups, barriers) in [(2, 1), (8, 1), (32, 1), (2, 100), (8, 100), (32, 100)] {
+        let body = format!("{body}{barriers}\nbr i1 %more, label %loop, label %done\ndone: ret void");
+        let pipeline = pipeline_with(&body, Meta { num_bindings: 0, ..meta(32 * subgroups) });
+        let [one, two] = time(&pipeline, 100).map(|time| time.as_nanos() / u128::from(100 * subgroups));
+        println!("{subgroups} subgroups, {barriers} barriers: {one} and {two} ns per subgroup");
+    }
+}
