@@ -1,1 +1,245 @@
-//! Cases in text form.
+//! Small functions in text form, with what is expected of their values and variables.
+
+use super::{Shape, Uniformity};
+use crate::entities::Var;
+use crate::op::Op;
+use crate::{Function, Module, text, verify};
+
+/// A work-group of 64×4, subgroups of 32, some inputs; then the given code.
+fn module(vars: &str, code: &str) -> Module {
+    let text = format!(
+        "workgroup_size 64 4 1 subgroup_size 32 push 16 {vars}
+        {{
+          %zero: i32 = const 0
+          %one: i32 = const 1
+          %push: ptr<push> = push_ptr
+          %u: i32 = load %push
+          %c: bool = ieq %u, %zero
+          %lane: i32 = subgroup_lane
+          %v: bool = ieq %lane, %u
+          {code}
+        }}"
+    );
+    let module = text::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    verify(module).unwrap_or_else(|e| panic!("{e}\n{text}")).into_inner()
+}
+
+/// The shape of each value after the inputs, and `!` where it has guards.
+fn shapes(vars: &str, code: &str) -> String {
+    let module = module(vars, code);
+    let u = Uniformity::analyse(&module);
+    let values = (7..module.body.values.len()).map(crate::Value::new);
+    let shapes: Vec<_> = values
+        .map(|v| {
+            let guard = if u.guards(v).is_empty() { "" } else { "!" };
+            match u.value(v) {
+                Shape::Uniform => format!("u{guard}"),
+                Shape::Affine { stride } => format!("{stride}{guard}"),
+                Shape::Varying => format!("v{guard}"),
+            }
+        })
+        .collect();
+    shapes.join(" ")
+}
+
+/// Whether the only variable is uniform.
+fn var(code: &str) -> bool {
+    let module = module("var $x: i32", code);
+    Uniformity::analyse(&module).is_var_uniform(Var::new(0))
+}
+
+#[test]
+fn ids() {
+    let code = "%a: i32 = local_invocation_id<x>
+        %b: i32 = local_invocation_id<y>
+        %c2: i32 = local_invocation_id<z>
+        %d: i32 = global_invocation_id<x>
+        %e: i32 = local_invocation_index
+        %f: i32 = workgroup_id<x>";
+    assert_eq!(shapes("", code), "1 u u 1 1 u");
+    assert_eq!(shapes("workgroup_size 8 8 1", code), "v v u v 1 u");
+    assert_eq!(shapes("workgroup_size 1 32 2", code), "u 1 u u 1 u");
+    assert_eq!(shapes("workgroup_size 20 1 1", code), "1 u u 1 1 u");
+    assert_eq!(shapes("workgroup_size 1 1 20", code), "u u 1 u 1 u");
+    assert_eq!(shapes("workgroup_size 4 8 20", code), "v v u v 1 u");
+}
+
+#[test]
+fn affine_arithmetic() {
+    let code = "%k: i32 = const 12
+        %a: i32 = iadd %lane, %u
+        %b: i32 = imul %lane, %k
+        %d: i32 = imul %lane, %u
+        %e: i32 = isub %u, %b
+        %f: i32 = shl %lane, %one
+        %g: i32 = isub %a, %lane
+        %h: i32 = select %c, %a, %lane
+        %i: i32 = select %v, %a, %lane
+        %j: i32 = ineg %lane
+        %l: i32 = not %lane
+        %m: i32 = imul %lane, %lane
+        %n: bool = ieq %a, %lane
+        %o: bool = slt %a, %lane
+        %p: i16 = s_to_s %b";
+    assert_eq!(shapes("", code), "u 1 12 v -12 2 u 1 v -1 -1 v u v 12");
+}
+
+#[test]
+fn bits_of_indices() {
+    let code = "%n5: i32 = const 5
+        %n31: i32 = const 31
+        %n32: i32 = const 32
+        %n16: i32 = const 16
+        %i: i32 = local_invocation_index
+        %a: i32 = and %i, %n31
+        %b: i32 = lshr %i, %n5
+        %d: i32 = udiv %i, %n32
+        %e: i32 = umod %i, %n32
+        %f: i32 = srem %i, %n32
+        %g: i32 = and %i, %n16
+        %h: i32 = or %i, %n32
+        %j: i32 = xor %lane, %n16
+        %k: i32 = xor %i, %n16
+        %l: i32 = shl %i, %one
+        %m: i32 = lshr %l, %one
+        %n: i32 = iadd %i, %one
+        %o: i32 = and %n, %n31
+        %p: i32 = sdiv %i, %n16";
+    assert_eq!(shapes("", code), "u u u u 1 1 u u 1 1 v 1 v v 2 1 1 v v");
+}
+
+#[test]
+fn addresses() {
+    let head = "binding b = 0.0 storage";
+    let code = "%b: ptr<buffer> = buffer_ptr<b> %zero
+        %i: i32 = global_invocation_id<x>
+        %p: ptr<buffer> = ptr_add<scale=4> %b, %i
+        %j: i32 = iadd %i, %u
+        %q: ptr<buffer> = ptr_add<scale=4> %b, %j
+        %k: i64 = s_to_s %lane
+        %l: i64 = u_to_u %j
+        %m: i64 = iadd %l, %k
+        %r: ptr<buffer> = ptr_add<scale=-2> %b, %m
+        %s: ptr<buffer> = ptr_add<disp=7> %r
+        %x: f32 = load %p
+        %y: f32 = load %b
+        %z: i64 = ptr_diff %s, %p";
+    assert_eq!(shapes(head, code), "u 1 4 1 4! 1 1! 2! -4! -4! v u -8!");
+}
+
+#[test]
+fn subgroup_operations() {
+    let code = "%a: bool = subgroup_elect
+        %b: bool = subgroup_any %v
+        %d: i32 = subgroup_reduce<iadd> %lane
+        %e: i32 = subgroup_reduce<iadd, cluster=4> %lane
+        %f: i32 = subgroup_reduce<iadd, cluster=32> %lane
+        %g: i32 = subgroup_shuffle %lane, %u
+        %h: i32 = subgroup_shuffle %u, %lane
+        %i: i32 = subgroup_broadcast_first %lane
+        %j: i32 = subgroup_inclusive_scan<iadd> %u";
+    assert_eq!(shapes("", code), "v u u v u v v u v");
+    assert_eq!(shapes("", "%a: i32 = subgroup_shuffle %zero, %u"), "u");
+}
+
+#[test]
+fn variables_in_straight_code() {
+    assert!(var("var_store<$x> %u"));
+    assert!(!var("var_store<$x> %lane\n %y: i32 = var_load<$x>"));
+    assert_eq!(shapes("var $x: i32", "var_store<$x> %lane\n %y: i32 = var_load<$x>"), "1");
+    assert!(!var("if %v { var_store<$x> %zero } else { var_store<$x> %one }\n %y: i32 = var_load<$x>"));
+    assert!(var("if %c { var_store<$x> %zero } else { var_store<$x> %one }\n %y: i32 = var_load<$x>"));
+    // Only read where it was written.
+    assert!(var("if %v { var_store<$x> %u\n %y: i32 = var_load<$x> }"));
+    assert!(var("if %v { %y: i32 = var_load<$x>\n var_store<$x> %u }"));
+    assert!(!var("if %v { var_store<$x> %u }\n %y: i32 = var_load<$x>"));
+}
+
+#[test]
+fn arrays() {
+    let code = |index: &str| {
+        format!("var_store<$x> {index}, %u\n %y: i32 = var_load<$x> %one\n %z: i32 = var_load<$x> %lane")
+    };
+    assert_eq!(shapes("var $x: i32[4]", &code("%one")), "u v");
+    assert_eq!(shapes("var $x: i32[4]", &code("%lane")), "v v");
+    assert_eq!(shapes("var $x: i32[4] = [1, 2, 3, 4]", "%y: i32 = var_load<$x> %u"), "u");
+    // Zeros lie outside of an affine array.
+    let code = "var_store<$x> %one, %lane\n %y: i32 = var_load<$x> %one\n %z: i32 = var_load<$x> %u";
+    assert_eq!(shapes("var $x: i32[4]", code), "1 v");
+}
+
+/// A loop as front ends make it.
+fn counted(exit: &str, behind: &str) -> String {
+    format!(
+        "var_store<$x> %zero
+        block @out {{
+          loop @again {{
+            %i: i32 = var_load<$x>
+            if {exit} {{ br @out }}
+            block @continue {{ if %v {{ br @continue }} }}
+            %j: i32 = iadd %i, %one
+            var_store<$x> %j
+            br @again
+          }}
+        }}
+        {behind}"
+    )
+}
+
+#[test]
+fn loops() {
+    assert!(var(&counted("%c", "")));
+    assert!(var(&counted("%c", "%k: i32 = var_load<$x>")));
+    // Lanes leave at different times: the counter is shared inside, but not behind.
+    assert!(var(&counted("%v", "")));
+    assert!(!var(&counted("%v", "%k: i32 = var_load<$x>")));
+    // The same in an outer loop, which begins by writing.
+    assert!(var(&format!("loop @more {{ {}\n if %v {{ br @more }} }}", counted("%v", ""))));
+    let ends_early = "loop @again { %i: i32 = var_load<$x>
+        %j: i32 = iadd %i, %one
+        if %v { br @again }
+        var_store<$x> %j
+        if %c { br @again } }";
+    assert!(!var(ends_early), "some lanes go on without having stored");
+    let in_loop = "loop @again { if %v { %i: i32 = var_load<$x>\n var_store<$x> %u }\n br @again }";
+    assert!(!var(in_loop), "lanes take part at different times");
+    let store_first = "loop @again { if %v { var_store<$x> %u\n %i: i32 = var_load<$x> }\n br @again }";
+    assert!(var(store_first));
+}
+
+#[test]
+fn control() {
+    let module = module("", CONTROL);
+    let u = Uniformity::analyse(&module);
+    let func = &module.body;
+    let label = |n| u.is_divergent_label(crate::Label::new(n));
+    assert_eq!((label(0), label(1), label(2), label(3)), (true, false, false, false));
+    let ifs: Vec<_> = (0..func.insts.len())
+        .map(crate::Inst::new)
+        .filter(|i| matches!(func.inst(*i).op, Op::If { .. }))
+        .map(|i| u.is_divergent_if(i))
+        .collect();
+    assert_eq!(ifs, [true, false]);
+    assert!(!u.is_divergent_block(Function::ENTRY) && !u.has_divergent_return());
+    assert!(u.is_divergent_block(crate::Block::new(2)));
+}
+
+/// Lanes leave for `@a`; those that stay leave `@b` and `@d` together.
+const CONTROL: &str = "block @a {
+      block @b {
+        if %v { br @a }
+        br @b
+      }
+      loop @c {
+        block @d { if %c { br @d } }
+        br @c
+      }
+    }";
+
+#[test]
+fn returns() {
+    let analyse = |code| Uniformity::analyse(&module("", code));
+    assert!(!analyse("if %c { return }").has_divergent_return());
+    let u = analyse("if %v { return }");
+    assert!(u.has_divergent_return() && u.is_divergent_block(Function::ENTRY));
+}
