@@ -46,6 +46,10 @@ impl<'a> Memory<'a> {
 
     /// Points an element of a descriptor array at a region, which is cut at the buffer's end.
     /// Elements that are never bound are empty buffers.
+    ///
+    /// # Panics
+    ///
+    /// If the buffer is of another `Memory`.
     pub fn bind(&mut self, binding: Binding, index: usize, region: Region) {
         let size = self.buffers[region.buffer.0].bytes.len() as u64;
         let offset = region.offset.min(size);

@@ -13,15 +13,18 @@ const SLICE: u32 = 4096;
 /// What a dispatch may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Instructions in all, counted once for each subgroup that executes one.
+    /// Instructions in all, counted once for each subgroup that executes one; to start a subgroup
+    /// counts as one, too.
     pub max_steps: u64,
     /// Bytes for the values and variables of a work-group.
     pub max_bytes: u64,
+    /// Lines printed; further ones are dropped.
+    pub max_lines: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_steps: 1 << 40, max_bytes: 1 << 32 }
+        Self { max_steps: 1 << 36, max_bytes: 1 << 32, max_lines: 1 << 20 }
     }
 }
 
@@ -30,7 +33,9 @@ impl Default for Limits {
 pub struct Report {
     /// The lines it printed, in order of execution.
     pub output: Vec<String>,
-    /// Instructions executed, counted once for each subgroup that executes one.
+    /// Lines beyond [`Limits::max_lines`].
+    pub dropped_lines: u64,
+    /// Instructions executed, counted as for [`Limits::max_steps`].
     pub steps: u64,
     /// Accesses of scalars outside of buffers, push constants and shared objects.
     pub out_of_bounds: u64,
@@ -50,8 +55,7 @@ pub fn run(
 ) -> Result<Report, Error> {
     check_footprint(module, limits)?;
     let view = View { memory, shared: Vec::new(), out_of_bounds: 0 };
-    let mut dispatch =
-        Dispatch { view, groups, group: base, max_steps: limits.max_steps, report: Report::default() };
+    let mut dispatch = Dispatch { view, groups, group: base, limits: *limits, report: Report::default() };
     for z in 0..groups[2] {
         for y in 0..groups[1] {
             for x in 0..groups[0] {
@@ -82,7 +86,11 @@ fn check_footprint(module: &Module, limits: &Limits) -> Result<(), Error> {
 }
 
 fn run_group(module: &Module, dispatch: &mut Dispatch<'_, '_>) -> Result<(), Error> {
-    let mut subgroups: Vec<_> = (0..module.num_subgroups()).map(|id| Subgroup::new(module, id)).collect();
+    let mut subgroups = Vec::new();
+    for id in 0..module.num_subgroups() {
+        dispatch.count_step()?;
+        subgroups.push(Subgroup::new(module, id));
+    }
     while subgroups.iter().any(|subgroup| subgroup.state != State::Ended) {
         for subgroup in &mut subgroups {
             if subgroup.state == State::Ready {

@@ -8,7 +8,7 @@ mod values;
 use crate::error::{Error, Place};
 use crate::lanes::Lanes;
 use crate::memory::{Fault, View};
-use crate::schedule::Report;
+use crate::schedule::{Limits, Report};
 use crate::subgroup::{State, Subgroup};
 use phalanx_ir::{Builtin, Function, Inst, InstInfo, Module, Op, Scalar, Scope, Value, printf};
 
@@ -20,8 +20,27 @@ pub(crate) struct Dispatch<'v, 'a> {
     pub(crate) groups: [u32; 3],
     /// The work-group that runs.
     pub(crate) group: [u32; 3],
-    pub(crate) max_steps: u64,
+    pub(crate) limits: Limits,
     pub(crate) report: Report,
+}
+
+impl Dispatch<'_, '_> {
+    pub(crate) fn count_step(&mut self) -> Result<(), Error> {
+        let limit = self.limits.max_steps;
+        if self.report.steps >= limit {
+            return Err(Error::StepLimit { limit });
+        }
+        self.report.steps += 1;
+        Ok(())
+    }
+
+    fn print(&mut self, line: String) {
+        if self.report.output.len() < self.limits.max_lines {
+            self.report.output.push(line);
+        } else {
+            self.report.dropped_lines += 1;
+        }
+    }
 }
 
 /// A subgroup that has its turn.
@@ -44,7 +63,7 @@ impl<'e> Exec<'e, '_, '_> {
                 self.sub.state = State::Waiting(inst);
                 break;
             }
-            self.count_step()?;
+            self.dispatch.count_step()?;
             self.sub.advance();
             self.execute(self.func().inst(inst)).map_err(|fault| Error::BadAddress {
                 address: fault.address,
@@ -61,15 +80,6 @@ impl<'e> Exec<'e, '_, '_> {
 
     fn active(&self) -> Lanes {
         self.sub.active()
-    }
-
-    fn count_step(&mut self) -> Result<(), Error> {
-        let limit = self.dispatch.max_steps;
-        if self.dispatch.report.steps >= limit {
-            return Err(Error::StepLimit { limit });
-        }
-        self.dispatch.report.steps += 1;
-        Ok(())
     }
 
     /// Whether the work-group meets before this instruction. Operations on a matrix of the
@@ -188,7 +198,7 @@ impl<'e> Exec<'e, '_, '_> {
         for lane in self.active().iter() {
             let args: Vec<_> = info.args.iter().map(|&arg| self.sub.scalar(arg, lane)).collect();
             let line = printf::format(&self.module.formats[format as usize], &args);
-            self.dispatch.report.output.push(line);
+            self.dispatch.print(line);
         }
     }
 }

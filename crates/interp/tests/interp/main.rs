@@ -7,5 +7,6 @@ mod control;
 mod kernel;
 mod matrix;
 mod memory;
+mod random;
 mod scalar;
 mod subgroup;

@@ -1,6 +1,7 @@
 //! Scalar operations, variables, built-ins and printing.
 
 use crate::kernel::{Ext, Kernel, dispatch, pack, to_words, words};
+use phalanx_interp::{Error, Limits, Memory, run};
 use phalanx_ir::{BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, Op, Rounding, Scalar, Type, UnaryOp};
 
 #[test]
@@ -132,10 +133,10 @@ fn builtins_number_the_invocations() {
         );
     });
     let mut bytes = vec![0; 60];
-    let mut memory = phalanx_interp::Memory::new();
+    let mut memory = Memory::new();
     let buffer = memory.add_buffer(&mut bytes, 0);
     memory.bind_buffer(phalanx_ir::Binding::new(0), buffer);
-    phalanx_interp::run(&module, &mut memory, [2, 1, 3], [10, 20, 30], &Default::default()).unwrap();
+    run(&module, &mut memory, [2, 1, 3], [10, 20, 30], &Limits::default()).unwrap();
     let want = [2, 1, 3, 11, 20, 32, 2, 1, 1, 35, 41, 65, 11, 1, 3];
     assert_eq!(to_words(&bytes), want);
 }
@@ -153,6 +154,17 @@ fn printf_prints_a_line_for_each_active_lane() {
     });
     let report = dispatch(&module, &mut [vec![]], [2, 1, 1]).unwrap();
     assert_eq!(report.output, ["lane 0 of 8:  0.00", "lane 1 of 8:  1.00"].repeat(2));
+    let limits = Limits { max_lines: 3, ..Limits::default() };
+    let report = run(&module, &mut Memory::new(), [2, 1, 1], [0; 3], &limits).unwrap();
+    assert_eq!((report.output.len(), report.dropped_lines), (3, 1));
+}
+
+#[test]
+fn empty_programs_end_within_the_limit_too() {
+    let module = Kernel::new([1, 1, 1]).body(|_| {});
+    let limits = Limits { max_steps: 100, ..Limits::default() };
+    let error = run(&module, &mut Memory::new(), [u32::MAX; 3], [0; 3], &limits).unwrap_err();
+    assert_eq!(error, Error::StepLimit { limit: 100 });
 }
 
 #[test]
@@ -172,5 +184,5 @@ fn too_much_private_memory_is_refused() {
         b.func.new_var(Type::I64, 1 << 24, "huge");
     });
     let error = dispatch(&module, &mut [vec![]], [1; 3]).unwrap_err();
-    assert!(matches!(error, phalanx_interp::Error::MemoryLimit { .. }), "{error}");
+    assert!(matches!(error, Error::MemoryLimit { .. }), "{error}");
 }

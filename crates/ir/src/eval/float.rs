@@ -129,7 +129,11 @@ fn decode(ty: Scalar, bits: u64) -> f64 {
     let magnitude = bits & (sign_bit(ty) - 1);
     let fraction = magnitude & ((1 << format.fraction) - 1);
     let biased = (magnitude >> format.fraction) as i32;
-    let scale = |exponent: i32| 2f64.powi(exponent - format.bias - format.fraction as i32);
+    // A power of two within the range of f64 for each of these formats.
+    let scale = |exponent: i32| {
+        let exponent = exponent - format.bias - format.fraction as i32;
+        f64::from_bits(((1023 + exponent) as u64) << 52)
+    };
     let value = if magnitude > format.max {
         if magnitude == format.infinity && format.infinity != format.nan { f64::INFINITY } else { f64::NAN }
     } else if biased == 0 {
