@@ -1,3 +1,75 @@
-//! Entry point.
+//! The command `phalanx`: runs, checks and measures cooperative-matrix kernels.
+//!
+//! Each subcommand is a module of [`commands`]. The library is reached through [`runtime`] alone; what a user writes
+//! about buffers is understood in [`data`], and the matrix multiplications that are measured live in [`ladder`].
+//!
+//! Exit status: 0 if all went well, 1 if a result was wrong, 2 if the input was, 130 after Ctrl-C.
 
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod args;
+mod chart;
+mod commands;
+mod data;
+mod ladder;
+mod progress;
+mod record;
+mod reference;
+mod runtime;
+mod table;
+
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+use args::{BenchCommand, Cli, Command};
+
+/// How a command ended that did not meet an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Status {
+    Done,
+    /// A result was not within its tolerance.
+    Wrong,
+    Interrupted,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command) {
+        Ok(Status::Done) => ExitCode::SUCCESS,
+        Ok(Status::Wrong) => ExitCode::from(1),
+        Ok(Status::Interrupted) => ExitCode::from(130),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // If standard error is gone, the exit status still tells.
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: Command) -> Result<Status> {
+    match command {
+        Command::Devices(args) => commands::devices::run(&args),
+        Command::Run(args) => commands::run::run(&args),
+        Command::Check(args) => commands::check::run(&args),
+        Command::Bench(BenchCommand::Gemm(args)) => commands::bench::gemm(args),
+        Command::Bench(BenchCommand::Peak(args)) => commands::bench::peak(&args),
+        Command::Demo(args) => commands::bench::demo(args),
+    }
+}
+
+/// Prints a text and a line end. `println` would panic where the reader has gone away.
+fn say(text: impl std::fmt::Display) -> Result<()> {
+    Ok(writeln!(std::io::stdout(), "{text}")?)
+}
+
+/// The reader of our output has seen enough, as in `phalanx devices | head`.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|cause| cause.kind() == ErrorKind::BrokenPipe)
+}

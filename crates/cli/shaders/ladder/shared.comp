@@ -6,8 +6,9 @@
 // multiplication starts, so that on a machine with many threads the two overlap.
 //
 // M, N and K are multiples of TILE_M, TILE_N and TILE_K. A subgroup's share of the tile, TILE_M / SUBGROUP_ROWS by
-// TILE_N / SUBGROUP_COLS, and TILE_K are multiples of lM, lN and lK. The strides of A and B and each row of a block
-// are multiples of 16 bytes, and the number of 16-byte pieces in a block is a multiple of the number of invocations.
+// TILE_N / SUBGROUP_COLS, and TILE_K are multiples of lM, lN and lK. The strides of A and B, lK elements, and lN
+// elements of a row-major B are multiples of 16 bytes; the number of 16-byte pieces in each block is a multiple of the
+// number of invocations.
 // A_BYTES is the size of an A_TYPE (2 unless given).
 #version 460
 #pragma use_vulkan_memory_model

@@ -1,0 +1,273 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Error, Result, bail};
+use clap::{Args, Parser, Subcommand};
+
+use crate::data::spec::{BindSpec, OutSpec, PushSpec, SpecConstant};
+use crate::ladder::plan::Mnk;
+use crate::ladder::{Rung, Types};
+
+/// Runs cooperative-matrix kernels on this machine's CPU.
+#[derive(Debug, Parser)]
+#[command(name = "phalanx", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say what this machine offers to a kernel
+    Devices(DevicesArgs),
+    /// Run a compute shader on arrays from files or from random numbers
+    #[command(after_help = RUN_HELP)]
+    Run(RunArgs),
+    /// Say whether a shader is valid and what it needs
+    #[command(after_help = CHECK_HELP)]
+    Check(CheckArgs),
+    /// Measure the ladder of matrix multiplications, or the peaks of this machine
+    #[command(subcommand)]
+    Bench(BenchCommand),
+    /// Run the ladder on small matrices, check every result and draw a chart
+    Demo(DemoArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DevicesArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const RUN_HELP: &str = "\
+Buffers:
+  --bind 0:1=weights.npy                    an array from a NumPy file
+  --bind 0:1=f32[64,64]:weights.npy         the same, if it has this type and shape
+  --bind 0:1=model.safetensors#layer.weight a tensor from a safetensors file
+  --bind 0:1=data.bin                       any other file, as it is
+  --bind 0:1=bits:weights.npy               an array whose type is not the shader's
+  --bind 0:1=zeros:f32[64,64]               zeros
+  --bind 0:1=rand:f16[64,64]:7              random numbers in [-1, 1), here with seed 7
+  --bind 0:1[3]=...                         element 3 of an array of buffers
+  --bind table=rand:f32[4096]               a buffer without a descriptor, known by its address alone
+  --bind 0:0=addresses:0:1,table            the addresses of other buffers, 8 bytes each
+  --bind 0:0=struct:u32:64,addr:table,f32:1 a structure of numbers and addresses
+Types are f16 f32 f64 bf16 e4m3 e5m2 s8 s16 s32 s64 u8 u16 u32 u64.
+In structures and push constants each field is aligned to its own size; `align:16` inserts a gap before a vector.
+
+Example:
+  phalanx run add.comp --groups 4 --bind 0:0=rand:f32[128] --bind 0:1=zeros:f32[128] \\
+      --push u32:128 --out 0:1=sum.npy";
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// GLSL (.comp, .glsl), SPIR-V (.spv) or SPIR-V assembly (.spvasm)
+    pub(crate) shader: PathBuf,
+    /// The number of work-groups
+    #[arg(long, value_name = "X,Y,Z")]
+    pub(crate) groups: Groups,
+    /// The entry point
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    pub(crate) entry: String,
+    /// A specialisation constant; the shader knows its type, unless it is written as TYPE:VALUE
+    #[arg(long, value_name = "ID=VALUE")]
+    pub(crate) spec: Vec<SpecConstant>,
+    /// How many invocations a subgroup has: a power of two from 4 to 128
+    #[arg(long, value_name = "N")]
+    pub(crate) subgroup_size: Option<u32>,
+    /// Push constants; a number without a type has the type before it
+    #[arg(long, value_name = "TYPE:VALUE,...")]
+    pub(crate) push: Vec<PushSpec>,
+    /// The contents of a buffer; see below
+    #[arg(long, value_name = "SET:BIND=SOURCE")]
+    pub(crate) bind: Vec<BindSpec>,
+    /// Write a buffer to a file at the end, as a NumPy array if the file is called .npy
+    #[arg(long, value_name = "SET:BIND=FILE")]
+    pub(crate) out: Vec<OutSpec>,
+    /// How many threads to use; all cores unless given
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) threads: Option<usize>,
+    /// End a kernel that runs longer; 0 waits for ever
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
+    pub(crate) timeout: f64,
+    #[command(flatten)]
+    pub(crate) glsl: GlslArgs,
+}
+
+const CHECK_HELP: &str = "\
+Example:
+  phalanx check kernel.comp -DTYPE=float16_t -I shaders";
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// GLSL (.comp, .glsl), SPIR-V (.spv) or SPIR-V assembly (.spvasm)
+    pub(crate) shader: PathBuf,
+    /// Matrix shapes and array sizes may depend on specialisation constants
+    #[arg(long, value_name = "ID=VALUE")]
+    pub(crate) spec: Vec<SpecConstant>,
+    #[command(flatten)]
+    pub(crate) glsl: GlslArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GlslArgs {
+    /// Define a macro for GLSL
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    pub(crate) define: Vec<String>,
+    /// Where GLSL includes are looked for, after the shader's own directory
+    #[arg(short = 'I', value_name = "DIR")]
+    pub(crate) include: Vec<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Multiply matrices in each way of the ladder and compare with the machine's peaks
+    #[command(after_help = GEMM_HELP)]
+    Gemm(GemmArgs),
+    /// Measure only the peaks: f32 FMA, bf16 dot product, 8-bit dot product
+    Peak(PeakArgs),
+}
+
+const GEMM_HELP: &str = "\
+Types are written f16:f32 (A and B, then C and the sums) or, with the usual sums, f16.
+Sizes are written 512, or 512x256x1024 for M, N and K.
+Every result is compared with an independent one in f64.
+
+Example:
+  phalanx bench gemm --types f16,bf16 --sizes 1024,2048 --rungs tiled,shared --json bench.json";
+
+#[derive(Debug, Args)]
+pub(crate) struct GemmArgs {
+    /// Element types
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Types::DEFAULT)]
+    pub(crate) types: Vec<Types>,
+    /// Matrix sizes
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [Mnk::cube(512), Mnk::cube(1024)])]
+    pub(crate) sizes: Vec<Mnk>,
+    /// Ways to write the multiplication
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Rung::ALL)]
+    pub(crate) rungs: Vec<Rung>,
+    /// How many threads to use; all cores unless given
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) threads: Option<usize>,
+    /// What a work-group computes and the step along K, where the rung has a choice
+    #[arg(long, value_name = "MxNxK")]
+    pub(crate) tile: Option<Mnk>,
+    /// The size of one matrix
+    #[arg(long, value_name = "MxNxK")]
+    pub(crate) shape: Option<Mnk>,
+    /// Store B column by column
+    #[arg(long)]
+    pub(crate) col_major_b: bool,
+    /// Write a record for each rung; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Draw a chart
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PeakArgs {
+    /// How many threads to use; all cores unless given
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) threads: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Where the chart goes
+    #[arg(long, value_name = "FILE", default_value = "out/ladder.svg")]
+    pub(crate) svg: PathBuf,
+    /// Where the records go
+    #[arg(long, value_name = "FILE", default_value = "out/ladder.json")]
+    pub(crate) json: PathBuf,
+    /// How many threads to use; all cores unless given
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) threads: Option<usize>,
+}
+
+/// The number of work-groups along each axis; missing ones are 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Groups(pub(crate) [u32; 3]);
+
+impl FromStr for Groups {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let numbers: Result<Vec<u32>, _> = text.split(',').map(|number| number.trim().parse()).collect();
+        match numbers.as_deref() {
+            Ok(&[x]) => Ok(Self([x, 1, 1])),
+            Ok(&[x, y]) => Ok(Self([x, y, 1])),
+            Ok(&[x, y, z]) => Ok(Self([x, y, z])),
+            _ => bail!("`{text}` is no number of work-groups; write X,Y,Z"),
+        }
+    }
+}
+
+fn positive(text: &str) -> Result<usize> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => bail!("`{text}` is no positive number"),
+    }
+}
+
+fn seconds(text: &str) -> Result<f64> {
+    match text.parse() {
+        // A year is longer than anybody waits, and fits into every clock.
+        Ok(seconds) if (0.0..=31_536_000.0).contains(&seconds) => Ok(seconds),
+        _ => bail!("`{text}` is no number of seconds"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_full_run_is_understood() {
+        let line = "phalanx run a.comp --groups 4,2 --spec 0=16 --spec 1=true --bind 0:0=zeros:f32[4] \
+                    --bind 0:1=rand:f16[2,2]:3 --push s32:-3 --push u32:1,2 --out 0:1=x.npy -DA=1 -I inc --timeout 0";
+        let cli = Cli::try_parse_from(line.split_whitespace()).expect("well formed");
+        let Command::Run(args) = cli.command else { panic!("another command") };
+        assert_eq!((args.groups, args.spec.len(), args.bind.len()), (Groups([4, 2, 1]), 2, 2));
+        assert_eq!((args.push.len(), args.out.len(), args.entry.as_str()), (2, 1, "main"));
+        assert_eq!(args.glsl.define, ["A=1"]);
+    }
+
+    #[test]
+    fn the_benchmark_has_the_documented_defaults() {
+        let cli = Cli::try_parse_from(["phalanx", "bench", "gemm"]).expect("well formed");
+        let Command::Bench(BenchCommand::Gemm(args)) = cli.command else { panic!("another command") };
+        assert_eq!(args.types, Types::DEFAULT);
+        assert_eq!(args.rungs, Rung::ALL);
+        assert_eq!(args.sizes, [Mnk::cube(512), Mnk::cube(1024)]);
+    }
+
+    #[test]
+    fn wrong_values_are_refused_with_their_reason() {
+        let refuse = |line: &str, expected: &str| {
+            let error = Cli::try_parse_from(line.split_whitespace()).expect_err(line).to_string();
+            assert!(error.contains(expected), "{line}: {error}");
+        };
+        refuse("phalanx bench gemm --threads 0", "no positive number");
+        refuse("phalanx bench gemm --types f64", "not written for");
+        refuse("phalanx run a.comp --groups 1,2,3,4", "work-groups");
+        refuse("phalanx run a.comp --groups 1 --bind 0:0", "no `=`");
+        refuse("phalanx run a.comp --groups 1 --timeout=-1", "no number of seconds");
+        refuse("phalanx run a.comp", "--groups");
+    }
+}

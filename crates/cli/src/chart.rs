@@ -1,0 +1,138 @@
+//! The ladder as a picture: one panel for each pair of types and size, its rungs as bars against the measured peak.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::record::Record;
+
+const PANEL_WIDTH: u32 = 560;
+const PANEL_HEIGHT: u32 = 300;
+const MAX_COLUMNS: usize = 2;
+
+const BAR: RGBColor = RGBColor(0x2b, 0x6c, 0xb0);
+const WRONG: RGBColor = RGBColor(0xc5, 0x30, 0x30);
+const PEAK: RGBColor = RGBColor(0xdd, 0x6b, 0x20);
+const INK: RGBColor = RGBColor(0x2d, 0x37, 0x48);
+
+/// Writes an SVG of all records.
+pub(crate) fn write_svg(path: &Path, records: &[Record]) -> Result<()> {
+    let picture = draw(records)?;
+    std::fs::write(path, picture).with_context(|| format!("{} cannot be written", path.display()))
+}
+
+fn draw(records: &[Record]) -> Result<String> {
+    ensure!(!records.is_empty(), "there is no result to draw");
+    let panels = panels(records);
+    let columns = panels.len().min(MAX_COLUMNS);
+    let rows = panels.len().div_ceil(columns);
+    let size = (PANEL_WIDTH * columns as u32, PANEL_HEIGHT * rows as u32);
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+        area.fill(&WHITE).map_err(failed)?;
+        for (panel, area) in panels.iter().zip(area.split_evenly((rows, columns))) {
+            draw_panel(panel, &area).map_err(failed)?;
+        }
+        area.present().map_err(failed)?;
+    }
+    Ok(svg)
+}
+
+/// The drawing library's errors borrow the canvas; only their text can leave.
+fn failed(error: impl std::fmt::Display) -> anyhow::Error {
+    anyhow!("the chart cannot be drawn: {error}")
+}
+
+/// Records of the same types and size, in the order of their first appearance.
+fn panels(records: &[Record]) -> Vec<Vec<&Record>> {
+    let key = |record: &Record| (record.a.clone(), record.c.clone(), record.m, record.n, record.k);
+    let mut panels: Vec<Vec<&Record>> = Vec::new();
+    for record in records {
+        match panels.iter_mut().find(|panel| key(panel[0]) == key(record)) {
+            Some(panel) => panel.push(record),
+            None => panels.push(vec![record]),
+        }
+    }
+    panels
+}
+
+type Failure<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
+
+fn draw_panel<'a>(panel: &[&Record], area: &DrawingArea<SVGBackend<'a>, Shift>) -> Result<(), Failure<'a>> {
+    let first = panel[0];
+    let peak = first.peak_gflops;
+    let tallest = panel.iter().map(|record| record.gflops).fold(peak, f64::max);
+    let title = format!(
+        "D = A·B + C, {} → {}, {} × {} × {}, {} threads",
+        first.a, first.c, first.m, first.n, first.k, first.threads
+    );
+    let bars = panel.len() as f64;
+    let mut chart = ChartBuilder::on(area)
+        .margin(14)
+        .caption(title, ("sans-serif", 15).into_font().color(&INK))
+        .x_label_area_size(24)
+        .y_label_area_size(52)
+        .build_cartesian_2d(0.0..bars, 0.0..1.18 * tallest.max(1.0))?;
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .disable_x_axis()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(BLACK.mix(0.12))
+        .y_labels(5)
+        .y_desc("GFLOP/s")
+        .label_style(("sans-serif", 12).into_font().color(&INK))
+        .draw()?;
+
+    for (index, record) in panel.iter().enumerate() {
+        let left = index as f64;
+        let color = if record.ok { BAR } else { WRONG };
+        let corners = [(left + 0.18, 0.0), (left + 0.82, record.gflops)];
+        chart.draw_series([Rectangle::new(corners, color.filled())])?;
+        let figure = format!("{:.0} ({:.0}%)", record.gflops, 100.0 * record.share_of_peak);
+        let above = EmptyElement::at((left + 0.5, record.gflops))
+            + Text::new(figure, (0, -4), label(&INK, HPos::Center, VPos::Bottom));
+        chart.draw_series([above])?;
+        let below = EmptyElement::at((left + 0.5, 0.0))
+            + Text::new(record.rung.clone(), (0, 7), label(&INK, HPos::Center, VPos::Top));
+        chart.draw_series([below])?;
+    }
+
+    chart.draw_series([PathElement::new([(0.0, peak), (bars, peak)], PEAK.stroke_width(2))])?;
+    let name = EmptyElement::at((0.0, peak))
+        + Text::new(format!("peak {peak:.0}"), (6, -4), label(&PEAK, HPos::Left, VPos::Bottom));
+    chart.draw_series([name])?;
+    Ok(())
+}
+
+fn label(color: &RGBColor, horizontal: HPos, vertical: VPos) -> TextStyle<'_> {
+    TextStyle::from(("sans-serif", 12).into_font()).color(color).pos(Pos::new(horizontal, vertical))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::sample;
+
+    #[test]
+    fn every_rung_has_its_bar_and_every_panel_its_peak() {
+        let mut records = vec![sample("simple", 100.0), sample("tiled", 400.0)];
+        records.push(Record { c: "f16".to_owned(), ..sample("tiled", 380.0) });
+        let svg = draw(&records).expect("there is something to draw");
+        assert!(svg.starts_with("<svg"), "{svg}");
+        for text in ["simple", "tiled", "400 (80%)", "380 (76%)", "f16 → f32", "f16 → f16"] {
+            assert!(svg.contains(text), "{text} is missing");
+        }
+        assert_eq!(svg.matches("peak 500").count(), 2);
+        assert_eq!(svg.matches("#2B6CB0").count(), 3);
+    }
+
+    #[test]
+    fn a_chart_of_nothing_is_an_error() {
+        assert!(draw(&[]).is_err());
+    }
+}

@@ -1,0 +1,80 @@
+//! `phalanx devices`: what this machine offers to a kernel.
+
+use anyhow::{Context, Result};
+
+use crate::args::DevicesArgs;
+use crate::runtime::{Device, DeviceInfo};
+use crate::{Status, say, table};
+
+pub(crate) fn run(args: &DevicesArgs) -> Result<Status> {
+    let device = Device::new(None)?;
+    let info = device.info();
+    if args.json {
+        let text = serde_json::to_string_pretty(&[info]).context("the device cannot be written as JSON")?;
+        say(text)?;
+    } else {
+        say(describe(info))?;
+    }
+    Ok(Status::Done)
+}
+
+fn describe(info: &DeviceInfo) -> String {
+    let sizes: Vec<String> = info.subgroup_sizes.iter().map(u32::to_string).collect();
+    let mut matrices = table::new(&["scope", "M", "N", "K", "A", "B", "C", "result", "saturating"], 9);
+    for row in &info.matrices {
+        let saturating = if row.is_saturating { "yes" } else { "" };
+        matrices.add_row([
+            &row.scope,
+            &row.m,
+            &row.n,
+            &row.k,
+            &row.a,
+            &row.b,
+            &row.c,
+            &row.result,
+            saturating,
+        ]);
+    }
+    format!(
+        "{name}\n  cores             {cores}\n  instruction sets  {sets}\n  subgroup sizes    {sizes} (default {size})\n\
+         \nCooperative matrices\n{matrices}",
+        name = info.name,
+        cores = info.cores,
+        sets = info.instruction_sets.join(" "),
+        sizes = sizes.join(" "),
+        size = info.default_subgroup_size,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::MatrixRow;
+
+    #[test]
+    fn every_matrix_row_is_shown() {
+        let row = |a: &str| MatrixRow {
+            m: "1-512".to_owned(),
+            n: "1-512".to_owned(),
+            k: "1-512".to_owned(),
+            a: a.to_owned(),
+            b: a.to_owned(),
+            c: "f32".to_owned(),
+            result: "f32".to_owned(),
+            is_saturating: false,
+            scope: "subgroup".to_owned(),
+        };
+        let text = describe(&DeviceInfo {
+            name: "a machine".to_owned(),
+            cores: 2,
+            threads: 2,
+            instruction_sets: vec!["avx2".to_owned()],
+            subgroup_sizes: vec![16, 32],
+            default_subgroup_size: 32,
+            matrices: vec![row("f16"), row("bf16")],
+        });
+        for part in ["a machine", "avx2", "16 32 (default 32)", "bf16", "1-512"] {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The subcommands.
+
+pub(crate) mod bench;
+pub(crate) mod check;
+pub(crate) mod devices;
+pub(crate) mod run;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::args::GlslArgs;
+use crate::runtime::{self, Glsl};
+
+/// Reads a shader in any of its forms and makes SPIR-V of it.
+fn load_shader(path: &Path, options: &GlslArgs) -> Result<Vec<u32>> {
+    let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let name = path.display().to_string();
+    let text = || match std::str::from_utf8(&bytes) {
+        Ok(text) if !text.contains('\0') => Ok(text),
+        _ => bail!("{name} is no text"),
+    };
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("spv") => words(&bytes).with_context(|| format!("{name} is no SPIR-V")),
+        Some("spvasm") => runtime::assemble(text()?).with_context(|| format!("{name} cannot be assembled")),
+        Some("comp" | "glsl") => {
+            let mut include_directories = vec![path.parent().map_or_else(PathBuf::new, Path::to_path_buf)];
+            include_directories.extend(options.include.iter().cloned());
+            let definitions: Vec<(&str, &str)> =
+                options.define.iter().map(|text| text.split_once('=').unwrap_or((text, ""))).collect();
+            runtime::compile_glsl(Glsl {
+                name: &name,
+                source: text()?,
+                definitions: &definitions,
+                include_directories: &include_directories,
+            })
+            .with_context(|| format!("{name} does not compile"))
+        }
+        _ => bail!("{name}: what is it? Known are .comp and .glsl, .spv, and .spvasm"),
+    }
+}
+
+/// SPIR-V is words of four bytes in the byte order of its magic number.
+fn words(bytes: &[u8]) -> Result<Vec<u32>> {
+    let (chunks, rest) = bytes.as_chunks::<4>();
+    if !rest.is_empty() {
+        bail!("its {} bytes are no whole number of words", bytes.len());
+    }
+    Ok(chunks.iter().map(|word| u32::from_le_bytes(*word)).collect())
+}

@@ -1,0 +1,270 @@
+//! From a rung, types and a size to everything that a dispatch needs beside its buffers.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Context, Error, Result, bail, ensure};
+
+use super::{Rung, Types};
+
+/// Three sizes along M, N and K.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mnk {
+    pub(crate) m: u32,
+    pub(crate) n: u32,
+    pub(crate) k: u32,
+}
+
+impl Mnk {
+    pub(crate) fn cube(size: u32) -> Self {
+        Self { m: size, n: size, k: size }
+    }
+}
+
+impl fmt::Display for Mnk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}x{}x{}", self.m, self.n, self.k))
+    }
+}
+
+impl FromStr for Mnk {
+    type Err = Error;
+
+    /// `512x256x1024`, or `512` for all three.
+    fn from_str(text: &str) -> Result<Self> {
+        let numbers: Result<Vec<u32>, _> = text.split('x').map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok(&[size]) if size > 0 => Ok(Self::cube(size)),
+            Ok(&[m, n, k]) if m > 0 && n > 0 && k > 0 => Ok(Self { m, n, k }),
+            _ => bail!("`{text}` is no size; write 512, or 512x256x1024 for M, N and K"),
+        }
+    }
+}
+
+/// What the user may choose; the rest follows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Choices {
+    /// What a work-group computes, and the step along K.
+    pub(crate) tile: Option<Mnk>,
+    /// The size of one matrix.
+    pub(crate) shape: Option<Mnk>,
+    pub(crate) is_b_column_major: bool,
+}
+
+/// A specialisation constant of the ladder's shaders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Constant {
+    U32(u32),
+    Bool(bool),
+}
+
+/// One dispatch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) size: Mnk,
+    pub(crate) tile: Mnk,
+    pub(crate) is_b_column_major: bool,
+    pub(crate) constants: Vec<(u32, Constant)>,
+    pub(crate) groups: [u32; 3],
+}
+
+/// How many invocations a subgroup has; the rungs with matrices rely on it.
+pub(crate) const SUBGROUP_SIZE: u32 = 32;
+
+/// The subgroups of a work-group in the rung `shared`.
+const SUBGROUP_ROWS: u32 = 2;
+const SUBGROUP_COLS: u32 = 2;
+
+impl Plan {
+    pub(crate) fn new(rung: Rung, types: Types, size: Mnk, choices: Choices) -> Result<Self> {
+        let shape = choices.shape.unwrap_or_else(|| default_shape(types));
+        let local = local_size(rung);
+        let smallest = smallest_tile(rung, shape);
+        let tile = match choices.tile {
+            Some(tile) if matches!(rung, Rung::TiledScalar | Rung::Tiled | Rung::TiledNv | Rung::Shared) => {
+                tile
+            }
+            _ => default_tile(rung, types, shape, size),
+        };
+        let context = || format!("{rung} {types} {size} in tiles of {tile}");
+        for (axis, size, tile, smallest) in [
+            ("M", size.m, tile.m, smallest.m),
+            ("N", size.n, tile.n, smallest.n),
+            ("K", size.k, tile.k, smallest.k),
+        ] {
+            ensure!(
+                tile % smallest == 0,
+                "{}: the tile's {axis} must be a multiple of {smallest}",
+                context()
+            );
+            ensure!(size % tile == 0, "{}: {axis} must be a multiple of the tile's", context());
+        }
+        if rung == Rung::Shared {
+            let piece = piece_elems(types);
+            let starts_on_a_piece =
+                shape.k.is_multiple_of(piece) && (choices.is_b_column_major || shape.n.is_multiple_of(piece));
+            ensure!(
+                starts_on_a_piece,
+                "{}: rows of matrices of {shape} are no multiple of 16 bytes",
+                context()
+            );
+            check_copies(types, tile, local).with_context(context)?;
+        }
+        let mut constants = vec![
+            (0, Constant::U32(shape.m)),
+            (1, Constant::U32(shape.n)),
+            (2, Constant::U32(shape.k)),
+            (3, Constant::U32(tile.m)),
+            (4, Constant::U32(tile.n)),
+            (5, Constant::U32(tile.k)),
+            (6, Constant::Bool(choices.is_b_column_major)),
+            (7, Constant::U32(local[0])),
+            (8, Constant::U32(local[1])),
+        ];
+        if rung == Rung::Shared {
+            constants.extend([(9, Constant::U32(SUBGROUP_ROWS)), (10, Constant::U32(SUBGROUP_COLS))]);
+        }
+        let groups = [size.n / tile.n, size.m / tile.m, 1];
+        Ok(Self { size, tile, is_b_column_major: choices.is_b_column_major, constants, groups })
+    }
+
+    /// K and the strides of A, B, C and D, in elements and without gaps.
+    pub(crate) fn push_constants(&self) -> Vec<u8> {
+        let Mnk { n, k, .. } = self.size;
+        let stride_b = if self.is_b_column_major { k } else { n };
+        [k, k, stride_b, n, n].iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+}
+
+/// The shape that GPUs have in common for a type.
+fn default_shape(types: Types) -> Mnk {
+    Mnk { m: 16, n: 16, k: if types.a.size_bytes() == 1 { 32 } else { 16 } }
+}
+
+/// The width and height of a work-group.
+fn local_size(rung: Rung) -> [u32; 2] {
+    match rung {
+        Rung::Scalar => [32, 4],
+        Rung::TiledScalar => [16, 8],
+        Rung::Simple | Rung::Tiled | Rung::TiledNv => [SUBGROUP_SIZE, 1],
+        Rung::Shared => [SUBGROUP_SIZE * SUBGROUP_ROWS * SUBGROUP_COLS, 1],
+    }
+}
+
+/// What every tile must be a multiple of.
+fn smallest_tile(rung: Rung, shape: Mnk) -> Mnk {
+    let [width, height] = local_size(rung);
+    match rung {
+        Rung::Scalar | Rung::TiledScalar => Mnk { m: height, n: width, k: 1 },
+        Rung::Simple | Rung::Tiled | Rung::TiledNv => shape,
+        Rung::Shared => Mnk { m: SUBGROUP_ROWS * shape.m, n: SUBGROUP_COLS * shape.n, k: shape.k },
+    }
+}
+
+/// A tile that suits the rung, made smaller until it divides the size.
+fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk) -> Mnk {
+    let smallest = smallest_tile(rung, shape);
+    let step = (64 / types.a.size_bytes()) as u32;
+    let wanted = match rung {
+        Rung::Scalar | Rung::Simple => smallest,
+        Rung::TiledScalar => Mnk { m: 32, n: 64, k: 1 },
+        Rung::Tiled | Rung::TiledNv | Rung::Shared => Mnk { m: 128, n: 128, k: step },
+    };
+    let fit = |size: u32, wanted: u32, smallest: u32| {
+        let mut tile = (wanted / smallest).max(1) * smallest;
+        while tile > smallest && !size.is_multiple_of(tile) {
+            tile -= smallest;
+        }
+        tile
+    };
+    let mut tile = Mnk {
+        m: fit(size.m, wanted.m, smallest.m),
+        n: fit(size.n, wanted.n, smallest.n),
+        k: fit(size.k, wanted.k, smallest.k),
+    };
+    // All invocations copy the same number of pieces; a longer step along K makes more of them.
+    while rung == Rung::Shared
+        && check_copies(types, tile, local_size(rung)).is_err()
+        && size.k.is_multiple_of(2 * tile.k)
+        && tile.k < 16 * step
+    {
+        tile.k *= 2;
+    }
+    tile
+}
+
+/// How many elements of A and B are copied at once.
+fn piece_elems(types: Types) -> u32 {
+    16 / types.a.size_bytes() as u32
+}
+
+/// The pieces of a block must go around the invocations evenly.
+fn check_copies(types: Types, tile: Mnk, local: [u32; 2]) -> Result<()> {
+    let invocations = local[0] * local[1];
+    let piece = piece_elems(types);
+    for (block, elements) in [("A", tile.m * tile.k), ("B", tile.k * tile.n)] {
+        let pieces = elements / piece;
+        ensure!(
+            pieces.is_multiple_of(invocations),
+            "the block of {block} has {pieces} pieces of 16 bytes, which {invocations} invocations cannot share evenly"
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::DType;
+
+    fn plan(rung: Rung, size: Mnk, choices: Choices) -> Result<Plan> {
+        Plan::new(rung, Types { a: DType::F16, c: DType::F32 }, size, choices)
+    }
+
+    #[test]
+    fn every_rung_divides_the_usual_sizes() {
+        for rung in Rung::ALL {
+            for types in Types::ALL {
+                for size in [64, 128, 192, 512, 1024, 2048] {
+                    let plan = Plan::new(rung, types, Mnk::cube(size), Choices::default()).expect("it fits");
+                    assert_eq!(plan.groups[0] * plan.tile.n, size);
+                    assert_eq!(plan.groups[1] * plan.tile.m, size);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_size_that_no_tile_divides_is_an_error() {
+        let error =
+            plan(Rung::Simple, Mnk { m: 40, n: 64, k: 64 }, Choices::default()).expect_err("40 = 2.5 x 16");
+        assert!(error.to_string().contains("M must be a multiple"), "{error}");
+        let tile = Some(Mnk { m: 24, n: 64, k: 16 });
+        let error = plan(Rung::Tiled, Mnk::cube(64), Choices { tile, ..Choices::default() }).expect_err("24");
+        assert!(error.to_string().contains("the tile's M must be a multiple of 16"), "{error}");
+    }
+
+    #[test]
+    fn sizes_are_read_as_one_number_or_three() {
+        assert_eq!("512".parse::<Mnk>().expect("a size"), Mnk::cube(512));
+        assert_eq!("1x2x3".parse::<Mnk>().expect("a size"), Mnk { m: 1, n: 2, k: 3 });
+        for text in ["", "0", "1x2", "1x2x0", "-1", "axbxc"] {
+            assert!(text.parse::<Mnk>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn push_constants_follow_the_layout_of_b() {
+        let words = |is_b_column_major| {
+            let choices = Choices { is_b_column_major, ..Choices::default() };
+            let bytes =
+                plan(Rung::Tiled, Mnk { m: 16, n: 32, k: 64 }, choices).expect("it fits").push_constants();
+            bytes
+                .chunks(4)
+                .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(words(false), [64, 64, 32, 32, 32]);
+        assert_eq!(words(true), [64, 64, 64, 32, 32]);
+    }
+}

@@ -1,0 +1,114 @@
+//! What one rung of the ladder did, as it is written to JSON.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+/// One rung on one pair of types and one size. The fields are a format that others read: they only grow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    /// The name of the rung: `scalar`, `simple`, `tiled-scalar`, `tiled`, `tiled-nv` or `shared`.
+    pub(crate) rung: String,
+    /// The element type of A and B.
+    pub(crate) a: String,
+    /// The element type of C, D and the sums.
+    pub(crate) c: String,
+    pub(crate) m: u32,
+    pub(crate) n: u32,
+    pub(crate) k: u32,
+    /// What a work-group computes and the step along K: `128x128x32`.
+    pub(crate) tile: String,
+    /// How many hardware threads ran it.
+    pub(crate) threads: usize,
+    /// The shortest dispatch, after one that warmed up.
+    pub(crate) seconds: f64,
+    /// 2·M·N·K operations in that time, in 10⁹ a second; for integers too.
+    pub(crate) gflops: f64,
+    /// What these threads reach with nothing but the best instruction for these types.
+    pub(crate) peak_gflops: f64,
+    /// `gflops` as a part of `peak_gflops`.
+    pub(crate) share_of_peak: f64,
+    /// The largest error, relative to the length of the row of A times the length of the column of B.
+    pub(crate) max_rel_error: f64,
+    /// Whether the error is within the tolerance of the types.
+    pub(crate) ok: bool,
+    /// From SPIR-V to machine code, in milliseconds.
+    pub(crate) compile_ms: f64,
+}
+
+/// Writes all records as a JSON array, to standard output if `path` is `-`.
+///
+/// The file is replaced as a whole, so that an interrupted run leaves a valid one.
+pub(crate) fn write_json(path: &Path, records: &[Record]) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(records).context("the records cannot be written as JSON")?;
+    text.push('\n');
+    if path == Path::new("-") {
+        std::io::stdout().write_all(text.as_bytes()).context("standard output cannot be written")
+    } else {
+        fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn sample(rung: &str, gflops: f64) -> Record {
+        Record {
+            rung: rung.to_owned(),
+            a: "f16".to_owned(),
+            c: "f32".to_owned(),
+            m: 512,
+            n: 512,
+            k: 512,
+            tile: "128x128x32".to_owned(),
+            threads: 2,
+            seconds: 2.0 * 512.0_f64.powi(3) / gflops / 1e9,
+            gflops,
+            peak_gflops: 500.0,
+            share_of_peak: gflops / 500.0,
+            max_rel_error: 1e-7,
+            ok: true,
+            compile_ms: 12.5,
+        }
+    }
+
+    #[test]
+    fn a_record_has_exactly_the_agreed_fields() {
+        let value = serde_json::to_value(sample("tiled", 400.0)).expect("a record is JSON");
+        let mut names: Vec<&str> = value.as_object().expect("an object").keys().map(String::as_str).collect();
+        names.sort_unstable();
+        let mut expected = [
+            "rung",
+            "a",
+            "c",
+            "m",
+            "n",
+            "k",
+            "tile",
+            "threads",
+            "seconds",
+            "gflops",
+            "peak_gflops",
+            "share_of_peak",
+            "max_rel_error",
+            "ok",
+            "compile_ms",
+        ];
+        expected.sort_unstable();
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn a_file_of_records_is_read_back() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("bench.json");
+        let records = [sample("tiled", 400.0), sample("shared", 300.0)];
+        write_json(&path, &records).expect("writable");
+        let text = fs::read_to_string(&path).expect("readable");
+        assert_eq!(serde_json::from_str::<Vec<Record>>(&text).expect("records"), records);
+    }
+}
