@@ -1,0 +1,6 @@
+//! Every kernel on every instruction set of this machine against naive definitions.
+
+mod common;
+mod element;
+mod mul_add;
+mod transfer;
