@@ -2,6 +2,7 @@
 
 mod arith;
 mod atomic;
+mod componentwise;
 mod composite;
 mod convert;
 mod coopmat;
