@@ -84,6 +84,7 @@ fn draw_panel<'a>(panel: &[&Record], area: &DrawingArea<SVGBackend<'a>, Shift>) 
         .light_line_style(TRANSPARENT)
         .bold_line_style(BLACK.mix(0.12))
         .y_labels(5)
+        .y_label_formatter(&|value| format!("{value:.0}"))
         .y_desc("GFLOP/s")
         .label_style(("sans-serif", 12).into_font().color(&INK))
         .draw()?;
