@@ -1,10 +1,92 @@
-//! Integer dot products.
+//! Integer dot products (SPV_KHR_integer_dot_product, in SPIR-V 1.6).
+//!
+//! Components are extended to the result type first. The lower bits of a sum do not depend on the
+//! width it is computed in, so the result is the one SPIR-V asks for: the low bits of the exact sum.
 
-use crate::cx::Cx;
-use crate::diag::{Res, code, unsupported};
-use crate::reader::Inst;
+use super::componentwise::{self as cw, Class};
+use crate::cx::{Cx, Values};
+use crate::diag::{Res, code, operand, unsupported};
+use crate::reader::{Id, Inst};
+use phalanx_ir::{BinaryOp as B, CompareOp as C, ConvertKind, Scalar, Value};
+use spirv::Op;
 
 /// Translates an instruction of this family.
-pub(crate) fn emit(_cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
-    Err(unsupported(code::OPCODE, format!("{} is not built", inst.name())))
+pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
+    let (signs, accumulates) = match inst.op {
+        Op::SDot => ((true, true), false),
+        Op::UDot => ((false, false), false),
+        Op::SUDot => ((true, false), false),
+        Op::SDotAccSat => ((true, true), true),
+        Op::UDotAccSat => ((false, false), true),
+        Op::SUDotAccSat => ((true, false), true),
+        _ => return Err(unsupported(code::OPCODE, format!("{} is not supported", inst.name()))),
+    };
+    let to = cw::result_scalar(cx, inst, Class::Int)?;
+    let packed = inst.args.get(if accumulates { 3 } else { 2 }).copied();
+    let x = factors(cx, inst.arg(0)?, packed, to, signs.0)?;
+    let y = factors(cx, inst.arg(1)?, packed, to, signs.1)?;
+    cw::expect_as_many(&x, &y)?;
+    let mut sum: Option<Value> = None;
+    for (&x, &y) in x.iter().zip(&y) {
+        let product = cx.b().binary(B::Imul, x, y);
+        sum = Some(match sum {
+            None => product,
+            Some(sum) => cx.b().binary(B::Iadd, sum, product),
+        });
+    }
+    let mut out = sum.ok_or_else(|| operand("expected vectors, found no components"))?;
+    if accumulates {
+        let acc = cx.scalar(inst.arg(2)?, to)?;
+        out = add_saturating(cx, out, acc, to, signs.0);
+    }
+    cx.define_values(inst, &[out])
+}
+
+/// The components of an operand, extended to the result type.
+fn factors(cx: &mut Cx<'_>, id: Id, packed: Option<u32>, to: Scalar, signed: bool) -> Res<Values> {
+    let x = cw::components(cx, id, Class::Int)?;
+    let from = cw::scalar_ty(cx, x[0])?;
+    let x = match packed {
+        None if x.len() > 1 => x,
+        Some(0) if x.len() == 1 && from == Scalar::I32 => unpack(cx, x[0]),
+        // A vector may carry the format operand only by mistake, and a scalar must carry it.
+        Some(0) => return Err(operand(format!("operand %{id} must be an integer of 32 bits"))),
+        Some(format) => return Err(operand(format!("unknown packed vector format {format}"))),
+        None => return Err(operand(format!("operand %{id} is a scalar without a packed vector format"))),
+    };
+    let from = cw::scalar_ty(cx, x[0])?;
+    if from.bits() > to.bits() {
+        return Err(operand(format!("the result type {to} is narrower than the components of %{id}")));
+    }
+    Ok(cw::map(&x, |x| cw::resize(cx, x, to, signed)))
+}
+
+/// The four bytes of *PackedVectorFormat4x8Bit*, the least significant first.
+fn unpack(cx: &mut Cx<'_>, x: Value) -> Values {
+    (0..4)
+        .map(|i| {
+            let count = cx.i32(8 * i);
+            let shifted = if i == 0 { x } else { cx.b().binary(B::Lshr, x, count) };
+            cx.b().convert(ConvertKind::UToU, shifted, Scalar::I8)
+        })
+        .collect()
+}
+
+/// The sum, or the limit that it passes.
+fn add_saturating(cx: &mut Cx<'_>, x: Value, y: Value, ty: Scalar, signed: bool) -> Value {
+    let sum = cx.b().binary(B::Iadd, x, y);
+    if !signed {
+        let max = cx.constant(ty, u64::MAX);
+        let overflow = cx.b().compare(C::Ult, sum, x);
+        return cx.b().select(overflow, max, sum);
+    }
+    // It overflows where both operands have another sign than the sum, towards the operands' sign.
+    let (zero, max) = (cx.constant(ty, 0), cx.constant(ty, ty.mask() >> 1));
+    let last = cx.i32(ty.bits() as i32 - 1);
+    let (dx, dy) = (cx.b().binary(B::Xor, x, sum), cx.b().binary(B::Xor, y, sum));
+    let both = cx.b().binary(B::And, dx, dy);
+    let overflow = cx.b().compare(C::Slt, both, zero);
+    let sign = cx.b().binary(B::Ashr, x, last);
+    let limit = cx.b().binary(B::Xor, sign, max);
+    cx.b().select(overflow, limit, sum)
 }
