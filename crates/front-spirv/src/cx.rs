@@ -12,9 +12,10 @@
 use crate::diag::{Diagnostic, Res, bug, code, invalid, operand};
 use crate::emit::Instance;
 use crate::globals::Globals;
-use crate::interface::Interface;
 use crate::module::Spv;
 use crate::reader::{Id, Inst};
+use crate::structure::Structure;
+use crate::tables::Tables;
 use crate::types::{Kind, Ty, Types};
 use crate::value::{MemPtr, Pointer, Spread, Val};
 use phalanx_ir::{self as ir, Builder, LocId, MatType, Op, Scalar, Space, Value, Var};
@@ -33,6 +34,8 @@ pub(crate) struct Slot {
     /// Node of the current function's structure that defines it (see [`crate::structure`]); `None`
     /// for what is in scope everywhere in the function.
     pub(crate) node: Option<u32>,
+    /// The call that defines it.
+    pub(crate) serial: u32,
     /// Variables that hold its IR values where they are not in scope.
     pub(crate) spill: Option<Rc<[(Value, Var)]>>,
 }
@@ -61,7 +64,14 @@ pub(crate) struct Cx<'m> {
     pub(crate) slots: FxHashMap<Id, Slot>,
     /// The functions being translated, innermost last.
     pub(crate) stack: Vec<Instance>,
-    pub(crate) interface: Interface,
+    pub(crate) structures: FxHashMap<Id, Rc<Structure>>,
+    /// Number of the latest call.
+    pub(crate) serial: u32,
+    pub(crate) tables: Tables,
+    /// Offset and size of each *Workgroup* variable.
+    pub(crate) shared: FxHashMap<Id, (u32, u32)>,
+    /// Bytes of all variables so far.
+    pub(crate) private_bytes: u64,
     /// SPIR-V instructions translated so far, repeated for each inlined call.
     pub(crate) translated: usize,
     /// Nesting of constructs and calls.
@@ -94,7 +104,11 @@ impl<'m> Cx<'m> {
             cached: Vec::new(),
             slots: FxHashMap::default(),
             stack: Vec::new(),
-            interface: Interface::default(),
+            structures: FxHashMap::default(),
+            serial: 0,
+            tables: Tables::find(spv, globals),
+            shared: FxHashMap::default(),
+            private_bytes: 0,
             translated: 0,
             depth: 0,
             label_uses: Vec::new(),
@@ -378,7 +392,7 @@ impl<'m> Cx<'m> {
         Ok(())
     }
 
-    fn leaf_value(&mut self, leaf: ir::Type, val: &Val) -> Res<Value> {
+    pub(crate) fn leaf_value(&mut self, leaf: ir::Type, val: &Val) -> Res<Value> {
         match val {
             Val::Ir(v) => Ok(*v),
             Val::Const(ir::Type::Scalar(s), bits) => Ok(self.constant(*s, *bits)),

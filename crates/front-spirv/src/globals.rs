@@ -22,7 +22,7 @@ pub(crate) struct Globals {
     /// Invocations of a subgroup.
     pub(crate) subgroup_size: u32,
     /// Invocations of a work-group; 0 while unknown.
-    pub(crate) workgroup_invocations: u32,
+    workgroup_invocations: u32,
 }
 
 /// Faults collected before giving up.
@@ -34,9 +34,10 @@ impl Globals {
         spv: &Spv<'_>,
         specialization: &[(u32, u64)],
         subgroup_size: u32,
+        workgroup_invocations: u32,
     ) -> Result<Self, Vec<Diagnostic>> {
         let spec = specialization.iter().copied().collect();
-        let mut g = Self { subgroup_size, ..Self::default() };
+        let mut g = Self { subgroup_size, workgroup_invocations, ..Self::default() };
         let mut faults = Vec::new();
         for &i in &spv.globals {
             if let Err(fault) = g.declare(spv, &spv.insts[i], &spec) {
@@ -174,6 +175,9 @@ impl Globals {
                 }
             },
         };
+        if u64::from(rows) * u64::from(cols) > MAX_ELEMENTS {
+            return Err(invalid(code::LIMIT, format!("a cooperative matrix of {rows}×{cols} is too large")));
+        }
         Ok(Kind::CoopMat { mat: MatType { elem, scope, rows, cols, use_ }, signed })
     }
 
@@ -324,6 +328,11 @@ impl Globals {
         })
     }
 
+    /// Whether something depends on the size of the work-group, which was unknown.
+    pub(crate) fn needs_workgroup_size(&self) -> bool {
+        self.workgroup_invocations == 0 && self.types.has_workgroup_matrix()
+    }
+
     /// The length of a cooperative matrix type: the components of an invocation.
     pub(crate) fn coop_length(&self, ty: Ty) -> Res<u32> {
         let mat = self.types.coop_mat(ty).ok_or_else(|| {
@@ -331,19 +340,18 @@ impl Globals {
             invalid(code::TYPE, m)
         })?;
         let invocations = match mat.scope {
-            Scope::Workgroup => self.workgroup_invocations,
+            Scope::Workgroup => self.workgroup_invocations.max(1),
             _ => self.subgroup_size,
         };
-        if invocations == 0 {
-            let m = "the length of a matrix of Workgroup scope before the work-group size is known";
-            return Err(unsupported(code::CONSTANT, m));
-        }
         Ok(mat.components(invocations))
     }
 }
 
 /// Rows or columns of a cooperative matrix. The CPU has no reason for a limit but memory.
 const MAX_DIMENSION: u32 = 1 << 14;
+
+/// Elements of a cooperative matrix.
+const MAX_ELEMENTS: u64 = 1 << 24;
 
 fn specialized(spv: &Spv<'_>, inst: &Inst<'_>, spec: &FxHashMap<u32, u64>) -> Option<u64> {
     if !matches!(inst.op, Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse) {
@@ -371,6 +379,11 @@ fn class(word: u32) -> Res<StorageClass> {
 }
 
 impl Types {
+    /// Whether a cooperative matrix of *Workgroup* scope was declared.
+    fn has_workgroup_matrix(&self) -> bool {
+        self.kinds().any(|k| matches!(k, Kind::CoopMat { mat, .. } if mat.scope == Scope::Workgroup))
+    }
+
     /// The null value of a type.
     pub(crate) fn zero(&self, ty: Ty) -> Val {
         match self.leaf(ty) {

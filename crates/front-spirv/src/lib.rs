@@ -11,18 +11,27 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
+mod builtins;
+mod capability;
+mod cfg;
 mod cx;
 mod decor;
 mod diag;
 mod emit;
+mod entry;
 mod globals;
 mod interface;
+mod layout;
+mod load_store;
+mod locals;
 mod module;
 mod ops;
 mod reader;
 mod slots;
 mod spec_op;
 mod structure;
+mod tables;
 mod types;
 mod value;
 
@@ -76,4 +85,52 @@ impl Default for Limits {
             private_bytes: 1 << 24,
         }
     }
+}
+
+/// Translates an entry point.
+///
+/// # Errors
+///
+/// All that was found wrong: at least one diagnostic.
+pub fn translate(words: &[u32], options: &Options<'_>) -> Result<phalanx_ir::Module, Diagnostics> {
+    let spv = module::Spv::read(words)?;
+    capability::check(&spv)?;
+    let entry = entry::choose(&spv, options.entry)?;
+    check_options(options)?;
+    let globals = evaluate(&spv, entry, options)?;
+    let workgroup_size = entry::local_size(&spv, &globals, entry)?;
+    entry::check_size(workgroup_size, options.limits.workgroup_invocations)?;
+    let mut cx = cx::Cx::new(&spv, &globals, options);
+    cx.module.name = entry.name.clone();
+    cx.module.workgroup_size = workgroup_size;
+    cx.module.subgroup_size = options.subgroup_size;
+    let done = cx.translate(entry.function);
+    let mut faults = std::mem::take(&mut cx.faults);
+    faults.extend(done.err().map(|fault| *spv.locate(fault, entry.inst)));
+    if faults.is_empty() { Ok(cx.finish()) } else { Err(Diagnostics(faults)) }
+}
+
+/// Evaluates types and constants. The length of a matrix of *Workgroup* scope depends on the size of
+/// the work-group, which may be a specialisation constant itself: a second evaluation knows it.
+fn evaluate(
+    spv: &module::Spv<'_>,
+    entry: &module::EntryPoint<'_>,
+    options: &Options<'_>,
+) -> Result<globals::Globals, Diagnostics> {
+    let build = |invocations| {
+        globals::Globals::build(spv, options.specialization, options.subgroup_size, invocations)
+    };
+    let first = build(0).map_err(Diagnostics)?;
+    let size = entry::local_size(spv, &first, entry)?;
+    let invocations = entry::check_size(size, options.limits.workgroup_invocations)?;
+    if first.needs_workgroup_size() { build(invocations).map_err(Diagnostics) } else { Ok(first) }
+}
+
+fn check_options(options: &Options<'_>) -> Result<(), Diagnostics> {
+    let size = options.subgroup_size;
+    if size.is_power_of_two() && (4..=128).contains(&size) {
+        return Ok(());
+    }
+    let m = format!("a subgroup size of {size}: expected a power of two from 4 to 128");
+    Err(diag::invalid(code::LIMIT, m).into())
 }

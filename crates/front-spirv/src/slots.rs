@@ -24,13 +24,17 @@ impl Cx<'_> {
             Some(instance) if instance.structure.escapes(id) => Some(self.spill(&val)?),
             _ => None,
         };
-        self.slots.insert(id, Slot { ty, val, node, spill });
+        self.slots.insert(id, Slot { ty, val, node, serial: self.current_serial(), spill });
         Ok(())
     }
 
     /// Gives an id a value that is in scope in the whole current function.
     pub(crate) fn bind_everywhere(&mut self, id: Id, ty: Ty, val: Val) {
-        self.slots.insert(id, Slot { ty, val, node: None, spill: None });
+        self.slots.insert(id, Slot { ty, val, node: None, serial: self.current_serial(), spill: None });
+    }
+
+    fn current_serial(&self) -> u32 {
+        self.stack.last().map_or(0, |i| i.serial)
     }
 
     /// The value of a slot, loaded from its variables if it is out of scope.
@@ -38,6 +42,9 @@ impl Cx<'_> {
         let (Some(def), Some(instance)) = (slot.node, self.stack.last()) else {
             return Ok(slot.val.clone());
         };
+        if slot.serial != instance.serial {
+            return Err(invalid(code::ID, "an operand is used before its definition"));
+        }
         if instance.structure.encloses(def, instance.node) {
             return Ok(slot.val.clone());
         }

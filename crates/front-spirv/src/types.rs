@@ -94,6 +94,11 @@ impl Types {
         &self.info(ty).kind
     }
 
+    /// What all types are, in no particular order.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Kind> {
+        self.map.values().map(|info| &info.kind)
+    }
+
     /// Declares a type.
     pub(crate) fn declare(&mut self, id: Id, kind: Kind) -> Res<()> {
         let info = self.measure(kind)?;

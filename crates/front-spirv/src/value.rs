@@ -145,6 +145,8 @@ pub(crate) enum Input {
     Scalar(Builtin),
     /// A constant of the module.
     Constant(u32),
+    /// The size of a work-group.
+    Size,
     /// Mask of the lanes that stand in this relation to the own one.
     LaneMask(LaneMask),
 }

@@ -1,0 +1,106 @@
+//! The capabilities that are built. A module that declares another one is refused by its name: what
+//! it may contain, we would not understand.
+
+use crate::diag::{Res, code, unsupported};
+use crate::module::Spv;
+use spirv::Capability as C;
+
+/// Every capability that is built.
+pub(crate) const SUPPORTED: &[C] = &[
+    C::Matrix,
+    C::Shader,
+    C::Vector16,
+    C::Float16Buffer,
+    C::Float16,
+    C::Float64,
+    C::Int64,
+    C::Int64Atomics,
+    C::Int16,
+    C::Int8,
+    C::UniformBufferArrayDynamicIndexing,
+    C::StorageBufferArrayDynamicIndexing,
+    C::GroupNonUniform,
+    C::GroupNonUniformVote,
+    C::GroupNonUniformArithmetic,
+    C::GroupNonUniformBallot,
+    C::GroupNonUniformShuffle,
+    C::GroupNonUniformShuffleRelative,
+    C::GroupNonUniformClustered,
+    C::GroupNonUniformQuad,
+    C::GroupNonUniformPartitionedEXT,
+    C::GroupNonUniformRotateKHR,
+    C::QuadControlKHR,
+    C::SubgroupBallotKHR,
+    C::SubgroupVoteKHR,
+    C::Float8EXT,
+    C::Float8CooperativeMatrixEXT,
+    C::BFloat16TypeKHR,
+    C::BFloat16DotProductKHR,
+    C::BFloat16CooperativeMatrixKHR,
+    C::WorkgroupMemoryExplicitLayoutKHR,
+    C::WorkgroupMemoryExplicitLayout8BitAccessKHR,
+    C::WorkgroupMemoryExplicitLayout16BitAccessKHR,
+    C::StorageBuffer16BitAccess,
+    C::UniformAndStorageBuffer16BitAccess,
+    C::StoragePushConstant16,
+    C::StorageBuffer8BitAccess,
+    C::UniformAndStorageBuffer8BitAccess,
+    C::StoragePushConstant8,
+    C::DeviceGroup,
+    C::VariablePointersStorageBuffer,
+    C::VariablePointers,
+    C::UntypedPointersKHR,
+    C::DenormPreserve,
+    C::DenormFlushToZero,
+    C::SignedZeroInfNanPreserve,
+    C::RoundingModeRTE,
+    C::RoundingModeRTZ,
+    C::FloatControls2,
+    C::FMAKHR,
+    C::ShaderClockKHR,
+    C::ShaderNonUniform,
+    C::RuntimeDescriptorArray,
+    C::UniformBufferArrayNonUniformIndexing,
+    C::StorageBufferArrayNonUniformIndexing,
+    C::VulkanMemoryModel,
+    C::VulkanMemoryModelDeviceScope,
+    C::PhysicalStorageBufferAddresses,
+    C::CooperativeMatrixKHR,
+    C::CooperativeMatrixNV,
+    C::ReplicatedCompositesEXT,
+    C::DotProduct,
+    C::DotProductInputAll,
+    C::DotProductInput4x8Bit,
+    C::DotProductInput4x8BitPacked,
+    C::ExpectAssumeKHR,
+    C::AtomicFloat16AddEXT,
+    C::AtomicFloat32AddEXT,
+    C::AtomicFloat64AddEXT,
+    C::AtomicFloat16MinMaxEXT,
+    C::AtomicFloat32MinMaxEXT,
+    C::AtomicFloat64MinMaxEXT,
+    C::BitInstructions,
+];
+
+/// The name of a capability.
+pub(crate) fn name(number: u32) -> String {
+    C::from_u32(number).map_or_else(|| number.to_string(), |c| format!("{c:?}"))
+}
+
+/// Checks that all declared capabilities are built.
+pub(crate) fn check(spv: &Spv<'_>) -> Res<()> {
+    let missing: Vec<String> = spv
+        .capabilities
+        .iter()
+        .filter(|&&n| C::from_u32(n).is_none_or(|c| !SUPPORTED.contains(&c)))
+        .map(|&n| name(n))
+        .collect();
+    match &missing[..] {
+        [] => Ok(()),
+        [one] => Err(unsupported(code::CAPABILITY, format!("the capability {one} is not supported"))),
+        all => {
+            let m = format!("the capabilities {} are not supported", all.join(", "));
+            Err(unsupported(code::CAPABILITY, m))
+        }
+    }
+}
