@@ -11,10 +11,12 @@
 #![forbid(unsafe_code)]
 
 pub mod builder;
+mod effects;
 pub mod entities;
 pub mod eval;
 pub mod module;
 pub mod op;
+pub mod passes;
 pub mod printf;
 pub mod text;
 pub mod tree;

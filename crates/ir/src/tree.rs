@@ -121,20 +121,3 @@ impl Tree {
         })
     }
 }
-
-impl Op {
-    /// The blocks nested in the operation, in the order they are executed.
-    pub fn bodies(&self) -> impl Iterator<Item = Block> + use<> {
-        let (first, second) = match *self {
-            Self::If { then, otherwise } => (Some(then), Some(otherwise)),
-            Self::Block { body, .. } | Self::Loop { body, .. } => (Some(body), None),
-            _ => (None, None),
-        };
-        first.into_iter().chain(second)
-    }
-
-    /// Whether the operation stands last in its block: `br` and `return`.
-    pub fn is_terminator(&self) -> bool {
-        matches!(self, Self::Br(_) | Self::Return)
-    }
-}

@@ -114,6 +114,12 @@ impl VerifyErrors {
     }
 }
 
+impl From<Vec<VerifyError>> for VerifyErrors {
+    fn from(errors: Vec<VerifyError>) -> Self {
+        Self(errors)
+    }
+}
+
 impl fmt::Display for VerifyErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, error) in self.0.iter().enumerate() {

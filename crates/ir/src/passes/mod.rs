@@ -1,0 +1,106 @@
+//! Passes: a verified module in, an equivalent one out.
+//!
+//! [`PASSES`] is the pipeline. It serves targets that see operations on whole matrices, and leaves
+//! to them what their code generators do well (common subexpressions, loop-invariant code).
+
+mod compact;
+mod opt_dce;
+mod opt_fold;
+mod opt_forward;
+mod opt_unroll;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use crate::module::{Function, Module};
+use crate::verify::{Verified, VerifyErrors, verify};
+
+pub use compact::compact;
+
+/// A pass over the code of a module.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Its name, for debugging output.
+    pub name: &'static str,
+    /// What it makes of a verified function.
+    pub run: fn(&Function) -> Function,
+}
+
+/// The passes of [`optimize`], in order.
+pub const PASSES: &[Pass] = &[
+    Pass { name: "unroll", run: walk::unroll },
+    Pass { name: "dce", run: opt_dce::run },
+    // Dissolved blocks and removed stores make more loads known.
+    Pass { name: "simplify", run: walk::simplify },
+    Pass { name: "dce", run: opt_dce::run },
+];
+
+/// How passes are run.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Verify after each pass.
+    pub verify: bool,
+    /// Is shown the module before the first pass, with the name `input`, and after each pass.
+    pub observe: Option<fn(&'static str, &Module)>,
+}
+
+impl Default for Options {
+    /// Verifies after each pass in debug builds.
+    fn default() -> Self {
+        Self { verify: cfg!(debug_assertions), observe: None }
+    }
+}
+
+impl Options {
+    /// The options that a text like `print,verify` asks for, as in `PHALANX_DEBUG`; other words are
+    /// ignored. `print` shows the module to `observe`.
+    pub fn from_debug(words: &str, observe: fn(&'static str, &Module)) -> Self {
+        let has = |word: &str| words.split(',').any(|w| w.trim() == word);
+        Self { verify: has("verify") || Self::default().verify, observe: has("print").then_some(observe) }
+    }
+}
+
+/// A pass made a module that breaks rules. Always a bug of ours.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("pass {pass} broke the module\n{errors}\n{text}")]
+pub struct PassBug {
+    /// Name of the pass; the last one if each was not verified.
+    pub pass: &'static str,
+    /// The rules it broke.
+    pub errors: VerifyErrors,
+    /// What it made.
+    pub text: String,
+}
+
+/// Runs [`PASSES`], then renumbers the module.
+///
+/// # Errors
+///
+/// A bug in a pass.
+pub fn optimize(module: Verified, options: &Options) -> Result<Verified, PassBug> {
+    if let Some(observe) = options.observe {
+        observe("input", &module);
+    }
+    let mut module = module.into_inner();
+    for pass in PASSES {
+        module.body = (pass.run)(&module.body);
+        if let Some(observe) = options.observe {
+            observe(pass.name, &module);
+        }
+        if options.verify {
+            module = gate(pass.name, module)?.into_inner();
+        }
+    }
+    module.body = compact(&module.body);
+    gate("compact", module)
+}
+
+fn gate(pass: &'static str, module: Module) -> Result<Verified, PassBug> {
+    // The text is made only if it is needed, but then the module is gone.
+    let errors = crate::verify::check(&module);
+    if errors.is_empty() {
+        return verify(module).map_err(|errors| PassBug { pass, errors, text: String::new() });
+    }
+    Err(PassBug { pass, errors: VerifyErrors::from(errors), text: module.to_string() })
+}

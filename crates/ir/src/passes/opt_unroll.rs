@@ -1,0 +1,172 @@
+//! Full unrolling of small loops, by partial evaluation.
+//!
+//! ```text
+//! var_store<$i> %zero                      var_store<$acc> %zero, …
+//! block @out {                             var_store<$acc> %one, …
+//!   loop @next {                     →
+//!     %i: i32 = var_load<$i>
+//!     %go: bool = slt %i, %two
+//!     if %go { } else { br @out }
+//!     var_store<$acc> %i, …
+//!     …
+//!     br @next
+//!   }
+//! }
+//! ```
+//!
+//! Front ends leave `for (i…) for (j…) acc[i][j] = mul_add(a[i], b[j], acc[i][j])` as loops over
+//! arrays of matrices; a target wants to see the multiply-adds one behind the other, with constant
+//! indices. The body is copied once per iteration while [`walk`](super::walk) follows the variables.
+//! An iteration must either always repeat the loop or never; otherwise, or when a limit is exceeded,
+//! everything is undone and the loop stays.
+//!
+//! Loops are unrolled for their indices if a variable's index depends on the loop's counter, or
+//! within narrower limits if they hold matrix operations.
+
+use super::walk::Walk;
+use crate::entities::{Block, Inst, Label, Value, Var};
+use crate::module::Function;
+use crate::op::Op;
+use crate::types::Type;
+
+/// Most times a body is copied: 32 iterations, and the test that ends them.
+const MAX_COPIES: usize = 33;
+/// Most instructions that copies may add to a function.
+const MAX_CLONED: usize = 4096;
+/// The same for one loop that has matrix operations, but no index by its counter.
+const MAX_CLONED_PLAIN: usize = 512;
+/// Most instructions that are copied in all, those undone included.
+const MAX_TRIED: usize = 3 * MAX_CLONED;
+
+/// What there is to gain from unrolling a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Gain {
+    None,
+    /// It has matrix operations.
+    Matrices,
+    /// A variable's index depends on its counter.
+    Indices,
+}
+
+/// What unrolling has used up.
+#[derive(Clone, Debug)]
+pub(super) struct Budget {
+    cloned: usize,
+    tried: usize,
+}
+
+impl Budget {
+    pub(super) fn new() -> Self {
+        Self { cloned: 0, tried: 0 }
+    }
+}
+
+impl Walk<'_> {
+    /// Copies a loop's body for each iteration; `false` if the loop has to stay, and then nothing
+    /// has changed.
+    pub(super) fn unroll(&mut self, label: Label, body: Block, stored: &[Var]) -> bool {
+        let Some(budget) = self.budget.clone() else { return false };
+        let limit = match gain(self.old, body, stored) {
+            Gain::None => return false,
+            Gain::Matrices => MAX_CLONED_PLAIN,
+            Gain::Indices => MAX_CLONED,
+        };
+        let begin = self.new.insts.len();
+        let most = limit.min(MAX_CLONED - budget.cloned).min(MAX_TRIED.saturating_sub(budget.tried));
+        if most == 0 {
+            return false;
+        }
+        let saved = self.save();
+        let is_done = self.iterations(label, body, begin + most);
+        let added = self.new.insts.len() - begin;
+        if !is_done {
+            self.restore(saved);
+        }
+        self.budget = Some(Budget {
+            cloned: budget.cloned + if is_done { added } else { 0 },
+            tried: budget.tried + added,
+        });
+        is_done
+    }
+
+    fn iterations(&mut self, label: Label, body: Block, limit: usize) -> bool {
+        for _ in 0..MAX_COPIES {
+            let before = self.env.clone();
+            let frame = self.enter(label, false);
+            self.block(body);
+            if self.new.insts.len() > limit {
+                return false;
+            }
+            match self.ends(label) {
+                // Every way through the iteration ends the loop.
+                (false, _) => {
+                    self.leave(label, frame);
+                    return true;
+                }
+                (true, true) => return false,
+                (true, false) => self.leave(label, frame),
+            }
+            // A counter must have moved, or the next iteration will be as this one.
+            let is_const = |v: Value| self.new.const_bits(v).is_some();
+            if !self.env.changed(&before).any(is_const) {
+                return false;
+            }
+        }
+        false
+    }
+}
+
+fn gain(func: &Function, body: Block, stored: &[Var]) -> Gain {
+    let mut inner = Vec::new();
+    stores_in_loops(func, body, false, &mut inner);
+    let counters: Vec<Var> = stored.iter().copied().filter(|v| !inner.contains(v)).collect();
+    gain_of_block(func, body, &counters)
+}
+
+/// Variables written in loops that are nested in a block.
+fn stores_in_loops(func: &Function, block: Block, in_loop: bool, vars: &mut Vec<Var>) {
+    for &inst in func.block(block) {
+        let op = &func.inst(inst).op;
+        match op {
+            Op::VarStore(var) if in_loop => vars.push(*var),
+            _ => {}
+        }
+        let in_loop = in_loop || matches!(op, Op::Loop { .. });
+        op.bodies().for_each(|b| stores_in_loops(func, b, in_loop, vars));
+    }
+}
+
+fn gain_of_block(func: &Function, block: Block, counters: &[Var]) -> Gain {
+    let gains = func.block(block).iter().map(|&inst| gain_of_inst(func, inst, counters));
+    gains.max().unwrap_or(Gain::None)
+}
+
+fn gain_of_inst(func: &Function, inst: Inst, counters: &[Var]) -> Gain {
+    let info = func.inst(inst);
+    let index = match info.op {
+        Op::VarLoad(_) | Op::VarComponentLoad(_) | Op::VarComponentStore(_) => info.args.first(),
+        Op::VarStore(_) if info.args.len() > 1 => info.args.first(),
+        _ => None,
+    };
+    if index.is_some_and(|&v| depends_on(func, v, counters)) {
+        return Gain::Indices;
+    }
+    let is_mat = |v: &Value| matches!(func.ty(*v), Type::Mat(_));
+    let nested = info.op.bodies().map(|b| gain_of_block(func, b, counters)).max();
+    let own = if info.args.iter().chain(&info.results).any(is_mat) { Gain::Matrices } else { Gain::None };
+    nested.map_or(own, |n| n.max(own))
+}
+
+/// Whether a value is computed from a load of one of the variables, in a few steps.
+fn depends_on(func: &Function, value: Value, vars: &[Var]) -> bool {
+    let mut open = vec![value];
+    for _ in 0..32 {
+        let Some(v) = open.pop() else { return false };
+        let def = func.def(v);
+        match def.op {
+            Op::VarLoad(var) if vars.contains(&var) => return true,
+            _ => open.extend(&def.args),
+        }
+    }
+    false
+}

@@ -1,0 +1,463 @@
+//! Text before and after.
+
+use super::{Options, compact, optimize};
+use crate::{Module, text, verify};
+use expect_test::{Expect, expect};
+use std::fmt::Write;
+
+fn parse(code: &str) -> crate::Verified {
+    let module = text::parse(code).unwrap_or_else(|e| panic!("{e}\n{code}"));
+    verify(module).unwrap_or_else(|e| panic!("{e}\n{code}"))
+}
+
+fn run(code: &str) -> Module {
+    let options = Options { verify: true, ..Options::default() };
+    let module = optimize(parse(code), &options).unwrap_or_else(|e| panic!("{e}\n{code}"));
+    assert_eq!(text::parse(&module.to_string()).unwrap(), *module, "compact gives the order of the text");
+    module.into_inner()
+}
+
+/// The body after all passes.
+fn check(code: &str, expected: Expect) {
+    let text = run(code).to_string();
+    let body = text.find("\n{").map_or("", |at| &text[at + 1..]);
+    expected.assert_eq(body);
+}
+
+#[test]
+fn constants_and_identities() {
+    check(
+        "push 8 {
+            %p: ptr<push> = push_ptr
+            %zero: i32 = const 0
+            %two: i32 = const 2
+            %x: i32 = load %p
+            %a: i32 = iadd %two, %two
+            %b: i32 = imul %a, %a
+            %c: i32 = iadd %x, %zero
+            %d: bool = slt %b, %a
+            %e: i32 = select %d, %two, %c
+            %q: ptr<push> = ptr_add<scale=4> %p, %two
+            %r: ptr<push> = ptr_add<disp=-4> %q
+            %y: i32 = load %r
+            %s: ptr<global> = int_to_ptr %z
+            store %s, %b, %e, %y
+        }"
+        .replace("%s: ptr", "%z: i64 = const 16\n %s: ptr")
+        .as_str(),
+        expect![[r#"
+            {
+              %0: i32 = const 16
+              %1: i64 = const 16
+              %2: ptr<push> = push_ptr
+              %3: i32 = load %2
+              %4: ptr<push> = ptr_add<disp=4> %2
+              %5: i32 = load %4
+              %6: ptr<global> = int_to_ptr %1
+              store %6, %0, %3, %5
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn constant_branches() {
+    check(
+        "shared 64 var $x: i32 {
+            %one: i32 = const 1
+            %yes: bool = ieq %one, %one
+            %p: ptr<shared> = shared_ptr<offset=0, bytes=64>
+            block @out {
+                if %yes { var_store<$x> %one\n br @out } else { return }
+                store %p, %one
+            }
+            loop @once { %x: i32 = var_load<$x>\n store %p, %x }
+        }",
+        expect![[r#"
+            {
+              %0: i32 = const 1
+              %1: ptr<shared> = shared_ptr<offset=0, bytes=64>
+              store %1, %0
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn forwarding_joins_paths() {
+    check(
+        "shared 64 var $x: i32 var $y: i32 var $z: i32[2] {
+            %zero: i32 = const 0
+            %one: i32 = const 1
+            %two: i32 = const 2
+            %p: ptr<shared> = shared_ptr<offset=0, bytes=64>
+            %a: i32 = load %p
+            %c: bool = ieq %a, %one
+            var_store<$x> %a
+            var_store<$y> %a
+            if %c { var_store<$x> %one\n var_store<$z> %one, %two } else { var_store<$z> %one, %two }
+            %b: i32 = var_load<$y>
+            %d: i32 = var_load<$x>
+            %e: i32 = var_load<$z> %one
+            %f: i32 = var_load<$z> %two
+            store %p, %b, %d, %e, %f
+        }",
+        expect![[r#"
+            {
+              %0: i32 = const 0
+              %1: i32 = const 1
+              %2: i32 = const 2
+              %3: ptr<shared> = shared_ptr<offset=0, bytes=64>
+              %4: i32 = load %3
+              %5: bool = ieq %4, %1
+              var_store<$x> %4
+              if %5 {
+                var_store<$x> %1
+              }
+              %6: i32 = var_load<$x>
+              store %3, %4, %6, %2, %0
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn dead_stores() {
+    check(
+        "shared 64 var $x: i32 var $i: i32 {
+            %zero: i32 = const 0
+            %p: ptr<shared> = shared_ptr<offset=0, bytes=64>
+            var_store<$x> %zero
+            var_store<$i> %zero
+            loop @again {
+                %a: i32 = load<volatile> %p
+                var_store<$x> %a
+                %c: bool = ieq %a, %zero
+                if %c { br @again }
+                var_store<$x> %zero
+                if %c { } else { }
+            }
+            %x: i32 = var_load<$x>
+            store %p, %x
+            var_store<$x> %zero
+        }",
+        expect![[r#"
+            {
+              %0: i32 = const 0
+              %1: ptr<shared> = shared_ptr<offset=0, bytes=64>
+              loop @0 {
+                %2: i32 = load<volatile> %1
+                %3: bool = ieq %2, %0
+                if %3 {
+                  br @0
+                }
+              }
+              store %1, %0
+            }
+        "#]],
+    );
+}
+
+/// A tile of multiply-adds, as glslang leaves it. `{count}` multiplications a side.
+fn tile(count: u32) -> String {
+    format!(
+        "workgroup_size 32 1 1 subgroup_size 32 push 16 shared 16384
+        var $i: i32 var $j: i32 var $k: i32
+        var $acc: mat<16x16xf32, subgroup, acc>[{size}]
+        var $a: mat<16x16xf16, subgroup, a>[{count}]
+        var $b: mat<16x16xf16, subgroup, b>
+        {{
+          %0: i32 = const 0
+          %1: i32 = const 1
+          %n: i32 = const {count}
+          %stride: i64 = const 64
+          %f0: f32 = const 0.0
+          %p: ptr<shared> = shared_ptr<offset=0, bytes=16384>
+          %push: ptr<push> = push_ptr
+          %zero: mat<16x16xf32, subgroup, acc> = mat_splat %f0
+          var_store<$i> %0
+          block @zero_out {{ loop @zero_next {{
+            block @zero_body {{
+              %z: i32 = var_load<$i>
+              %zc: bool = slt %z, %size
+              if %zc {{ br @zero_body }} else {{ br @zero_out }}
+            }}
+            %zi: i32 = var_load<$i>
+            var_store<$acc> %zi, %zero
+            block @zero_continue {{ br @zero_continue }}
+            %zj: i32 = var_load<$i>
+            %zk: i32 = iadd %zj, %1
+            var_store<$i> %zk
+            br @zero_next
+          }} }}
+          var_store<$k> %0
+          block @k_out {{ loop @k_next {{
+            %k: i32 = var_load<$k>
+            %limit: i32 = load %push
+            %kc: bool = slt %k, %limit
+            if %kc {{ }} else {{ br @k_out }}
+            var_store<$i> %0
+            block @a_out {{ loop @a_next {{
+              %ai: i32 = var_load<$i>
+              %ac: bool = slt %ai, %n
+              if %ac {{ }} else {{ br @a_out }}
+              %ap: ptr<shared> = ptr_add<scale=2048> %p, %ai
+              %am: mat<16x16xf16, subgroup, a> = mat_load %ap, %stride
+              var_store<$a> %ai, %am
+              %ai1: i32 = iadd %ai, %1
+              var_store<$i> %ai1
+              br @a_next
+            }} }}
+            var_store<$j> %0
+            block @j_out {{ loop @j_next {{
+              %j: i32 = var_load<$j>
+              %jc: bool = slt %j, %n
+              if %jc {{ }} else {{ br @j_out }}
+              %bp: ptr<shared> = ptr_add<scale=32, disp=8192> %p, %j
+              %bm: mat<16x16xf16, subgroup, b> = mat_load %bp, %stride
+              var_store<$b> %bm
+              var_store<$i> %0
+              block @i_out {{ loop @i_next {{
+                %i: i32 = var_load<$i>
+                %ic: bool = slt %i, %n
+                if %ic {{ }} else {{ br @i_out }}
+                %row: i32 = imul %i, %n
+                %at: i32 = iadd %row, %j
+                %x: mat<16x16xf16, subgroup, a> = var_load<$a> %i
+                %y: mat<16x16xf16, subgroup, b> = var_load<$b>
+                %c: mat<16x16xf32, subgroup, acc> = var_load<$acc> %at
+                %r: mat<16x16xf32, subgroup, acc> = mat_mul_add %x, %y, %c
+                var_store<$acc> %at, %r
+                %i1: i32 = iadd %i, %1
+                var_store<$i> %i1
+                br @i_next
+              }} }}
+              %j1: i32 = iadd %j, %1
+              var_store<$j> %j1
+              br @j_next
+            }} }}
+            %k2: i32 = var_load<$k>
+            %k1: i32 = iadd %k2, %1
+            var_store<$k> %k1
+            br @k_next
+          }} }}
+          %last: i32 = const {last}
+          %m: mat<16x16xf32, subgroup, acc> = var_load<$acc> %last
+          mat_store %p, %m, %stride
+        }}",
+        size = count * count,
+        last = count * count - 1,
+    )
+    .replace("%stride:", &format!("%size: i32 = const {}\n %stride:", count * count))
+}
+
+#[test]
+fn tiles_become_straight_code() {
+    check(
+        &tile(2),
+        expect![[r#"
+        {
+          %0: i32 = const 0
+          %1: i32 = const 1
+          %2: i32 = const 2
+          %3: i64 = const 64
+          %4: f32 = const 0.0
+          %5: i32 = const 3
+          %6: ptr<shared> = shared_ptr<offset=0, bytes=16384>
+          %7: ptr<push> = push_ptr
+          %8: mat<16x16xf32, subgroup, acc> = mat_splat %4
+          var_store<$acc> %0, %8
+          var_store<$acc> %1, %8
+          var_store<$acc> %2, %8
+          var_store<$acc> %5, %8
+          var_store<$k> %0
+          block @0 {
+            loop @1 {
+              %9: i32 = var_load<$k>
+              %10: i32 = load %7
+              %11: bool = slt %9, %10
+              if %11 {
+              } else {
+                br @0
+              }
+              %12: mat<16x16xf16, subgroup, a> = mat_load %6, %3
+              %13: ptr<shared> = ptr_add<disp=2048> %6
+              %14: mat<16x16xf16, subgroup, a> = mat_load %13, %3
+              %15: ptr<shared> = ptr_add<disp=8192> %6
+              %16: mat<16x16xf16, subgroup, b> = mat_load %15, %3
+              %17: mat<16x16xf32, subgroup, acc> = var_load<$acc> %0
+              %18: mat<16x16xf32, subgroup, acc> = mat_mul_add %12, %16, %17
+              var_store<$acc> %0, %18
+              %19: mat<16x16xf32, subgroup, acc> = var_load<$acc> %2
+              %20: mat<16x16xf32, subgroup, acc> = mat_mul_add %14, %16, %19
+              var_store<$acc> %2, %20
+              %21: ptr<shared> = ptr_add<disp=8224> %6
+              %22: mat<16x16xf16, subgroup, b> = mat_load %21, %3
+              %23: mat<16x16xf32, subgroup, acc> = var_load<$acc> %1
+              %24: mat<16x16xf32, subgroup, acc> = mat_mul_add %12, %22, %23
+              var_store<$acc> %1, %24
+              %25: mat<16x16xf32, subgroup, acc> = var_load<$acc> %5
+              %26: mat<16x16xf32, subgroup, acc> = mat_mul_add %14, %22, %25
+              var_store<$acc> %5, %26
+              %27: i32 = iadd %9, %1
+              var_store<$k> %27
+              br @1
+            }
+          }
+          %28: mat<16x16xf32, subgroup, acc> = var_load<$acc> %5
+          mat_store %6, %28, %3
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn larger_tiles_too() {
+    let text = run(&tile(4)).to_string();
+    assert_eq!(text.matches("mat_mul_add").count(), 16);
+    assert_eq!(text.matches("loop").count(), 1, "{text}");
+}
+
+#[test]
+fn an_early_way_out_is_kept() {
+    check(
+        "shared 64 subgroup_size 4 var $i: i32 var $t: i32[2] {
+            %0: i32 = const 0
+            %1: i32 = const 1
+            %2: i32 = const 2
+            %p: ptr<shared> = shared_ptr<offset=0, bytes=64>
+            var_store<$i> %0
+            block @out { loop @next {
+                %i: i32 = var_load<$i>
+                %c: bool = slt %i, %2
+                if %c { } else { br @out }
+                %x: i32 = load %p
+                %d: bool = ieq %x, %i
+                if %d { br @out }
+                block @continue {
+                    %e: bool = slt %x, %i
+                    if %e { br @continue }
+                    var_store<$t> %i, %x
+                }
+                %j: i32 = iadd %i, %1
+                var_store<$i> %j
+                br @next
+            } }
+            %last: i32 = var_load<$i>
+            %t: i32 = var_load<$t> %1
+            store %p, %last, %t
+        }",
+        expect![[r#"
+            {
+              %0: i32 = const 0
+              %1: i32 = const 1
+              %2: i32 = const 2
+              %3: ptr<shared> = shared_ptr<offset=0, bytes=64>
+              var_store<$i> %0
+              block @0 {
+                %4: i32 = load %3
+                %5: bool = ieq %4, %0
+                if %5 {
+                  br @0
+                }
+                var_store<$i> %1
+                %6: i32 = load %3
+                %7: bool = ieq %6, %1
+                if %7 {
+                  br @0
+                }
+                block @1 {
+                  %8: bool = slt %6, %1
+                  if %8 {
+                    br @1
+                  }
+                  var_store<$t> %1, %6
+                }
+                var_store<$i> %2
+              }
+              %9: i32 = var_load<$i>
+              %10: i32 = var_load<$t> %1
+              store %3, %9, %10
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn loops_that_cannot_be_unrolled_stay() {
+    let code = |limit: &str, step: &str| {
+        format!(
+            "push 4 shared 64 var $i: i32 var $t: i32[64] {{
+            %0: i32 = const 0
+            %p: ptr<push> = push_ptr
+            %n: i32 = load %p
+            %s: ptr<shared> = shared_ptr<offset=0, bytes=64>
+            %limit: i32 = const {limit}
+            %step: i32 = const {step}
+            var_store<$i> %0
+            block @out {{ loop @next {{
+                %i: i32 = var_load<$i>
+                %c: bool = slt %i, %limit
+                if %c {{ }} else {{ br @out }}
+                var_store<$t> %i, %n
+                %j: i32 = iadd %i, %step
+                var_store<$i> %j
+                br @next
+            }} }}
+            %x: i32 = var_load<$t> %n
+            store %s, %x
+        }}"
+        )
+    };
+    let loops = |code: String| run(&code).to_string().matches("loop").count();
+    assert_eq!(loops(code("32", "1")), 0);
+    assert_eq!(loops(code("33", "1")), 1, "too many iterations");
+    assert_eq!(loops(code("32", "0")), 1, "endless");
+    assert_eq!(loops(code("5", "1").replace("const 5", "bitcast %n")), 1, "unknown");
+    assert_eq!(loops(code("9", "1").replace("var_store<$t> %i", "var_store<$t> %n")), 1, "nothing to gain");
+}
+
+/// Nested as deeply as the verifier allows, in a thread with the stack of a test.
+#[test]
+fn deep_nesting() {
+    let depth = verify::MAX_DEPTH - 2;
+    let mut code =
+        "shared 64 subgroup_size 4 { %p: ptr<shared> = shared_ptr<offset=0, bytes=64>\n".to_string();
+    code +=
+        "%x: i32 = load %p\n %c: bool = ieq %x, %x\n %y: i32 = load<volatile> %p\n %d: bool = ieq %x, %y\n";
+    for i in 0..depth {
+        let _ = match i % 3 {
+            0 => write!(code, "block @{i} {{ if %d {{ br @{i} }} "),
+            1 => write!(code, "loop @{i} {{ if %d {{ br @{i} }} "),
+            _ => write!(code, "if %d {{ "),
+        };
+    }
+    code += "store %p, %x\n";
+    code += &"}".repeat(depth + 1);
+    assert!(run(&code).to_string().contains("store"));
+}
+
+#[test]
+fn compact_drops_what_is_not_used() {
+    let mut module = parse("var $x: i32 var $y: i32 { %0: i32 = const 1\n var_store<$y> %0 }").into_inner();
+    module.body.new_block();
+    module.body.new_label();
+    let new = compact(&module.body);
+    assert_eq!((new.vars.len(), new.blocks.len(), new.labels), (1, 1, 0));
+    assert_eq!(compact(&new), new);
+}
+
+#[test]
+fn passes_take_milliseconds() {
+    let module = parse(&tile(4));
+    let mut best = std::time::Duration::MAX;
+    for _ in 0..20 {
+        let start = std::time::Instant::now();
+        let options = Options { verify: false, ..Options::default() };
+        optimize(module.clone(), &options).unwrap();
+        best = best.min(start.elapsed());
+    }
+    println!("{} instructions: {best:?}", module.body.insts.len());
+    // Loose, because tests run on loaded machines and without optimisation.
+    assert!(best.as_millis() < 50, "{best:?}");
+}
