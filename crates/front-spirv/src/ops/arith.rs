@@ -5,7 +5,11 @@
 
 mod algebra;
 mod bits;
+mod format;
 mod wide;
+
+pub(super) use algebra::{Matrix, sum_of_products};
+pub(super) use format::FloatFormat;
 
 use super::componentwise::{self as cw, Class};
 use crate::cx::{Cx, Values};
@@ -207,40 +211,6 @@ fn classify_one(cx: &mut Cx<'_>, op: Op, x: Value) -> Res<Value> {
     }
     let normal = cx.b().compare(C::Ule, least, abs);
     Ok(cx.b().binary(B::And, finite, normal))
-}
-
-/// How an IEEE 754 format divides its bits.
-#[derive(Clone, Copy)]
-pub(super) struct FloatFormat {
-    /// The integer type as wide.
-    pub(super) int: ir::Scalar,
-    /// Bits of the mantissa that are stored.
-    pub(super) mantissa: u32,
-    /// What is added to exponents.
-    pub(super) bias: u32,
-}
-
-impl FloatFormat {
-    /// The format of a value.
-    pub(super) fn of(cx: &Cx<'_>, v: Value) -> Res<Self> {
-        let ty = cw::scalar_ty(cx, v)?;
-        match ty {
-            ir::Scalar::F16 => Ok(Self { int: ir::Scalar::I16, mantissa: 10, bias: 15 }),
-            ir::Scalar::F32 => Ok(Self { int: ir::Scalar::I32, mantissa: 23, bias: 127 }),
-            ir::Scalar::F64 => Ok(Self { int: ir::Scalar::I64, mantissa: 52, bias: 1023 }),
-            _ => Err(crate::diag::operand(format!("expected f16, f32 or f64, found {ty}"))),
-        }
-    }
-
-    /// The bits of positive infinity.
-    pub(super) fn infinity(self) -> u64 {
-        u64::from(2 * self.bias + 1) << self.mantissa
-    }
-
-    /// The bits of the least normal number.
-    pub(super) fn least_normal(self) -> u64 {
-        1 << self.mantissa
-    }
 }
 
 /// Comparisons of *Kernel* that only ask for order.
