@@ -376,6 +376,10 @@ impl Cx<'_> {
         let &[yes, no] = &succs[..] else {
             return self.branch(s, node, succs[0], next);
         };
+        // Specialisation often decides a branch; the other side is not translated.
+        if let Some(bits) = self.const_bits(term.arg(0)?) {
+            return self.branch(s, node, if bits != 0 { yes } else { no }, next);
+        }
         let cond = self.scalar(term.arg(0)?, Scalar::Bool)?;
         self.fork(cond, |cx| cx.branch(s, node, yes, next), |cx| cx.branch(s, node, no, next))
     }
@@ -409,6 +413,11 @@ impl Cx<'_> {
             s.cfg.succs[node as usize].iter().filter(|&&t| t != default).map(|&t| (t, None)).collect();
         let place: FxHashMap<u32, usize> = cases.iter().enumerate().map(|(i, c)| (c.0, i)).collect();
         let scalar = self.func.ty(selector).scalar().ok_or_else(|| bug("a selector is no scalar"))?;
+        if let Some(bits) = self.const_bits(term.arg(0)?) {
+            let all = switch_cases(self.spv, self.types(), term)?;
+            let taken = all.iter().find(|c| c.0 == bits).map_or(Ok(default), |c| block_of(c.1))?;
+            return self.branch(s, node, taken, next);
+        }
         for (bits, label) in switch_cases(self.spv, self.types(), term)? {
             let Some(&i) = place.get(&block_of(label)?) else { continue };
             let literal = self.constant(scalar, bits);
