@@ -176,3 +176,16 @@ fn broken_modules_print() {
     let text = print(&module);
     assert!(text.contains("i9 is missing") && text.contains("b1 is missing, used before"), "{text}");
 }
+
+#[test]
+fn examples_of_the_manual_are_valid() {
+    let manual = include_str!("../../../../docs/ir.md");
+    let examples: Vec<_> =
+        manual.split("```phalanx\n").skip(1).filter_map(|s| s.split("```").next()).collect();
+    assert!(!examples.is_empty());
+    for example in examples {
+        let module = parse(example).unwrap();
+        assert_eq!(print(&parse(&print(&module)).unwrap()), print(&module));
+        verify(module).unwrap();
+    }
+}
