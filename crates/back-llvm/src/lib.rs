@@ -5,8 +5,29 @@
 //! Where lanes part ways, a mask says which of them execute.
 
 pub mod abi;
+mod arith;
+mod atomic;
+mod builtin;
+mod control;
+mod convert;
+mod coopmat;
+mod elementwise;
+mod emit;
 mod error;
+mod lower;
+mod math;
+mod memory;
+mod optimize;
+mod pointer;
+mod prologue;
+mod service;
+mod subgroup;
 mod target;
+mod value;
+mod vars;
+
+use inkwell::context::Context;
+use phalanx_ir::{Uniformity, Verified};
 
 pub use abi::Meta;
 pub use error::Error;
@@ -48,10 +69,11 @@ pub struct Dumps {
 /// # Errors
 ///
 /// [`Error::Unsupported`] names what this target does not do. [`Error::Bug`] is our own fault.
-pub fn compile(
-    _module: &phalanx_ir::Module,
-    _target: &Target,
-    _options: &Options,
-) -> Result<Compiled, Error> {
-    Err(Error::unsupported("any module yet"))
+pub fn compile(module: &Verified, target: &Target, options: &Options) -> Result<Compiled, Error> {
+    let uniformity = Uniformity::analyse(module);
+    let cx = Context::create();
+    let emit = emit::Emit::new(&cx, &module.name, target.caps());
+    let (emit, function, meta) = lower::Lower::module(emit, module, &uniformity, target.isa)?;
+    let compiled = optimize::to_object(&cx, &emit.module, function, target, options)?;
+    Ok(Compiled { meta, ..compiled })
 }

@@ -1,0 +1,309 @@
+//! Conversions between scalar types, element by element, each rounded once.
+//!
+//! The types narrower than `f32` are reached through `f32`. Where the way there would round, it
+//! rounds to odd: to the neighbour with an odd last bit if inexact. A second rounding then gives
+//! what rounding the exact value gives, in either rounding mode.
+
+use crate::emit::{V, elem_ty, int_bits};
+use crate::error::{Error, Result};
+use crate::lower::Lower;
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::InstructionOpcode as I;
+use inkwell::{FloatPredicate, IntPredicate};
+use phalanx_ir::{ConvertKind, ConvertOp, Rounding, Scalar};
+
+/// A format narrower than `f32`, by its encoding.
+struct Format {
+    bits: u32,
+    fraction: u32,
+    bias: u32,
+    /// The largest finite number.
+    max: u64,
+    /// What overflow and infinity become.
+    infinity: u64,
+    nan: u64,
+}
+
+impl Format {
+    fn of(s: Scalar) -> Result<Self> {
+        Ok(match s {
+            Scalar::F16 => {
+                Self { bits: 16, fraction: 10, bias: 15, max: 0x7bff, infinity: 0x7c00, nan: 0x7e00 }
+            }
+            Scalar::BF16 => {
+                Self { bits: 16, fraction: 7, bias: 127, max: 0x7f7f, infinity: 0x7f80, nan: 0x7fc0 }
+            }
+            Scalar::E4M3 => Self { bits: 8, fraction: 3, bias: 7, max: 0x7e, infinity: 0x7f, nan: 0x7f },
+            Scalar::E5M2 => Self { bits: 8, fraction: 2, bias: 15, max: 0x7b, infinity: 0x7c, nan: 0x7e },
+            _ => return Err(Error::bug(format!("{s} is no narrow float"))),
+        })
+    }
+}
+
+impl<'c> Lower<'_, 'c> {
+    /// Converts elements of type `from` to type `to`.
+    pub(crate) fn convert(&mut self, op: ConvertOp, from: Scalar, to: Scalar, x: V<'c>) -> Result<V<'c>> {
+        match op.kind {
+            ConvertKind::SToS => self.e.sext_trunc(x, to.bits()),
+            ConvertKind::UToU => self.e.zext_trunc(x, to.bits()),
+            ConvertKind::FToS => self.float_to_int("llvm.fptosi.sat", from, to, x),
+            ConvertKind::FToU => self.float_to_int("llvm.fptoui.sat", from, to, x),
+            ConvertKind::SToF => self.int_to_float(op, from, to, x, true),
+            ConvertKind::UToF => self.int_to_float(op, from, to, x, false),
+            ConvertKind::FToF => self.float_to_float(op, from, to, x),
+        }
+    }
+
+    /// Any narrower float as `f32`, exactly; `f32` as it is.
+    pub(crate) fn as_f32(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
+        self.convert(ConvertOp::new(ConvertKind::FToF), s, Scalar::F32, x)
+    }
+
+    /// `f32` rounded to a type.
+    pub(crate) fn from_f32(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
+        self.convert(ConvertOp::new(ConvertKind::FToF), Scalar::F32, s, x)
+    }
+
+    fn float_to_int(&mut self, name: &'static str, from: Scalar, to: Scalar, x: V<'c>) -> Result<V<'c>> {
+        let x = if from == Scalar::F64 { x } else { self.as_f32(from, x)? };
+        let ty = self.e.ty_like(self.e.int_ty(to.bits()), x);
+        self.e.intrinsic(name, &[ty, x.get_type()], &[x])
+    }
+
+    fn int_to_float(
+        &mut self,
+        op: ConvertOp,
+        from: Scalar,
+        to: Scalar,
+        x: V<'c>,
+        signed: bool,
+    ) -> Result<V<'c>> {
+        let cast = if signed { I::SIToFP } else { I::UIToFP };
+        let near = op.rounding == Rounding::NearestEven;
+        let precision = match to {
+            Scalar::F64 => 53,
+            _ => 24,
+        };
+        let fits = from.bits() - u32::from(signed) <= precision;
+        match to {
+            Scalar::F32 | Scalar::F64 if near || fits => self.e.cast(cast, x, self.e.scalar_ty(to)),
+            Scalar::F32 | Scalar::F64 => {
+                let x = self.shorten(x, signed, precision, false)?;
+                self.e.cast(cast, x, self.e.scalar_ty(to))
+            }
+            _ => {
+                let x = if fits { x } else { self.shorten(x, signed, precision, true)? };
+                let x = self.e.cast(cast, x, self.e.cx.f32_type())?;
+                self.narrow(op, to, x)
+            }
+        }
+    }
+
+    /// Rounds an integer to `precision` bits, towards zero or to odd.
+    fn shorten(&mut self, x: V<'c>, signed: bool, precision: u32, odd: bool) -> Result<V<'c>> {
+        let (zero, bits) = (self.e.int_like(x, 0), int_bits(x));
+        let no = self.e.bool(false);
+        let magnitude = if signed { self.e.intrinsic("llvm.abs", &[x.get_type()], &[x, no])? } else { x };
+        let leading = self.e.intrinsic("llvm.ctlz", &[x.get_type()], &[magnitude, no])?;
+        let surplus = self.e.map2("llvm.usub.sat", self.e.int_like(x, (bits - precision).into()), leading)?;
+        let kept = self.e.shl(self.e.int_like(x, u64::MAX), surplus)?;
+        let mut short = self.e.and(magnitude, kept)?;
+        if odd {
+            let exact = self.e.icmp(IntPredicate::EQ, short, magnitude)?;
+            let last = self.e.shl(self.e.int_like(x, 1), surplus)?;
+            let sticky = self.e.select(exact, zero, last)?;
+            short = self.e.or(short, sticky)?;
+        }
+        if !signed {
+            return Ok(short);
+        }
+        let negative = self.e.icmp(IntPredicate::SLT, x, zero)?;
+        let negated = self.e.sub(zero, short)?;
+        self.e.select(negative, negated, short)
+    }
+
+    fn float_to_float(&mut self, op: ConvertOp, from: Scalar, to: Scalar, x: V<'c>) -> Result<V<'c>> {
+        let (f32_ty, f64_ty) = (self.e.cx.f32_type(), self.e.cx.f64_type());
+        if from == to && !(op.saturate && to.bits() == 8) {
+            return Ok(x);
+        }
+        let x = match from {
+            Scalar::F64 if to == Scalar::F32 => {
+                let y = self.e.cast(I::FPTrunc, x, f32_ty)?;
+                return if op.rounding == Rounding::TowardZero { self.toward_zero(x, y) } else { Ok(y) };
+            }
+            Scalar::F64 => self.to_odd_f32(x)?,
+            Scalar::F32 => x,
+            _ => self.widen(from, x)?,
+        };
+        match to {
+            Scalar::F32 => Ok(x),
+            Scalar::F64 => self.e.cast(I::FPExt, x, f64_ty),
+            _ => self.narrow(op, to, x),
+        }
+    }
+
+    /// `f64` to `f32`, rounded to odd.
+    fn to_odd_f32(&mut self, x: V<'c>) -> Result<V<'c>> {
+        let y = self.e.cast(I::FPTrunc, x, self.e.cx.f32_type())?;
+        let back = self.e.cast(I::FPExt, y, self.e.cx.f64_type())?;
+        let inexact = self.e.fcmp(FloatPredicate::ONE, back, x)?;
+        let (a, b) = (self.e.map1("llvm.fabs", back)?, self.e.map1("llvm.fabs", x)?);
+        let too_large = self.e.fcmp(FloatPredicate::OGT, a, b)?;
+        let bits = self.e.bitcast(y, self.e.ty_like(self.e.cx.i32_type(), y))?;
+        let odd = self.e.and(bits, self.e.int_like(bits, 1))?;
+        let even = self.e.icmp(IntPredicate::EQ, odd, self.e.int_like(bits, 0))?;
+        let step = self.e.select(too_large, self.e.int_like(bits, u64::MAX), self.e.int_like(bits, 1))?;
+        let moved = self.e.add(bits, step)?;
+        let bits = self.e.select(self.e.and(inexact, even)?, moved, bits)?;
+        self.e.bitcast(bits, y.get_type())
+    }
+
+    /// Given `x` rounded to nearest as `y`, a narrower float: the neighbour towards zero if `y` is
+    /// larger in magnitude.
+    fn toward_zero(&mut self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        let back = self.e.cast(I::FPExt, y, elem_ty(x))?;
+        let (a, b) = (self.e.map1("llvm.fabs", back)?, self.e.map1("llvm.fabs", x)?);
+        let too_large = self.e.fcmp(FloatPredicate::OGT, a, b)?;
+        let int = match elem_ty(y) {
+            BasicTypeEnum::FloatType(t) => self.e.int_ty(t.get_bit_width()),
+            _ => return Err(Error::bug("expected a float")),
+        };
+        let bits = self.e.bitcast(y, self.e.ty_like(int, y))?;
+        let below = self.e.sub(bits, self.e.int_like(bits, 1))?;
+        let bits = self.e.select(too_large, below, bits)?;
+        self.e.bitcast(bits, y.get_type())
+    }
+
+    /// A narrow float as `f32`, exactly.
+    fn widen(&mut self, from: Scalar, x: V<'c>) -> Result<V<'c>> {
+        let f32_ty = self.e.cx.f32_type();
+        match from {
+            Scalar::F16 if self.e.caps.f16_conversion => self.e.cast(I::FPExt, x, f32_ty),
+            Scalar::BF16 => {
+                let wide = self.e.zext_trunc(x, 32)?;
+                let bits = self.e.shl(wide, self.e.int_like(wide, 16))?;
+                self.e.bitcast(bits, self.e.ty_like(f32_ty, bits))
+            }
+            // Half of an f16, bit by bit.
+            Scalar::E5M2 => {
+                let wide = self.e.zext_trunc(x, 16)?;
+                let bits = self.e.shl(wide, self.e.int_like(wide, 8))?;
+                let half = self.e.bitcast(bits, self.e.ty_like(self.e.cx.f16_type(), bits))?;
+                self.widen(Scalar::F16, half)
+            }
+            _ => self.decode(&Format::of(from)?, x),
+        }
+    }
+
+    /// Decodes a narrow float with integer arithmetic.
+    fn decode(&mut self, format: &Format, x: V<'c>) -> Result<V<'c>> {
+        let f32_ty = self.e.cx.f32_type();
+        let x = self.e.bitcast(x, self.e.ty_like(self.e.int_ty(format.bits), x))?;
+        let x = self.e.zext_trunc(x, 32)?;
+        let c = |l: &Self, n: u64| l.e.int_like(x, n);
+        let sign_bit = 1u64 << (format.bits - 1);
+        let magnitude = self.e.and(x, c(self, sign_bit - 1))?;
+        let sign = self.e.shl(self.e.and(x, c(self, sign_bit))?, c(self, (32 - format.bits).into()))?;
+
+        let aligned = self.e.shl(magnitude, c(self, (23 - format.fraction).into()))?;
+        let normal = self.e.add(aligned, c(self, u64::from(127 - format.bias) << 23))?;
+        // Denormals are integers, scaled; converting them is exact and quick, while arithmetic on
+        // denormals of f32 is slow on some processors.
+        let float = self.e.cast(I::UIToFP, magnitude, f32_ty)?;
+        let least = 2f64.powi(1 - format.bias as i32 - format.fraction as i32);
+        let scaled = self.e.bin(I::FMul, float, self.float_like(Scalar::F32, least, float))?;
+        let denormal = self.e.bitcast(scaled, x.get_type())?;
+        let is_denormal = self.e.icmp(IntPredicate::ULT, magnitude, c(self, 1 << format.fraction))?;
+        let finite = self.e.select(is_denormal, denormal, normal)?;
+
+        let infinity = if format.infinity == format.nan { 0x7fc0_0000 } else { 0x7f80_0000 };
+        let special = self.e.or(aligned, c(self, infinity))?;
+        let is_special = self.e.icmp(IntPredicate::UGT, magnitude, c(self, format.max))?;
+        let bits = self.e.select(is_special, special, finite)?;
+        let bits = self.e.or(bits, sign)?;
+        self.e.bitcast(bits, self.e.ty_like(f32_ty, bits))
+    }
+
+    /// Rounds `f32` to a narrower float.
+    fn narrow(&mut self, op: ConvertOp, to: Scalar, x: V<'c>) -> Result<V<'c>> {
+        if to == Scalar::F16 && self.e.caps.f16_conversion {
+            let y = self.e.cast(I::FPTrunc, x, self.e.cx.f16_type())?;
+            return if op.rounding == Rounding::TowardZero { self.toward_zero(x, y) } else { Ok(y) };
+        }
+        let format = Format::of(to)?;
+        let bits = self.encode(&format, op, to, x)?;
+        let narrow = self.e.zext_trunc(bits, format.bits)?;
+        self.e.bitcast(narrow, self.e.ty_like(self.e.scalar_ty(to), narrow))
+    }
+
+    /// Encodes `f32` as a narrow float, in the low bits of an `i32`.
+    fn encode(&mut self, format: &Format, op: ConvertOp, to: Scalar, x: V<'c>) -> Result<V<'c>> {
+        let bits = self.e.bitcast(x, self.e.ty_like(self.e.cx.i32_type(), x))?;
+        let c = |l: &Self, n: u64| l.e.int_like(bits, n);
+        let magnitude = self.e.and(bits, c(self, 0x7fff_ffff))?;
+        let sign = self.e.xor(bits, magnitude)?;
+        let sign = self.e.lshr(sign, c(self, (32 - format.bits).into()))?;
+
+        let mut rounded = self.round_magnitude(format, magnitude)?;
+        if op.rounding == Rounding::TowardZero {
+            rounded = self.step_toward_zero(format, to, magnitude, rounded)?;
+        }
+        let overflow = if op.saturate && format.bits == 8 { format.max } else { format.infinity };
+        let is_over = self.e.icmp(IntPredicate::UGT, rounded, c(self, format.max))?;
+        let rounded = self.e.select(is_over, c(self, overflow), rounded)?;
+        let is_infinite = self.e.icmp(IntPredicate::EQ, magnitude, c(self, 0x7f80_0000))?;
+        let rounded = self.e.select(is_infinite, c(self, overflow), rounded)?;
+        let is_nan = self.e.icmp(IntPredicate::UGT, magnitude, c(self, 0x7f80_0000))?;
+        let rounded = self.e.select(is_nan, c(self, format.nan), rounded)?;
+        self.e.or(rounded, sign)
+    }
+
+    /// Rounds the bits of a finite, positive `f32` to nearest even; beyond the format's largest
+    /// number the result is larger than its encoding.
+    fn round_magnitude(&mut self, format: &Format, magnitude: V<'c>) -> Result<V<'c>> {
+        let c = |l: &Self, n: u64| l.e.int_like(magnitude, n);
+        let shift = 23 - format.fraction;
+        let rebias = u64::from(127 - format.bias) << 23;
+        let lowest = self.e.lshr(magnitude, c(self, shift.into()))?;
+        let lowest = self.e.and(lowest, c(self, 1))?;
+        let half = (1u64 << (shift - 1)) - 1;
+        let moved = self.e.add(magnitude, c(self, half.wrapping_sub(rebias)))?;
+        let moved = self.e.add(moved, lowest)?;
+        let normal = self.e.lshr(moved, c(self, shift.into()))?;
+        if format.bias == 127 {
+            return Ok(normal);
+        }
+        // Adding a power of two whose last place is the format's least number rounds to that
+        // number's multiples, and leaves their count in the low bits.
+        let magic = u64::from(127 - format.bias + shift + 1) << 23;
+        let f32_ty = self.e.ty_like(self.e.cx.f32_type(), magnitude);
+        let (x, m) = (self.e.bitcast(magnitude, f32_ty)?, self.e.bitcast(c(self, magic), f32_ty)?);
+        let sum = self.e.bin(I::FAdd, x, m)?;
+        let sum = self.e.bitcast(sum, magnitude.get_type())?;
+        let denormal = self.e.sub(sum, c(self, magic))?;
+        let is_denormal = self.e.icmp(IntPredicate::ULT, magnitude, c(self, rebias + (1 << 23)))?;
+        self.e.select(is_denormal, denormal, normal)
+    }
+
+    /// Undoes a step away from zero.
+    fn step_toward_zero(
+        &mut self,
+        format: &Format,
+        to: Scalar,
+        magnitude: V<'c>,
+        rounded: V<'c>,
+    ) -> Result<V<'c>> {
+        let c = |l: &Self, n: u64| l.e.int_like(magnitude, n);
+        let is_over = self.e.icmp(IntPredicate::UGT, rounded, c(self, format.max))?;
+        let narrow = self.e.zext_trunc(rounded, format.bits)?;
+        let narrow = self.e.bitcast(narrow, self.e.ty_like(self.e.scalar_ty(to), narrow))?;
+        let back = self.widen(to, narrow)?;
+        let back = self.e.bitcast(back, magnitude.get_type())?;
+        // Positive floats are ordered as their bits are.
+        let too_large = self.e.icmp(IntPredicate::UGT, back, magnitude)?;
+        let below = self.e.sub(rounded, c(self, 1))?;
+        let fixed = self.e.select(too_large, below, rounded)?;
+        self.e.select(is_over, c(self, format.max), fixed)
+    }
+}

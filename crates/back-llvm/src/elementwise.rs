@@ -1,0 +1,125 @@
+//! Operations that each lane does by itself, and the form their results take.
+//!
+//! If all operands are uniform, the operation is done once. It is done once as well, for lane 0,
+//! if the analysis knows that the result rises evenly from lane to lane. Otherwise it is done on
+//! vectors.
+
+use crate::emit::V;
+use crate::error::{Error, Result};
+use crate::lower::Lower;
+use crate::value::{Lowered, Ptr, Val};
+use inkwell::IntPredicate;
+use phalanx_ir::uniformity::Shape as Known;
+use phalanx_ir::{CompareOp, Inst, InstInfo, Op, Scalar, Space, Value};
+use smallvec::SmallVec;
+
+impl<'c> Lower<'_, 'c> {
+    pub(crate) fn lower_elementwise(&mut self, inst: Inst) -> Result<()> {
+        let f = self.f;
+        let info = f.inst(inst);
+        if let Op::Const(bits) = info.op {
+            let s = self.scalar_ty(info.results[0])?;
+            self.set(inst, Val::uniform(self.e.scalar_const(s, bits)));
+            return Ok(());
+        }
+        if info.args.iter().any(|&v| matches!(self.value(v), Ok(Lowered::Ptr(_)))) {
+            return self.lower_on_pointers(inst, info);
+        }
+        let args = info.args.iter().map(|&v| self.scalar(v)).collect::<Result<SmallVec<[_; 4]>>>()?;
+        let result = info.results[0];
+        let known = self.uniformity.value(result);
+        let one_is_enough = args.iter().all(|a| a.stride().is_some())
+            && known != Known::Varying
+            && self.uniformity.guards(result).is_empty();
+        if one_is_enough && !args.iter().all(Val::is_uniform) {
+            let bases: SmallVec<[_; 4]> = args.iter().map(|a| a.v).collect();
+            let v = self.apply(info, &bases)?;
+            let stride = if let Known::Affine { stride } = known { stride } else { 0 };
+            self.set(inst, Val::affine(v, stride));
+            return Ok(());
+        }
+        let (shape, vectors) = self.together(&args)?;
+        let v = self.apply(info, &vectors)?;
+        self.set(inst, Val { shape, v });
+        Ok(())
+    }
+
+    /// The operation on values of one form.
+    fn apply(&mut self, info: &InstInfo, args: &[V<'c>]) -> Result<V<'c>> {
+        let from = self.scalar_ty(info.args[0])?;
+        let to = self.scalar_ty(info.results[0])?;
+        match (&info.op, args) {
+            (Op::Unary(op), &[x]) => self.unary(*op, from, x, info.exact),
+            (Op::Binary(op), &[x, y]) => self.binary(*op, from, x, y, info.exact),
+            (Op::Compare(op), &[x, y]) => self.compare(*op, from, x, y),
+            (Op::Fma, &[x, y, z]) => self.fma(from, x, y, z),
+            (Op::Select, &[c, x, y]) => self.e.select(c, x, y),
+            (Op::Convert(op), &[x]) => self.convert(*op, from, to, x),
+            (Op::Bitcast, &[x]) => self.e.bitcast(x, self.e.ty_like(self.e.scalar_ty(to), x)),
+            _ => Err(Error::bug("an operation has the wrong number of operands")),
+        }
+    }
+
+    /// The type of a scalar value.
+    pub(crate) fn scalar_ty(&self, v: Value) -> Result<Scalar> {
+        self.f.ty(v).scalar().ok_or_else(|| Error::bug(format!("{v} is no scalar")))
+    }
+
+    /// Choosing between pointers, and comparing them.
+    fn lower_on_pointers(&mut self, inst: Inst, info: &InstInfo) -> Result<()> {
+        match (&info.op, &info.args[..]) {
+            (Op::Select, &[cond, x, y]) => {
+                let (cond, x, y) = (self.scalar(cond)?, self.ptr(x)?, self.ptr(y)?);
+                let p = Ptr {
+                    space: x.space,
+                    base: self.choose(cond, x.base, y.base)?,
+                    size: self.choose(cond, x.size, y.size)?,
+                    offset: self.choose(cond, x.offset, y.offset)?,
+                };
+                self.set_ptr(inst, p);
+                Ok(())
+            }
+            (Op::Compare(op), &[x, y]) => {
+                let predicate = match op {
+                    CompareOp::Ieq => IntPredicate::EQ,
+                    CompareOp::Ine => IntPredicate::NE,
+                    _ => return Err(Error::bug("pointers have no order")),
+                };
+                let (x, y) = (self.ptr(x)?, self.ptr(y)?);
+                let (x, y) = (self.address(&x)?, self.address(&y)?);
+                let (shape, both) = self.together(&[x, y])?;
+                let v = self.e.icmp(predicate, both[0], both[1])?;
+                self.set(inst, Val { shape, v });
+                Ok(())
+            }
+            _ => Err(Error::bug("an operation that pointers do not have")),
+        }
+    }
+
+    /// `cond ? x : y`.
+    pub(crate) fn choose(&mut self, cond: Val<'c>, x: Val<'c>, y: Val<'c>) -> Result<Val<'c>> {
+        if x == y {
+            return Ok(x);
+        }
+        let evenly = cond.is_uniform() && x.stride().is_some() && x.stride() == y.stride();
+        if evenly {
+            return Ok(Val { shape: x.shape, v: self.e.select(cond.v, x.v, y.v)? });
+        }
+        let (shape, all) = self.together(&[cond, x, y])?;
+        Ok(Val { shape, v: self.e.select(all[0], all[1], all[2])? })
+    }
+
+    /// The address of a pointer (`i64`).
+    pub(crate) fn address(&mut self, p: &Ptr<'c>) -> Result<Val<'c>> {
+        if p.space == Space::Global {
+            return Ok(p.offset);
+        }
+        let base =
+            self.e.cast(inkwell::values::InstructionOpcode::PtrToInt, p.base.v, self.e.cx.i64_type())?;
+        if p.base.is_uniform() && p.offset.stride().is_some() {
+            return Ok(Val { shape: p.offset.shape, v: self.e.add(base, p.offset.v)? });
+        }
+        let (shape, both) = self.together(&[Val { v: base, ..p.base }, p.offset])?;
+        Ok(Val { shape, v: self.e.add(both[0], both[1])? })
+    }
+}

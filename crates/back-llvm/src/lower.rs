@@ -1,0 +1,316 @@
+//! The state of lowering one module, and access to the values lowered so far.
+//!
+//! Invariant: code is only ever appended where at least one lane is active, so a uniform value
+//! computed there is the value of a lane that exists.
+
+use crate::abi::Meta;
+use crate::control::Frames;
+use crate::coopmat::{self, MatValue};
+use crate::emit::{Emit, V, int_bits};
+use crate::error::{Error, Result};
+use crate::prologue::Prologue;
+use crate::value::{Lowered, Ptr, Shape, Val};
+use crate::vars::VarSlot;
+use inkwell::values::FunctionValue;
+use phalanx_ir::{Block, Function, Inst, Module, Op, Uniformity, Value};
+use smallvec::SmallVec;
+
+/// The lanes that execute.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Exec<'c> {
+    /// A truth value per lane, or `None` if all lanes do.
+    pub(crate) mask: Option<V<'c>>,
+}
+
+/// Whether code follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// The next instruction follows.
+    Next,
+    /// All lanes are elsewhere: nothing may be appended.
+    Left,
+}
+
+/// The state of lowering one module.
+#[derive(Debug)]
+pub(crate) struct Lower<'a, 'c> {
+    /// The LLVM builder, at the end of the current block.
+    pub(crate) e: Emit<'c>,
+    /// The module that is lowered.
+    pub(crate) ir: &'a Module,
+    /// Its code.
+    pub(crate) f: &'a Function,
+    /// What differs between lanes.
+    pub(crate) uniformity: &'a Uniformity,
+    /// Lanes of a subgroup.
+    pub(crate) w: u32,
+    /// The lanes that execute the code appended now. At least one does.
+    pub(crate) exec: Exec<'c>,
+    /// The lanes that exist: the mask at the start.
+    pub(crate) root: Exec<'c>,
+    /// The LLVM function's entry block and what is computed there.
+    pub(crate) prologue: Prologue<'c>,
+    /// The constructs around the current position.
+    pub(crate) frames: Frames<'c>,
+    /// Where variables live.
+    pub(crate) vars: Vec<Option<VarSlot<'c>>>,
+    /// The state of `coopmat`.
+    pub(crate) mats: coopmat::State<'c>,
+    /// Bytes of scratch memory handed out.
+    scratch_bytes: u64,
+    /// By value.
+    values: Vec<Option<Lowered<'c>>>,
+}
+
+impl<'a, 'c> Lower<'a, 'c> {
+    /// Lowers a module into `e`'s LLVM module and says what the host has to know.
+    pub(crate) fn module(
+        e: Emit<'c>,
+        ir: &'a Module,
+        uniformity: &'a Uniformity,
+        isa: phalanx_kernels::Isa,
+    ) -> Result<(Emit<'c>, FunctionValue<'c>, Meta)> {
+        let prologue = Prologue::new(&e);
+        let mut lower = Self {
+            e,
+            ir,
+            f: &ir.body,
+            uniformity,
+            w: ir.subgroup_size,
+            exec: Exec { mask: None },
+            root: Exec { mask: None },
+            prologue,
+            frames: Frames::new(&ir.body),
+            vars: Vec::new(),
+            mats: coopmat::State::new(&ir.body, isa),
+            scratch_bytes: 0,
+            values: vec![None; ir.body.values.len()],
+        };
+        lower.start()?;
+        lower.declare_vars()?;
+        if lower.block(Function::ENTRY)? == Flow::Next {
+            lower.e.br(lower.prologue.ret)?;
+        }
+        lower.finish()?;
+        let meta = lower.meta();
+        Ok((lower.e, lower.prologue.function, meta))
+    }
+
+    fn meta(&self) -> Meta {
+        let waits = |i: &phalanx_ir::InstInfo| match &i.op {
+            Op::Barrier(b) => b.execution >= phalanx_ir::Scope::Workgroup,
+            _ => false,
+        };
+        Meta {
+            scratch_bytes: self.scratch_bytes,
+            shared_bytes: self.ir.shared_bytes,
+            push_bytes: self.ir.push_bytes,
+            num_bindings: self.ir.bindings.len() as u32,
+            has_workgroup_barrier: self.f.insts.iter().any(waits) || self.mats.needs_barrier(),
+            subgroup_size: self.w,
+            workgroup_size: self.ir.workgroup_size,
+            formats: self.ir.formats.clone(),
+        }
+    }
+
+    /// Lowers a block's instructions.
+    pub(crate) fn block(&mut self, block: Block) -> Result<Flow> {
+        let f = self.f;
+        for &inst in f.block(block) {
+            if self.inst(inst)? == Flow::Left {
+                return Ok(Flow::Left);
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Sends an instruction to those who lower its kind.
+    fn inst(&mut self, inst: Inst) -> Result<Flow> {
+        if self.concerns_matrices(inst) {
+            coopmat::lower(self, inst)?;
+            return Ok(Flow::Next);
+        }
+        let f = self.f;
+        match &f.inst(inst).op {
+            Op::If { then, otherwise } => return self.lower_if(inst, *then, *otherwise),
+            Op::Block { label, body } => return self.lower_block(*label, *body),
+            Op::Loop { label, body } => return self.lower_loop(*label, *body),
+            Op::Br(label) => return self.lower_br(*label),
+            Op::Return => return self.lower_return(),
+            Op::Barrier(barrier) => self.lower_barrier(*barrier)?,
+            Op::Const(_)
+            | Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Compare(_)
+            | Op::Fma
+            | Op::Select
+            | Op::Convert(_)
+            | Op::Bitcast => self.lower_elementwise(inst)?,
+            Op::Builtin(b) => {
+                let v = self.builtin(*b)?;
+                self.set(inst, v);
+            }
+            Op::VarLoad(var) => self.lower_var_load(inst, *var)?,
+            Op::VarStore(var) => self.lower_var_store(inst, *var)?,
+            Op::BufferPtr(_)
+            | Op::PushPtr
+            | Op::SharedPtr { .. }
+            | Op::PtrAdd { .. }
+            | Op::PtrBytesLeft
+            | Op::PtrDiff
+            | Op::PtrToInt
+            | Op::IntToPtr => self.lower_pointer(inst)?,
+            Op::Load(flags) => self.lower_load(inst, *flags)?,
+            Op::Store(flags) => self.lower_store(inst, *flags)?,
+            Op::Atomic(op) => self.lower_atomic(inst, *op)?,
+            Op::Subgroup(op) => self.lower_subgroup(inst, *op)?,
+            Op::Printf(format) => self.lower_printf(inst, *format)?,
+            Op::Clock => self.lower_clock(inst)?,
+            Op::VarComponentLoad(_)
+            | Op::VarComponentStore(_)
+            | Op::MatSplat
+            | Op::MatLoad { .. }
+            | Op::MatStore { .. }
+            | Op::MatMulAdd(_)
+            | Op::MatScale
+            | Op::MatExtract
+            | Op::MatInsert => return Err(Error::bug("a matrix operation without a matrix")),
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Whether an instruction takes, gives or accesses matrices.
+    fn concerns_matrices(&self, inst: Inst) -> bool {
+        let i = self.f.inst(inst);
+        let var = match i.op {
+            Op::VarLoad(v) | Op::VarStore(v) | Op::VarComponentLoad(v) | Op::VarComponentStore(v) => Some(v),
+            _ => None,
+        };
+        var.is_some_and(|v| self.f.var(v).ty.mat().is_some())
+            || i.args.iter().chain(&i.results).any(|&v| self.f.ty(v).mat().is_some())
+    }
+}
+
+/// Access to values.
+impl<'c> Lower<'_, 'c> {
+    /// The operands of an instruction.
+    pub(crate) fn args(&self, inst: Inst) -> SmallVec<[Value; 4]> {
+        self.f.inst(inst).args.clone()
+    }
+
+    /// What a value became.
+    pub(crate) fn value(&self, v: Value) -> Result<&Lowered<'c>> {
+        self.values[v.index()].as_ref().ok_or_else(|| Error::bug(format!("{v} is used before it is defined")))
+    }
+
+    /// A scalar.
+    pub(crate) fn scalar(&self, v: Value) -> Result<Val<'c>> {
+        match self.value(v)? {
+            Lowered::Scalar(x) => Ok(*x),
+            Lowered::Ptr(_) | Lowered::Mat(_) => Err(Error::bug(format!("{v} is no scalar"))),
+        }
+    }
+
+    /// A pointer.
+    pub(crate) fn ptr(&self, v: Value) -> Result<Ptr<'c>> {
+        match self.value(v)? {
+            Lowered::Ptr(p) => Ok(*p),
+            Lowered::Scalar(_) | Lowered::Mat(_) => Err(Error::bug(format!("{v} is no pointer"))),
+        }
+    }
+
+    /// A matrix.
+    pub(crate) fn mat(&self, v: Value) -> Result<&MatValue<'c>> {
+        match self.value(v)? {
+            Lowered::Mat(m) => Ok(m),
+            Lowered::Scalar(_) | Lowered::Ptr(_) => Err(Error::bug(format!("{v} is no matrix"))),
+        }
+    }
+
+    /// Defines a value.
+    pub(crate) fn define(&mut self, v: Value, lowered: Lowered<'c>) {
+        self.values[v.index()] = Some(lowered);
+    }
+
+    /// Defines the first result of an instruction as a scalar.
+    pub(crate) fn set(&mut self, inst: Inst, v: Val<'c>) {
+        self.define(self.f.inst(inst).results[0], Lowered::Scalar(v));
+    }
+
+    /// Defines the first result of an instruction as a pointer.
+    pub(crate) fn set_ptr(&mut self, inst: Inst, p: Ptr<'c>) {
+        self.define(self.f.inst(inst).results[0], Lowered::Ptr(p));
+    }
+
+    /// A vector with an element per lane, whatever the value's shape.
+    pub(crate) fn vector(&self, x: Val<'c>) -> Result<V<'c>> {
+        match x.shape {
+            Shape::Varying => Ok(x.v),
+            Shape::Uniform => self.e.splat(x.v, self.w),
+            Shape::Affine(stride) => {
+                let steps = (0..i64::from(self.w)).map(|l| l.wrapping_mul(stride) as u64);
+                let steps = self.e.const_ints(int_bits(x.v), steps);
+                self.e.add(self.e.splat(x.v, self.w)?, steps)
+            }
+        }
+    }
+
+    /// The value of the first active lane: for a value that is uniform though its shape doesn't
+    /// say so, or of which any active lane's will do.
+    pub(crate) fn first(&mut self, x: Val<'c>) -> Result<V<'c>> {
+        if x.is_uniform() {
+            return Ok(x.v);
+        }
+        let lane = self.first_lane()?;
+        self.at_lane(x, lane)
+    }
+
+    /// The value of one lane; its number (`i32`) is below the number of lanes.
+    pub(crate) fn at_lane(&mut self, x: Val<'c>, lane: V<'c>) -> Result<V<'c>> {
+        match x.shape {
+            Shape::Uniform => Ok(x.v),
+            Shape::Varying => self.e.extract(x.v, lane),
+            Shape::Affine(stride) => {
+                let bits = int_bits(x.v);
+                let lane = self.e.zext_trunc(lane, bits)?;
+                let step = self.e.mul(lane, self.e.int(bits, stride as u64))?;
+                self.e.add(x.v, step)
+            }
+        }
+    }
+
+    /// Brings values to one form: scalars if all are uniform, otherwise vectors.
+    pub(crate) fn together(&self, xs: &[Val<'c>]) -> Result<(Shape, SmallVec<[V<'c>; 4]>)> {
+        if xs.iter().all(Val::is_uniform) {
+            return Ok((Shape::Uniform, xs.iter().map(|x| x.v).collect()));
+        }
+        let vectors = xs.iter().map(|&x| self.vector(x)).collect::<Result<_>>()?;
+        Ok((Shape::Varying, vectors))
+    }
+
+    /// The number of the first active lane (`i32`).
+    pub(crate) fn first_lane(&mut self) -> Result<V<'c>> {
+        let Some(mask) = self.exec.mask else { return Ok(self.e.i32(0)) };
+        let bits = self.e.mask_bits(mask)?;
+        let not_zero = self.e.bool(true);
+        let n = self.e.intrinsic("llvm.cttz", &[bits.get_type()], &[bits, not_zero])?;
+        self.e.zext_trunc(n, 32)
+    }
+
+    /// A truth value per lane: which execute.
+    pub(crate) fn exec_mask(&self) -> V<'c> {
+        self.mask_of(self.exec)
+    }
+
+    /// A truth value per lane.
+    pub(crate) fn mask_of(&self, exec: Exec<'c>) -> V<'c> {
+        exec.mask.unwrap_or_else(|| self.e.const_ints(1, (0..self.w).map(|_| 1)))
+    }
+
+    /// Reserves scratch memory, private to the subgroup, for the whole run, and gives its offset.
+    pub(crate) fn alloc_scratch(&mut self, bytes: u64, align: u64) -> u64 {
+        let at = self.scratch_bytes.next_multiple_of(align);
+        self.scratch_bytes = at + bytes;
+        at
+    }
+}

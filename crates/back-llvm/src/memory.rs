@@ -1,0 +1,463 @@
+//! Loads and stores.
+//!
+//! Every access to a bounded object is checked, scalar by scalar: reads outside give zero, writes
+//! vanish. How an access is done depends on the shape of its address:
+//!
+//! - uniform: one scalar access; the check chooses another address instead of branching;
+//! - rising evenly by no more than a few elements, all lanes inside: one vector access, with
+//!   shuffles to take it apart where a lane has several scalars or there are gaps;
+//! - anything: gather and scatter where the processor has them;
+//! - what is left (few lanes inside, volatile, elements too narrow to gather): lane by lane, in a
+//!   loop, because code that is rarely run should be small.
+
+use crate::emit::{V, const_int};
+use crate::error::{Error, Result};
+use crate::lower::Lower;
+use crate::value::{Lowered, Ptr, Shape, Val};
+use inkwell::IntPredicate;
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::PointerValue;
+use phalanx_ir::{Inst, MemFlags, Scalar, Space};
+
+/// Bytes up to which the memory that all lanes access together is read or written as one vector.
+const MAX_WIDE_BYTES: u64 = 2048;
+
+/// Elements from lane to lane up to which a vector with gaps is read rather than gathered.
+const MAX_GAP: u64 = 4;
+
+/// An access to `n` consecutive scalars in each lane.
+#[derive(Clone, Copy, Debug)]
+struct Access<'c> {
+    ptr: Ptr<'c>,
+    scalar: Scalar,
+    n: u32,
+    volatile: bool,
+}
+
+impl Access<'_> {
+    fn elem_bytes(&self) -> u64 {
+        self.scalar.bytes().into()
+    }
+
+    fn is_bounded(&self) -> bool {
+        self.ptr.space != Space::Global
+    }
+
+    /// Elements from lane to lane, if all lanes' scalars lie close together in the lanes' order.
+    fn gap(&self, lanes: u32) -> Option<u64> {
+        if self.volatile || !self.ptr.base.is_uniform() || !self.ptr.size.is_uniform() {
+            return None;
+        }
+        let Shape::Affine(stride) = self.ptr.offset.shape else { return None };
+        let stride = u64::try_from(stride).ok().filter(|s| s.is_multiple_of(self.elem_bytes()))?;
+        let elems = stride / self.elem_bytes();
+        let is_near = elems <= MAX_GAP.max(self.n.into()) && elems >= u64::from(self.n);
+        (is_near && elems * u64::from(lanes) * self.elem_bytes() <= MAX_WIDE_BYTES).then_some(elems)
+    }
+}
+
+impl<'c> Lower<'_, 'c> {
+    pub(crate) fn lower_load(&mut self, inst: Inst, flags: MemFlags) -> Result<()> {
+        let f = self.f;
+        let info = f.inst(inst);
+        let access = Access {
+            ptr: self.ptr(info.args[0])?,
+            scalar: self.scalar_ty(info.results[0])?,
+            n: info.results.len() as u32,
+            volatile: flags.volatile,
+        };
+        let values = self.load_scalars(&access)?;
+        for (&result, v) in info.results.iter().zip(values) {
+            self.define(result, Lowered::Scalar(v));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn lower_store(&mut self, inst: Inst, flags: MemFlags) -> Result<()> {
+        let f = self.f;
+        let args = &f.inst(inst).args;
+        let access = Access {
+            ptr: self.ptr(args[0])?,
+            scalar: self.scalar_ty(args[1])?,
+            n: args.len() as u32 - 1,
+            volatile: flags.volatile,
+        };
+        let values = args[1..].iter().map(|&v| self.scalar(v)).collect::<Result<Vec<_>>>()?;
+        self.store_scalars(&access, &values)
+    }
+
+    fn load_scalars(&mut self, a: &Access<'c>) -> Result<Vec<Val<'c>>> {
+        let p = &a.ptr;
+        if p.base.is_uniform() && p.size.is_uniform() && p.offset.is_uniform() {
+            let loads = (0..a.n).map(|k| self.load_uniform(a, k));
+            return loads.map(|v| v.map(Val::uniform)).collect();
+        }
+        if let Some(gap) = a.gap(self.w) {
+            let inside = self.all_inside(a, gap)?;
+            // Outside of objects, nothing may be read for lanes that do not execute.
+            let fast = if a.is_bounded() { inside } else { self.e.all(self.exec_mask())? };
+            return self.fast_or_slow(fast, |l| l.load_wide(a, gap), |l| l.load_lane_by_lane(a));
+        }
+        if self.e.caps.mask_registers && !a.volatile {
+            return (0..a.n).map(|k| self.load_gather(a, k)).collect();
+        }
+        self.load_lane_by_lane(a)
+    }
+
+    fn store_scalars(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<()> {
+        let p = &a.ptr;
+        if p.base.is_uniform() && p.size.is_uniform() && p.offset.is_uniform() {
+            return self.store_uniform(a, values);
+        }
+        if let Some(gap) = a.gap(self.w).filter(|&g| g == u64::from(a.n)) {
+            let inside = self.all_inside(a, gap)?;
+            let maskable = self.e.caps.mask_registers || (a.n == 1 && a.elem_bytes() >= 4);
+            let fast = if self.exec.mask.is_none() || maskable {
+                inside
+            } else {
+                self.e.and(inside, self.e.all(self.exec_mask())?)?
+            };
+            return self
+                .fast_or_slow(
+                    fast,
+                    |l| l.store_wide(a, values, maskable).map(|()| Vec::new()),
+                    |l| l.store_lane_by_lane(a, values).map(|()| Vec::new()),
+                )
+                .map(|_| ());
+        }
+        if self.e.caps.mask_registers && !a.volatile && a.elem_bytes() >= 4 {
+            return (0..a.n).zip(values).try_for_each(|(k, &v)| self.store_scatter(a, k, v));
+        }
+        self.store_lane_by_lane(a, values)
+    }
+
+    /// Two ways to do the same, of which the second is rarely taken.
+    fn fast_or_slow(
+        &mut self,
+        fast: V<'c>,
+        emit_fast: impl FnOnce(&mut Self) -> Result<Vec<Val<'c>>>,
+        emit_slow: impl FnOnce(&mut Self) -> Result<Vec<Val<'c>>>,
+    ) -> Result<Vec<Val<'c>>> {
+        if const_int(fast) == Some(1) {
+            return emit_fast(self);
+        }
+        let [fast_block, slow_block, join] = ["inside", "edge", "accessed"].map(|n| self.new_block(n));
+        self.e.cond_br_likely(fast, fast_block, slow_block)?;
+        let mut ways = Vec::new();
+        self.e.b.position_at_end(fast_block);
+        ways.push((emit_fast(self)?, self.e.here()?));
+        self.e.br(join)?;
+        self.e.b.position_at_end(slow_block);
+        ways.push((emit_slow(self)?, self.e.here()?));
+        self.e.br(join)?;
+        self.e.b.position_at_end(join);
+        let [(fast, from_fast), (slow, from_slow)] = &ways[..] else {
+            return Err(Error::bug("there are two ways"));
+        };
+        fast.iter()
+            .zip(slow)
+            .map(|(f, s)| Ok(Val::varying(self.e.merge(&[(f.v, *from_fast), (s.v, *from_slow)])?)))
+            .collect()
+    }
+}
+
+/// Checks.
+impl<'c> Lower<'_, 'c> {
+    /// Whether `bytes` bytes from an offset are inside.
+    pub(crate) fn is_inside(&mut self, offset: V<'c>, size: V<'c>, bytes: u64) -> Result<V<'c>> {
+        let beyond = if bytes == 1 {
+            size
+        } else {
+            self.e.map2("llvm.usub.sat", size, self.e.int_like(size, bytes - 1))?
+        };
+        self.e.icmp(IntPredicate::ULT, offset, beyond)
+    }
+
+    /// Whether everything between the first scalar of lane 0 and the end of the last lane is
+    /// inside.
+    fn all_inside(&mut self, a: &Access<'c>, gap: u64) -> Result<V<'c>> {
+        if !a.is_bounded() {
+            return Ok(self.e.bool(true));
+        }
+        self.is_inside(a.ptr.offset.v, a.ptr.size.v, gap * a.elem_bytes() * u64::from(self.w))
+    }
+
+    /// Eight zero bytes and more, read instead of what is out of bounds.
+    pub(crate) fn zeros(&mut self) -> PointerValue<'c> {
+        if let Some(global) = self.e.module.get_global("zeros") {
+            return global.as_pointer_value();
+        }
+        let ty = self.e.cx.i64_type().array_type(2);
+        let global = self.e.module.add_global(ty, None, "zeros");
+        global.set_initializer(&ty.const_zero());
+        global.set_constant(true);
+        global.set_linkage(inkwell::module::Linkage::Private);
+        global.set_alignment(16);
+        global.as_pointer_value()
+    }
+
+    /// The offset of scalar `k`.
+    fn offset_of(&mut self, a: &Access<'c>, k: u32) -> Result<Val<'c>> {
+        let o = a.ptr.offset;
+        if k == 0 {
+            return Ok(o);
+        }
+        let bytes = u64::from(k) * a.elem_bytes();
+        Ok(Val { v: self.e.add(o.v, self.e.int_like(o.v, bytes))?, ..o })
+    }
+
+    /// The address at an offset (all scalars, or all vectors or scalars to be spread).
+    fn at(&mut self, p: &Ptr<'c>, base: V<'c>, offset: V<'c>) -> Result<V<'c>> {
+        if p.space == Space::Global {
+            return self.e.cast(inkwell::values::InstructionOpcode::IntToPtr, offset, self.e.ptr_ty());
+        }
+        self.e.offset(base, offset)
+    }
+}
+
+/// One access for all lanes.
+impl<'c> Lower<'_, 'c> {
+    fn load_uniform(&mut self, a: &Access<'c>, k: u32) -> Result<V<'c>> {
+        let offset = self.offset_of(a, k)?.v;
+        let at = self.at(&a.ptr, a.ptr.base.v, offset)?;
+        let at = self.readable(a, at, offset, a.ptr.size.v)?;
+        let ty = self.e.scalar_ty(a.scalar);
+        let v = match a.ptr.space {
+            Space::Push => self.e.load_invariant(ty, at, 1)?,
+            _ => self.e.load(ty, at, 1)?,
+        };
+        if a.volatile {
+            self.e.set_volatile(v)?;
+        }
+        Ok(v)
+    }
+
+    /// The address of one scalar, or of a zero if it is out of bounds.
+    fn readable(
+        &mut self,
+        a: &Access<'c>,
+        at: V<'c>,
+        offset: V<'c>,
+        size: V<'c>,
+    ) -> Result<PointerValue<'c>> {
+        if !a.is_bounded() {
+            return Ok(at.into_pointer_value());
+        }
+        let inside = self.is_inside(offset, size, a.elem_bytes())?;
+        if const_int(inside) == Some(1) {
+            return Ok(at.into_pointer_value());
+        }
+        let zeros = self.zeros().into();
+        Ok(self.e.select(inside, at, zeros)?.into_pointer_value())
+    }
+
+    /// The address of one scalar, or of a place that nobody reads if it is out of bounds.
+    fn writable(
+        &mut self,
+        a: &Access<'c>,
+        at: V<'c>,
+        offset: V<'c>,
+        size: V<'c>,
+    ) -> Result<PointerValue<'c>> {
+        if !a.is_bounded() {
+            return Ok(at.into_pointer_value());
+        }
+        let inside = self.is_inside(offset, size, a.elem_bytes())?;
+        if const_int(inside) == Some(1) {
+            return Ok(at.into_pointer_value());
+        }
+        let nowhere = self.spill_slot(self.e.cx.i64_type().into(), u32::MAX)?.into();
+        Ok(self.e.select(inside, at, nowhere)?.into_pointer_value())
+    }
+
+    fn store_uniform(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<()> {
+        for (k, &value) in (0..a.n).zip(values) {
+            let offset = self.offset_of(a, k)?.v;
+            let at = self.at(&a.ptr, a.ptr.base.v, offset)?;
+            let at = self.writable(a, at, offset, a.ptr.size.v)?;
+            // Lanes write one after the other, so the last one stays.
+            let v = match value.is_uniform() {
+                true => value.v,
+                false => {
+                    let last = self.last_lane()?;
+                    self.at_lane(value, last)?
+                }
+            };
+            let inst = self.e.store(v, at, 1)?;
+            inst.set_volatile(a.volatile).map_err(|e| Error::bug(e.to_string()))?;
+        }
+        Ok(())
+    }
+
+    fn load_wide(&mut self, a: &Access<'c>, gap: u64) -> Result<Vec<Val<'c>>> {
+        let at = self.at(&a.ptr, a.ptr.base.v, a.ptr.offset.v)?.into_pointer_value();
+        let lanes = self.w;
+        let ty = self.e.vec_of(self.e.scalar_ty(a.scalar), lanes * gap as u32);
+        let all = self.e.load(ty, at, 1)?;
+        if gap == 1 {
+            return Ok(vec![Val::varying(all)]);
+        }
+        let parts = (0..a.n).map(|k| self.e.permute(all, (0..lanes).map(move |l| l * gap as u32 + k)));
+        parts.map(|v| v.map(Val::varying)).collect()
+    }
+
+    fn store_wide(&mut self, a: &Access<'c>, values: &[Val<'c>], maskable: bool) -> Result<()> {
+        let at = self.at(&a.ptr, a.ptr.base.v, a.ptr.offset.v)?.into_pointer_value();
+        let vectors = values.iter().map(|&v| self.vector(v)).collect::<Result<Vec<_>>>()?;
+        let (all, mask) = self.interleave(&vectors)?;
+        match mask.filter(|_| maskable) {
+            None => {
+                self.e.store(all, at, 1)?;
+            }
+            Some(mask) => {
+                let types = [all.get_type(), self.e.ptr_ty().into()];
+                let align = self.e.i32(1);
+                self.e.intrinsic_effect("llvm.masked.store", &types, &[all, at.into(), align, mask])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One vector with the lanes' scalars one after the other, and the mask for it, if not all
+    /// lanes execute.
+    fn interleave(&mut self, vectors: &[V<'c>]) -> Result<(V<'c>, Option<V<'c>>)> {
+        let (n, w) = (vectors.len() as u32, self.w);
+        let mask = self.exec.mask;
+        if n == 1 {
+            return Ok((vectors[0], mask));
+        }
+        let (first, rest) = (vectors[0], &vectors[1..]);
+        let mut joined = first;
+        for (have, &v) in (1..).zip(rest) {
+            // Bring the next vector to the length of what is joined already, then append it.
+            let padded = self.e.shuffle(v, v, (0..have * w).map(|i| (i < w).then_some(i)))?;
+            joined = self.e.shuffle(joined, padded, (0..(have + 1) * w).map(Some))?;
+        }
+        let all = self.e.permute(joined, (0..n * w).map(|i| i % n * w + i / n))?;
+        let mask = match mask {
+            Some(m) => Some(self.e.permute(m, (0..n * w).map(|i| i / n))?),
+            None => None,
+        };
+        Ok((all, mask))
+    }
+}
+
+/// An access for each lane.
+impl<'c> Lower<'_, 'c> {
+    /// Addresses of scalar `k` in each lane, and which lanes access it.
+    fn lane_addresses(&mut self, a: &Access<'c>, k: u32) -> Result<(V<'c>, V<'c>)> {
+        let offset = self.offset_of(a, k)?;
+        let offset = self.vector(offset)?;
+        let mut mask = self.exec_mask();
+        if a.is_bounded() {
+            let size = self.vector(a.ptr.size)?;
+            let inside = self.is_inside(offset, size, a.elem_bytes())?;
+            mask = self.e.and(inside, mask)?;
+        }
+        let at = self.at(&a.ptr, a.ptr.base.v, offset)?;
+        Ok((at, mask))
+    }
+
+    fn load_gather(&mut self, a: &Access<'c>, k: u32) -> Result<Val<'c>> {
+        let (at, mask) = self.lane_addresses(a, k)?;
+        let v = if a.elem_bytes() < 4 {
+            self.gather_narrow(a.scalar, at, mask)?
+        } else {
+            self.gather(self.e.scalar_ty(a.scalar), at, mask)?
+        };
+        Ok(Val::varying(v))
+    }
+
+    fn store_scatter(&mut self, a: &Access<'c>, k: u32, value: Val<'c>) -> Result<()> {
+        let (at, mask) = self.lane_addresses(a, k)?;
+        let v = self.vector(value)?;
+        self.scatter(v, at, mask)
+    }
+
+    /// Reads from the addresses of the chosen lanes; zero for the others.
+    pub(crate) fn gather(&mut self, elem: BasicTypeEnum<'c>, at: V<'c>, mask: V<'c>) -> Result<V<'c>> {
+        let ty: BasicTypeEnum<'c> = self.e.vec_of(elem, self.w).into();
+        let (align, zero) = (self.e.i32(1), self.e.zero(ty));
+        self.e.intrinsic("llvm.masked.gather", &[ty, at.get_type()], &[at, align, mask, zero])
+    }
+
+    /// Writes to the addresses of the chosen lanes, the last lane last.
+    pub(crate) fn scatter(&mut self, x: V<'c>, at: V<'c>, mask: V<'c>) -> Result<()> {
+        let align = self.e.i32(1);
+        let types = [x.get_type(), at.get_type()];
+        self.e.intrinsic_effect("llvm.masked.scatter", &types, &[x, at, align, mask])?;
+        Ok(())
+    }
+
+    /// Gathers scalars of one or two bytes out of the words around them: there are gathers of
+    /// words only. A word never crosses a page, so reading all of it is harmless.
+    fn gather_narrow(&mut self, s: Scalar, at: V<'c>, mask: V<'c>) -> Result<V<'c>> {
+        use inkwell::values::InstructionOpcode as I;
+        let address = self.e.cast(I::PtrToInt, at, self.e.cx.i64_type())?;
+        let in_word = self.e.and(address, self.e.int_like(address, 3))?;
+        let start = self.e.sub(self.e.int_like(address, 0), in_word)?;
+        let word_at = self.e.element_ptr(self.e.cx.i8_type().into(), at, start)?;
+        let words = self.gather(self.e.cx.i32_type().into(), word_at, mask)?;
+        let shift = self.e.zext_trunc(in_word, 32)?;
+        let shift = self.e.shl(shift, self.e.int_like(shift, 3))?;
+        let bits = self.e.lshr(words, shift)?;
+        let narrow = self.e.zext_trunc(bits, s.bits())?;
+        self.e.bitcast(narrow, self.e.ty_like(self.e.scalar_ty(s), narrow))
+    }
+
+    fn load_lane_by_lane(&mut self, a: &Access<'c>) -> Result<Vec<Val<'c>>> {
+        let elem = self.e.scalar_ty(a.scalar);
+        let ty: BasicTypeEnum<'c> = self.e.vec_of(elem, self.w).into();
+        let mut slots = Vec::new();
+        for k in 0..a.n {
+            let slot = self.spill_slot(ty, k)?;
+            self.e.b.build_store(slot, self.e.zero(ty))?;
+            slots.push(slot);
+        }
+        self.each_active_lane(|l, lane| {
+            for (k, slot) in (0..).zip(&slots) {
+                let (at, offset, size) = l.lane_address(a, k, lane)?;
+                let at = l.readable(a, at, offset, size)?;
+                let v = l.e.load(elem, at, 1)?;
+                if a.volatile {
+                    l.e.set_volatile(v)?;
+                }
+                let to = l.e.element_ptr(elem, (*slot).into(), lane)?;
+                l.e.store(v, to.into_pointer_value(), 1)?;
+            }
+            Ok(())
+        })?;
+        slots.iter().map(|&slot| Ok(Val::varying(self.e.b.build_load(ty, slot, "")?))).collect()
+    }
+
+    fn store_lane_by_lane(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<()> {
+        self.each_active_lane(|l, lane| {
+            for (k, &value) in (0..).zip(values) {
+                let (at, offset, size) = l.lane_address(a, k, lane)?;
+                let at = l.writable(a, at, offset, size)?;
+                let v = l.at_lane(value, lane)?;
+                let inst = l.e.store(v, at, 1)?;
+                inst.set_volatile(a.volatile).map_err(|e| Error::bug(e.to_string()))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Address, offset and size of the object of scalar `k` in one lane.
+    fn lane_address(&mut self, a: &Access<'c>, k: u32, lane: V<'c>) -> Result<(V<'c>, V<'c>, V<'c>)> {
+        let offset = self.at_lane(a.ptr.offset, lane)?;
+        let offset = self.e.add(offset, self.e.i64(i64::from(k) * a.elem_bytes() as i64))?;
+        let (base, size) = (self.at_lane(a.ptr.base, lane)?, self.at_lane(a.ptr.size, lane)?);
+        Ok((self.at(&a.ptr, base, offset)?, offset, size))
+    }
+
+    /// The number of the last active lane (`i32`).
+    pub(crate) fn last_lane(&mut self) -> Result<V<'c>> {
+        let Some(mask) = self.exec.mask else { return Ok(self.e.i32(self.w - 1)) };
+        let bits = self.e.mask_bits(mask)?;
+        let yes = self.e.bool(true);
+        let above = self.e.intrinsic("llvm.ctlz", &[bits.get_type()], &[bits, yes])?;
+        let above = self.e.zext_trunc(above, 32)?;
+        self.e.sub(self.e.i32(self.w - 1), above)
+    }
+}

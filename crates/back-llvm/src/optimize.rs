@@ -1,0 +1,80 @@
+//! From LLVM IR to an object: LLVM's verifier, a short list of passes, code generation.
+
+use crate::error::{Error, Result};
+use crate::target::Target;
+use crate::{Compiled, Dumps, Options};
+use inkwell::attributes::AttributeLoc;
+use inkwell::context::Context;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{FileType, TargetMachine};
+use inkwell::values::FunctionValue;
+
+/// The passes, in order. What the lowering leaves to do: variables become registers, masks and
+/// bounds checks that are known are folded, what does not change moves out of loops.
+const PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
+loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
+
+/// Optimises a module and makes an object of it; the rest of the result is left empty.
+pub(crate) fn to_object(
+    cx: &Context,
+    module: &Module<'_>,
+    function: FunctionValue<'_>,
+    target: &Target,
+    options: &Options,
+) -> Result<Compiled> {
+    let machine = target.machine()?;
+    module.set_triple(&machine.get_triple());
+    module.set_data_layout(&machine.get_target_data().get_data_layout());
+    set_attributes(cx, function, target);
+    let mut dumps = Dumps::default();
+    if options.dump_llvm {
+        dumps.llvm_lowered = Some(module.to_string());
+    }
+    // LLVM ends the process when it is given IR that breaks its rules.
+    module.verify().map_err(|e| Error::bug(format!("LLVM refuses the module: {e}")))?;
+    optimize(module, &machine)?;
+    if options.dump_llvm {
+        dumps.llvm_optimized = Some(module.to_string());
+    }
+    if options.dump_asm {
+        dumps.asm =
+            Some(String::from_utf8_lossy(&generate(module, &machine, FileType::Assembly)?).into_owned());
+    }
+    let object = generate(module, &machine, FileType::Object)?;
+    Ok(Compiled { object, dumps, ..Compiled::default() })
+}
+
+fn optimize(module: &Module<'_>, machine: &TargetMachine) -> Result<()> {
+    module
+        .run_passes(PASSES, machine, PassBuilderOptions::create())
+        .map_err(|e| Error::bug(format!("LLVM refuses its passes: {e}")))
+}
+
+fn generate(module: &Module<'_>, machine: &TargetMachine, kind: FileType) -> Result<Vec<u8>> {
+    let buffer = machine
+        .write_to_memory_buffer(module, kind)
+        .map_err(|e| Error::bug(format!("LLVM can't generate code: {e}")))?;
+    let mut bytes = buffer.as_slice().to_vec();
+    // The buffer's slice counts a terminating zero that is not part of the file.
+    bytes.pop();
+    Ok(bytes)
+}
+
+fn set_attributes(cx: &Context, function: FunctionValue<'_>, target: &Target) {
+    let add = |key: &str, value: &str| {
+        function.add_attribute(AttributeLoc::Function, cx.create_string_attribute(key, value));
+    };
+    add("target-cpu", &target.cpu);
+    add("target-features", &target.feature_string());
+    if target.has_wide_vectors() {
+        add("prefer-vector-width", "512");
+        add("min-legal-vector-width", "512");
+    }
+    // There is no C library to call, so no loop may become a call to one.
+    add("no-builtins", "");
+    let flag =
+        |name| cx.create_enum_attribute(inkwell::attributes::Attribute::get_named_enum_kind_id(name), 0);
+    function.add_attribute(AttributeLoc::Function, flag("nounwind"));
+    function.add_attribute(AttributeLoc::Param(0), flag("noalias"));
+}

@@ -1,0 +1,198 @@
+//! Pointers: where they come from and how they move.
+//!
+//! A pointer is kept in pieces (base, size, offset), because each piece has its own shape: most
+//! often base and size are uniform and the offset rises evenly, which is what makes an access a
+//! vector access. The bounds of the object travel along, as every access is checked.
+
+use crate::abi::offset;
+use crate::emit::{V, const_int};
+use crate::error::{Error, Result};
+use crate::lower::Lower;
+use crate::prologue::Field;
+use crate::value::{Ptr, Val};
+use inkwell::IntPredicate;
+use inkwell::values::InstructionOpcode;
+use phalanx_ir::{Binding, Inst, Op, Space};
+
+impl<'c> Lower<'_, 'c> {
+    pub(crate) fn lower_pointer(&mut self, inst: Inst) -> Result<()> {
+        let args = self.args(inst);
+        let f = self.f;
+        match f.inst(inst).op {
+            Op::BufferPtr(binding) => {
+                let index = self.scalar(args[0])?;
+                let (base, size) = self.buffer(binding, index)?;
+                let offset = Val::uniform(self.e.i64(0));
+                self.set_ptr(inst, Ptr { space: Space::Buffer, base, size, offset });
+            }
+            Op::PushPtr => {
+                let base = Val::uniform(self.field(Field::Push)?);
+                let size = Val::uniform(self.e.i64(self.ir.push_bytes.into()));
+                let offset = Val::uniform(self.e.i64(0));
+                self.set_ptr(inst, Ptr { space: Space::Push, base, size, offset });
+            }
+            Op::SharedPtr { offset, bytes } => {
+                let shared = self.field_ptr(Field::Shared)?;
+                let base = self.at_entry(|l| l.e.field(shared, offset.into()))?;
+                let (base, size) = (Val::uniform(base.into()), Val::uniform(self.e.i64(bytes.into())));
+                let offset = Val::uniform(self.e.i64(0));
+                self.set_ptr(inst, Ptr { space: Space::Shared, base, size, offset });
+            }
+            Op::PtrAdd { scale, disp } => {
+                let p = self.ptr(args[0])?;
+                let index = args.get(1).map(|&i| self.scalar(i)).transpose()?;
+                let offset = self.add_offset(p.offset, index, scale, disp)?;
+                self.set_ptr(inst, Ptr { offset, ..p });
+            }
+            Op::PtrBytesLeft => {
+                let p = self.ptr(args[0])?;
+                let (shape, both) = self.together(&[p.size, p.offset])?;
+                let (size, at) = (both[0], both[1]);
+                let inside = self.e.icmp(IntPredicate::ULT, at, size)?;
+                let left = self.e.sub(size, at)?;
+                let v = self.e.select(inside, left, self.e.int_like(left, 0))?;
+                self.set(inst, Val { shape, v });
+            }
+            Op::PtrDiff => {
+                let (p, q) = (self.ptr(args[0])?, self.ptr(args[1])?);
+                let v = self.difference(p.offset, q.offset)?;
+                self.set(inst, v);
+            }
+            Op::PtrToInt => {
+                let p = self.ptr(args[0])?;
+                let v = self.address(&p)?;
+                self.set(inst, v);
+            }
+            Op::IntToPtr => {
+                let offset = self.scalar(args[0])?;
+                let base = Val::uniform(self.e.ptr_ty().const_null().into());
+                let size = Val::uniform(self.e.i64(-1));
+                self.set_ptr(inst, Ptr { space: Space::Global, base, size, offset });
+            }
+            _ => return Err(Error::bug("no pointer operation")),
+        }
+        Ok(())
+    }
+
+    /// `offset + index * scale + disp`.
+    ///
+    /// A narrow index that rises evenly is taken to do so after its extension too. It does not if
+    /// it wraps at 2^31 between two lanes; then both the lanes behind the wrap and what they are
+    /// taken for lie 2^31 elements away from the object, on either side of it.
+    fn add_offset(
+        &mut self,
+        offset: Val<'c>,
+        index: Option<Val<'c>>,
+        scale: i64,
+        disp: i64,
+    ) -> Result<Val<'c>> {
+        let offset = if disp == 0 {
+            offset
+        } else {
+            Val { v: self.e.add(offset.v, self.e.int_like(offset.v, disp as u64))?, ..offset }
+        };
+        let Some(index) = index else { return Ok(offset) };
+        let wide = self.e.sext_trunc(index.v, 64)?;
+        let step = self.e.mul(wide, self.e.int_like(wide, scale as u64))?;
+        if let (Some(a), Some(b)) = (offset.stride(), index.stride()) {
+            let stride = a.wrapping_add(b.wrapping_mul(scale));
+            return Ok(Val::affine(self.e.add(offset.v, step)?, stride));
+        }
+        let step = Val { v: step, shape: self.scaled_shape(index, scale) };
+        let (shape, both) = self.together(&[offset, step])?;
+        Ok(Val { shape, v: self.e.add(both[0], both[1])? })
+    }
+
+    fn scaled_shape(&self, index: Val<'c>, scale: i64) -> crate::value::Shape {
+        match index.stride() {
+            Some(s) => Val::affine(index.v, s.wrapping_mul(scale)).shape,
+            None => index.shape,
+        }
+    }
+
+    fn difference(&mut self, x: Val<'c>, y: Val<'c>) -> Result<Val<'c>> {
+        if let (Some(a), Some(b)) = (x.stride(), y.stride()) {
+            return Ok(Val::affine(self.e.sub(x.v, y.v)?, a.wrapping_sub(b)));
+        }
+        let (shape, both) = self.together(&[x, y])?;
+        Ok(Val { shape, v: self.e.sub(both[0], both[1])? })
+    }
+
+    /// Base and size of a buffer.
+    fn buffer(&mut self, binding: Binding, index: Val<'c>) -> Result<(Val<'c>, Val<'c>)> {
+        let known = const_int(index.v).filter(|_| index.is_uniform());
+        let in_range = |i: u64| self.ir.binding(binding).count.is_some_and(|n| i < n.into());
+        if let Some(i) = known.filter(|&i| in_range(i)) {
+            let key = (binding.index(), i);
+            if let Some(&(base, size)) = self.prologue.buffers.get(&key) {
+                return Ok((Val::uniform(base), Val::uniform(size)));
+            }
+            let descs = self.descriptors(binding)?;
+            let (base, size) = self.at_entry(|l| {
+                let at = l.e.field(descs.into_pointer_value(), i * offset::BUFFER_STRIDE as u64)?;
+                l.load_descriptor(at)
+            })?;
+            self.prologue.buffers.insert(key, (base, size));
+            return Ok((Val::uniform(base), Val::uniform(size)));
+        }
+        let (descs, count) = (self.descriptors(binding)?, self.descriptor_count(binding)?);
+        let none = self.null_descriptor();
+        if index.is_uniform() {
+            let wide = self.e.zext_trunc(index.v, 64)?;
+            let valid = self.e.icmp(IntPredicate::ULT, wide, count)?;
+            let at = self.e.mul(wide, self.e.i64(offset::BUFFER_STRIDE as i64))?;
+            let at = self.e.offset(descs, at)?;
+            let at = self.e.select(valid, at, none)?;
+            let (base, size) = self.load_descriptor(at.into_pointer_value())?;
+            return Ok((Val::uniform(base), Val::uniform(size)));
+        }
+        let index = self.vector(index)?;
+        let wide = self.e.zext_trunc(index, 64)?;
+        let valid = self.e.icmp(IntPredicate::ULT, wide, self.e.splat(count, self.w)?)?;
+        let valid = self.e.and(valid, self.exec_mask())?;
+        let at = self.e.mul(wide, self.e.int_like(wide, offset::BUFFER_STRIDE as u64))?;
+        let at = self.e.select(valid, at, self.e.int_like(at, 0))?;
+        let i64_ty = self.e.cx.i64_type().into();
+        let field = |l: &mut Self, bytes: usize| {
+            let start = l.e.offset(descs, l.e.i64(bytes as i64))?;
+            let at = l.e.offset(start, at)?;
+            l.gather(i64_ty, at, valid)
+        };
+        let base = field(self, offset::BUFFER_BASE)?;
+        let size = field(self, offset::BUFFER_SIZE)?;
+        let base = self.e.cast(InstructionOpcode::IntToPtr, base, self.e.ptr_ty())?;
+        Ok((Val::varying(base), Val::varying(size)))
+    }
+
+    /// The descriptors of a binding.
+    fn descriptors(&mut self, binding: Binding) -> Result<V<'c>> {
+        let table = self.field_ptr(Field::Bindings)?;
+        let at = binding.index() * offset::BINDING_STRIDE + offset::BINDING_DESCS;
+        self.at_entry(|l| {
+            let at = l.e.field(table, at as u64)?;
+            l.e.load_invariant(l.e.ptr_ty(), at, 8)
+        })
+    }
+
+    fn descriptor_count(&mut self, binding: Binding) -> Result<V<'c>> {
+        let table = self.field_ptr(Field::Bindings)?;
+        let at = binding.index() * offset::BINDING_STRIDE + offset::BINDING_COUNT;
+        self.at_entry(|l| {
+            let at = l.e.field(table, at as u64)?;
+            l.e.load_invariant(l.e.cx.i64_type(), at, 8)
+        })
+    }
+
+    fn load_descriptor(&mut self, at: inkwell::values::PointerValue<'c>) -> Result<(V<'c>, V<'c>)> {
+        let base = self.e.field(at, offset::BUFFER_BASE as u64)?;
+        let base = self.e.load_invariant(self.e.ptr_ty(), base, 8)?;
+        let size = self.e.field(at, offset::BUFFER_SIZE as u64)?;
+        let size = self.e.load_invariant(self.e.cx.i64_type(), size, 8)?;
+        Ok((base, size))
+    }
+
+    /// The descriptor of an empty buffer.
+    fn null_descriptor(&mut self) -> V<'c> {
+        self.zeros().into()
+    }
+}

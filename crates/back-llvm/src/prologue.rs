@@ -1,0 +1,194 @@
+//! The LLVM function, its entry block, and what is computed there once.
+//!
+//! The entry block holds all stack slots, and everything that depends on the context alone: LLVM
+//! could not move a load of a buffer's address out of a loop that stores to buffers, but we know
+//! that the context does not change.
+
+use crate::abi::{self, offset};
+use crate::emit::{Emit, TypeKey, V, type_key};
+use crate::error::Result;
+use crate::lower::{Exec, Lower};
+use inkwell::basic_block::BasicBlock;
+use inkwell::builder::Builder;
+use inkwell::types::{BasicType, BasicTypeEnum};
+use inkwell::values::{FunctionValue, PointerValue};
+use inkwell::{AddressSpace, IntPredicate};
+use rustc_hash::FxHashMap;
+
+/// What the context holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Field {
+    Dispatch,
+    GroupId(u8),
+    SubgroupId,
+    Shared,
+    Scratch,
+    Bindings,
+    Push,
+    NumGroups(u8),
+    Stop,
+    Kernels,
+    Math,
+    Services,
+}
+
+/// The LLVM function and its entry block.
+#[derive(Debug)]
+pub(crate) struct Prologue<'c> {
+    /// The LLVM function.
+    pub(crate) function: FunctionValue<'c>,
+    /// Where the function returns.
+    pub(crate) ret: BasicBlock<'c>,
+    /// Its argument, the [`abi::SubgroupContext`].
+    pub(crate) context: PointerValue<'c>,
+    /// At the end of the entry block.
+    builder: Builder<'c>,
+    /// Where the entry block goes on.
+    body: BasicBlock<'c>,
+    fields: FxHashMap<Field, V<'c>>,
+    spills: FxHashMap<(TypeKey, u32), PointerValue<'c>>,
+    /// Base and size of buffers with a constant index.
+    pub(crate) buffers: FxHashMap<(usize, u64), (V<'c>, V<'c>)>,
+}
+
+impl<'c> Prologue<'c> {
+    pub(crate) fn new(e: &Emit<'c>) -> Self {
+        let ptr = e.cx.ptr_type(AddressSpace::default());
+        let ty = e.cx.void_type().fn_type(&[ptr.into()], false);
+        let function = e.module.add_function(abi::ENTRY_SYMBOL, ty, None);
+        let builder = e.cx.create_builder();
+        builder.position_at_end(e.new_block(function, "entry"));
+        let body = e.new_block(function, "body");
+        let ret = e.new_block(function, "ret");
+        e.b.position_at_end(body);
+        Self {
+            function,
+            ret,
+            context: function.get_nth_param(0).expect("declared above").into_pointer_value(),
+            builder,
+            body,
+            fields: FxHashMap::default(),
+            spills: FxHashMap::default(),
+            buffers: FxHashMap::default(),
+        }
+    }
+}
+
+impl<'c> Lower<'_, 'c> {
+    /// Finds out which lanes exist.
+    pub(crate) fn start(&mut self) -> Result<()> {
+        let invocations = self.ir.workgroup_invocations();
+        if invocations % self.w != 0 {
+            let id = self.field(Field::SubgroupId)?;
+            let mask = self.at_entry(|l| {
+                let before = l.e.mul(id, l.e.i32(l.w))?;
+                let rest = l.e.sub(l.e.i32(invocations), before)?;
+                let lanes = l.e.const_ints(32, 0..u64::from(l.w));
+                l.e.icmp(IntPredicate::ULT, lanes, l.e.splat(rest, l.w)?)
+            })?;
+            self.root = Exec { mask: Some(mask) };
+        }
+        self.exec = self.root;
+        Ok(())
+    }
+
+    /// Completes the entry block and the block that returns.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        self.prologue.builder.build_unconditional_branch(self.prologue.body)?;
+        self.e.b.position_at_end(self.prologue.ret);
+        self.e.b.build_return(None)?;
+        Ok(())
+    }
+
+    /// Appends code to the entry block, where all lanes that exist are active. It must not create
+    /// blocks.
+    pub(crate) fn at_entry<T>(&mut self, emit: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        std::mem::swap(&mut self.e.b, &mut self.prologue.builder);
+        let exec = std::mem::replace(&mut self.exec, self.root);
+        let result = emit(self);
+        self.exec = exec;
+        std::mem::swap(&mut self.e.b, &mut self.prologue.builder);
+        result
+    }
+
+    /// A field of the context.
+    pub(crate) fn field(&mut self, field: Field) -> Result<V<'c>> {
+        if let Some(&v) = self.prologue.fields.get(&field) {
+            return Ok(v);
+        }
+        let u32_at = |base: usize, axis: u8| base + 4 * usize::from(axis);
+        let (of_dispatch, at) = match field {
+            Field::Dispatch => (false, offset::SUBGROUP_DISPATCH),
+            Field::GroupId(axis) => (false, u32_at(offset::SUBGROUP_GROUP_ID, axis)),
+            Field::SubgroupId => (false, offset::SUBGROUP_ID),
+            Field::Shared => (false, offset::SUBGROUP_SHARED),
+            Field::Scratch => (false, offset::SUBGROUP_SCRATCH),
+            Field::Bindings => (true, offset::DISPATCH_BINDINGS),
+            Field::Push => (true, offset::DISPATCH_PUSH),
+            Field::NumGroups(axis) => (true, u32_at(offset::DISPATCH_NUM_GROUPS, axis)),
+            Field::Stop => (true, offset::DISPATCH_STOP),
+            Field::Kernels => (true, offset::DISPATCH_KERNELS),
+            Field::Math => (true, offset::DISPATCH_MATH),
+            Field::Services => (true, offset::DISPATCH_SERVICES),
+        };
+        let is_number = matches!(field, Field::GroupId(_) | Field::SubgroupId | Field::NumGroups(_));
+        let ty: BasicTypeEnum<'c> =
+            if is_number { self.e.cx.i32_type().into() } else { self.e.ptr_ty().into() };
+        let base = match of_dispatch {
+            true => self.field(Field::Dispatch)?.into_pointer_value(),
+            false => self.prologue.context,
+        };
+        let v = self.at_entry(|l| {
+            let ptr = l.e.field(base, at as u64)?;
+            l.e.load_invariant(ty, ptr, if is_number { 4 } else { 8 })
+        })?;
+        self.prologue.fields.insert(field, v);
+        Ok(v)
+    }
+
+    /// A pointer among the fields of the context.
+    pub(crate) fn field_ptr(&mut self, field: Field) -> Result<PointerValue<'c>> {
+        Ok(self.field(field)?.into_pointer_value())
+    }
+
+    /// The address of scratch memory at an offset.
+    pub(crate) fn scratch_ptr(&mut self, at: u64) -> Result<PointerValue<'c>> {
+        let scratch = self.field_ptr(Field::Scratch)?;
+        self.at_entry(|l| l.e.field(scratch, at))
+    }
+
+    /// A slot on the stack.
+    pub(crate) fn alloca(&mut self, ty: impl BasicType<'c>, name: &str) -> Result<PointerValue<'c>> {
+        Ok(self.prologue.builder.build_alloca(ty, name)?)
+    }
+
+    /// A slot on the stack for values that need to be in memory for a moment. There is one for
+    /// each type and number.
+    pub(crate) fn spill_slot(&mut self, ty: BasicTypeEnum<'c>, number: u32) -> Result<PointerValue<'c>> {
+        if let Some(&p) = self.prologue.spills.get(&(type_key(ty), number)) {
+            return Ok(p);
+        }
+        let p = self.alloca(ty, "spill")?;
+        self.prologue.spills.insert((type_key(ty), number), p);
+        Ok(p)
+    }
+
+    /// Calls entry `index` of a table of functions.
+    pub(crate) fn call_table(
+        &mut self,
+        table: Field,
+        index: usize,
+        args: &[V<'c>],
+        result: Option<BasicTypeEnum<'c>>,
+    ) -> Result<Option<V<'c>>> {
+        let function = self.table_entry(table, 8 * index as u64)?;
+        self.e.call(function, args, result)
+    }
+
+    /// Reads a function's address from a table.
+    pub(crate) fn table_entry(&mut self, table: Field, at: u64) -> Result<PointerValue<'c>> {
+        let base = self.field_ptr(table)?;
+        let entry = self.e.field(base, at)?;
+        Ok(self.e.load_invariant(self.e.ptr_ty(), entry, 8)?.into_pointer_value())
+    }
+}

@@ -1,0 +1,96 @@
+//! Barriers, printing and the clock.
+
+use crate::emit::V;
+use crate::error::Result;
+use crate::lower::Lower;
+use crate::prologue::Field;
+use crate::value::Val;
+use inkwell::{AtomicOrdering, IntPredicate};
+use phalanx_ir::{Barrier, Inst, Scope};
+
+impl<'c> Lower<'_, 'c> {
+    pub(crate) fn lower_barrier(&mut self, barrier: Barrier) -> Result<()> {
+        // The lanes of a subgroup execute one after the other's instruction: they need no barrier,
+        // but what they wrote has to be in memory for others.
+        if barrier.execution < Scope::Workgroup {
+            if barrier.memory > Scope::Subgroup {
+                self.e.b.build_fence(AtomicOrdering::AcquireRelease, false, "")?;
+            }
+            return Ok(());
+        }
+        self.workgroup_barrier()
+    }
+
+    /// Waits for the other subgroups of the work-group.
+    pub(crate) fn workgroup_barrier(&mut self) -> Result<()> {
+        if self.ir.num_subgroups() == 1 {
+            self.e.b.build_fence(AtomicOrdering::AcquireRelease, false, "")?;
+            return Ok(());
+        }
+        let barrier = self.table_entry(Field::Services, crate::abi::offset::SERVICES_BARRIER as u64)?;
+        self.e.call(barrier, &[self.prologue.context.into()], None)?;
+        self.leave_if_stopped()
+    }
+
+    /// Calls the host for each active lane.
+    pub(crate) fn lower_printf(&mut self, inst: Inst, format: u32) -> Result<()> {
+        let f = self.f;
+        let args = &f.inst(inst).args;
+        let mut values = Vec::new();
+        for &arg in args {
+            let (s, v) = (self.scalar_ty(arg)?, self.scalar(arg)?);
+            values.push((s, v));
+        }
+        let printf = self.table_entry(Field::Services, crate::abi::offset::SERVICES_PRINTF as u64)?;
+        let words = self.e.cx.i64_type().array_type(values.len().max(1) as u32);
+        let slot = self.spill_slot(words.into(), 0)?;
+        self.each_active_lane(|l, lane| {
+            for (i, &(s, v)) in values.iter().enumerate() {
+                let x = l.at_lane(v, lane)?;
+                let bits = l.e.bitcast(x, l.e.int_ty(s.bits()).into())?;
+                let word = l.e.zext_trunc(bits, 64)?;
+                let at = l.e.field(slot, 8 * i as u64)?;
+                l.e.store(word, at, 8)?;
+            }
+            let (format, n) = (l.e.i32(format), l.e.i32(values.len() as u32));
+            let context = l.prologue.context.into();
+            l.e.call(printf, &[context, format, lane, slot.into(), n], None)?;
+            Ok(())
+        })
+    }
+
+    pub(crate) fn lower_clock(&mut self, inst: Inst) -> Result<()> {
+        let name = if self.e.caps.is_x86 { "llvm.readcyclecounter" } else { "llvm.readsteadycounter" };
+        let now = self.e.intrinsic(name, &[], &[])?;
+        self.set(inst, Val::uniform(now));
+        Ok(())
+    }
+
+    /// Runs code once for each active lane in order, with the lane's number (`i32`).
+    pub(crate) fn each_active_lane(
+        &mut self,
+        body: impl FnOnce(&mut Self, V<'c>) -> Result<()>,
+    ) -> Result<()> {
+        let bits = self.e.mask_bits(self.exec_mask())?;
+        let (zero, one) = (self.e.int_like(bits, 0), self.e.int_like(bits, 1));
+        let [head, exit] = ["lane", "lanes_done"].map(|n| self.new_block(n));
+        let before = self.e.here()?;
+        self.e.br(head)?;
+
+        self.e.b.position_at_end(head);
+        let rest = self.e.b.build_phi(bits.get_type(), "rest")?;
+        rest.add_incoming(&[(&bits, before)]);
+        let yes = self.e.bool(true);
+        let now = rest.as_basic_value();
+        let lane = self.e.intrinsic("llvm.cttz", &[bits.get_type()], &[now, yes])?;
+        let lane = self.e.zext_trunc(lane, 32)?;
+        body(self, lane)?;
+        let below = self.e.sub(now, one)?;
+        let next = self.e.and(now, below)?;
+        rest.add_incoming(&[(&next, self.e.here()?)]);
+        let done = self.e.icmp(IntPredicate::EQ, next, zero)?;
+        self.e.cond_br(done, exit, head)?;
+        self.e.b.position_at_end(exit);
+        Ok(())
+    }
+}

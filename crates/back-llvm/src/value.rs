@@ -1,0 +1,76 @@
+//! What an IR value becomes.
+
+use crate::coopmat::MatValue;
+use crate::emit::V;
+use phalanx_ir::Space;
+
+/// How a value differs between the lanes of a subgroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// The same in all active lanes: an LLVM scalar.
+    Uniform,
+    /// An integer that rises by a constant from lane to lane, modulo its width: an LLVM scalar,
+    /// the value that lane 0 has or would have. Never by 0.
+    Affine(i64),
+    /// Anything: an LLVM vector with an element per lane.
+    Varying,
+}
+
+/// A scalar per lane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Val<'c> {
+    pub(crate) shape: Shape,
+    pub(crate) v: V<'c>,
+}
+
+impl<'c> Val<'c> {
+    pub(crate) fn uniform(v: V<'c>) -> Self {
+        Self { shape: Shape::Uniform, v }
+    }
+
+    pub(crate) fn varying(v: V<'c>) -> Self {
+        Self { shape: Shape::Varying, v }
+    }
+
+    pub(crate) fn affine(v: V<'c>, stride: i64) -> Self {
+        let shape = if stride == 0 { Shape::Uniform } else { Shape::Affine(stride) };
+        Self { shape, v }
+    }
+
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.shape == Shape::Uniform
+    }
+
+    /// What each lane adds to lane 0's value, if that is known.
+    pub(crate) fn stride(&self) -> Option<i64> {
+        match self.shape {
+            Shape::Uniform => Some(0),
+            Shape::Affine(s) => Some(s),
+            Shape::Varying => None,
+        }
+    }
+}
+
+/// A pointer per lane, in pieces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ptr<'c> {
+    pub(crate) space: Space,
+    /// Where the object starts (LLVM `ptr`s); uniform or varying. A null pointer in
+    /// [`Space::Global`].
+    pub(crate) base: Val<'c>,
+    /// Bytes of the object (`i64`); uniform or varying. Meaningless in [`Space::Global`].
+    pub(crate) size: Val<'c>,
+    /// Bytes from the start (`i64`), of any shape. The address in [`Space::Global`].
+    pub(crate) offset: Val<'c>,
+}
+
+/// What an IR value becomes.
+#[derive(Clone, Debug)]
+pub(crate) enum Lowered<'c> {
+    /// A scalar.
+    Scalar(Val<'c>),
+    /// A pointer.
+    Ptr(Ptr<'c>),
+    /// A matrix, which `coopmat` alone understands.
+    Mat(MatValue<'c>),
+}
