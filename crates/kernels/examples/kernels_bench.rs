@@ -64,13 +64,18 @@ fn seconds(mut call: impl FnMut()) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-struct Peaks {
-    f32: f64,
-    bf16: f64,
-    i8: f64,
+/// What the processor reaches at most at this moment. Clock rates change with what else runs, so this is measured
+/// around every kernel.
+fn peak_now(isa: Isa, element: Elem) -> f64 {
+    let duration = Duration::from_millis(8);
+    match element {
+        Elem::I8 => peak::i8_dot(isa, 1, duration),
+        Elem::BF16 => peak::bf16_dot(isa, 1, duration),
+        _ => peak::f32_fma(isa, 1, duration),
+    }
 }
 
-fn mul_add(isa: Isa, peaks: &Peaks, types: (Elem, Elem), shape: (u32, u32, u32), grid: Grid) {
+fn mul_add(isa: Isa, types: (Elem, Elem), shape: (u32, u32, u32), grid: Grid) {
     let ((element, accumulator), (rows, cols, depth)) = (types, shape);
     let a = isa.layout(element, Use::A, rows, depth);
     let b = isa.layout(element, Use::B, depth, cols);
@@ -94,6 +99,7 @@ fn mul_add(isa: Isa, peaks: &Peaks, types: (Elem, Elem), shape: (u32, u32, u32),
     let kernel = plan.kernel.address(isa).expect("the plan names a kernel");
     // SAFETY: the plan names a multiplication.
     let kernel = unsafe { std::mem::transmute::<*const (), phalanx_kernels::MulAddFn>(kernel) };
+    let before = peak_now(isa, element);
     let time = seconds(|| {
         // SAFETY: the operands are as planned.
         unsafe {
@@ -107,12 +113,8 @@ fn mul_add(isa: Isa, peaks: &Peaks, types: (Elem, Elem), shape: (u32, u32, u32),
             );
         }
     });
+    let peak = (before + peak_now(isa, element)) / 2.0;
     let work = 2.0 * f64::from(rows * cols) * f64::from(depth) * f64::from(grid.m * grid.n * grid.k);
-    let peak = match element {
-        Elem::I8 => peaks.i8,
-        Elem::BF16 => peaks.bf16,
-        _ => peaks.f32,
-    };
     println!(
         "{:>5}→{:<5} {rows:>3}x{cols:>3}x{depth:>3} grid {}x{}x{}  {:>8.1} ns {:>8.1} Gop/s {:>5.1}%  {}",
         element.to_string(),
@@ -189,16 +191,11 @@ fn main() {
         }
     };
     let duration = Duration::from_millis(200);
-    let peaks = Peaks {
-        f32: peak::f32_fma(isa, 1, duration),
-        bf16: peak::bf16_dot(isa, 1, duration),
-        i8: peak::i8_dot(isa, 1, duration),
-    };
     println!(
         "{isa}: peak f32 {:.1}, bf16 {:.1}, i8 {:.1} Gop/s",
-        peaks.f32 * 1e-9,
-        peaks.bf16 * 1e-9,
-        peaks.i8 * 1e-9
+        peak::f32_fma(isa, 1, duration) * 1e-9,
+        peak::bf16_dot(isa, 1, duration) * 1e-9,
+        peak::i8_dot(isa, 1, duration) * 1e-9
     );
     let grid = |m, n, k| Grid { m, n, k };
     let small = [
@@ -227,7 +224,7 @@ fn main() {
     ];
     if "mul".contains(&filter) {
         for types in types {
-            small.iter().for_each(|&(shape, grid)| mul_add(isa, &peaks, types, shape, grid));
+            small.iter().for_each(|&(shape, grid)| mul_add(isa, types, shape, grid));
         }
     }
     if "transfer".contains(&filter) {
@@ -249,6 +246,8 @@ fn main() {
         }
     }
     if "element".contains(&filter) {
-        [Elem::F32, Elem::F16, Elem::BF16, Elem::E4M3, Elem::I32, Elem::I8].map(|e| elementwise(isa, e));
+        for element in [Elem::F32, Elem::F16, Elem::BF16, Elem::E4M3, Elem::I32, Elem::I8] {
+            elementwise(isa, element);
+        }
     }
 }

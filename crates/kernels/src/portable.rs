@@ -104,12 +104,11 @@ impl Simd for Portable {
     }
     #[inline(always)]
     unsafe fn transpose(block: &mut [Self::Words; MAX_LANES]) {
-        for i in 0..LANES {
-            for j in 0..i {
-                let (x, y) = (block[i][j], block[j][i]);
-                (block[i][j], block[j][i]) = (y, x);
-            }
+        let mut rows = [[0; LANES]; LANES];
+        for (x, row) in rows.iter_mut().enumerate() {
+            *row = [block[0][x], block[1][x], block[2][x], block[3][x]];
         }
+        block[..LANES].copy_from_slice(&rows);
     }
 }
 

@@ -53,7 +53,7 @@ pub(crate) unsafe fn convert<S: Simd>(p: &ConvertParams, dst: *mut u8, src: *con
         if p.from.elem == p.to.elem {
             if same_place(&p.from, &p.to) {
                 dst.copy_from_nonoverlapping(src, p.to.bytes());
-                return;
+                return zero_padding(&p.to, dst);
             }
             return relayout(&p.from, &p.to, dst, src);
         }

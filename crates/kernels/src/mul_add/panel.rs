@@ -191,10 +191,10 @@ unsafe fn step<D: Dot, const MR: usize, const NV: usize>(
         for x in 1..NV {
             b[x] = D::load_b(lo[x].add(at), hi[x].wrapping_add(at));
         }
-        for y in 0..MR {
+        for (y, acc) in acc.iter_mut().enumerate() {
             let word = D::splat(a.add(y * lda));
-            for x in 0..NV {
-                acc[y][x] = D::dot(acc[y][x], word, b[x]);
+            for (acc, b) in acc.iter_mut().zip(b) {
+                *acc = D::dot(*acc, word, b);
             }
         }
     }
@@ -235,64 +235,69 @@ unsafe fn start<D: Dot, const MR: usize, const NV: usize>(
     }
 }
 
-/// Stores the accumulators.
+/// Finishes and stores the accumulators. They are passed on by value, one by one: an array of them that is
+/// changed in place ends up in memory.
 #[inline(always)]
 unsafe fn finish<D: Dot, const MR: usize, const NV: usize>(
     panel: &Panel<'_>,
     i: usize,
     row: usize,
-    mut acc: [[D::Acc; NV]; MR],
+    acc: [[D::Acc; NV]; MR],
+) {
+    // SAFETY: as for `panel`.
+    unsafe {
+        match panel.finish {
+            Finish::Saturate if D::INTEGER => {
+                store::<D, MR, NV>(panel, i, row, acc, |x, y, v| saturated::<D>(panel, i, row + y, x, v));
+            }
+            Finish::F16 if !D::INTEGER => {
+                store::<D, MR, NV>(panel, i, row, acc, |_, _, v| D::round_f16(v));
+            }
+            _ => store::<D, MR, NV>(panel, i, row, acc, |_, _, v| v),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn store<D: Dot, const MR: usize, const NV: usize>(
+    panel: &Panel<'_>,
+    i: usize,
+    row: usize,
+    acc: [[D::Acc; NV]; MR],
+    f: impl Fn(usize, usize, D::Acc) -> D::Acc,
 ) {
     let ldr = panel.params.ldr as usize;
     // SAFETY: as for `panel`.
     unsafe {
-        if D::INTEGER && panel.finish == Finish::Saturate {
-            saturate::<D, MR, NV>(panel, i, row, &mut acc);
-        }
-        if !D::INTEGER && panel.finish == Finish::F16 {
-            for acc in acc.iter_mut().flatten() {
-                *acc = D::round_f16(*acc);
-            }
-        }
         let tiles = panel.operands.r.add(i * panel.params.n as usize);
         for x in 0..NV {
             let column = panel.columns[x];
             let lo = (*tiles.add(column.lo)).add(column.offset + row * ldr);
             let hi = (*tiles.add(column.hi)).add(column.offset + row * ldr);
             for (y, acc) in acc.iter().enumerate() {
-                D::store_acc(lo.add(y * ldr), hi.add(y * ldr), acc[x]);
+                D::store_acc(lo.add(y * ldr), hi.wrapping_add(y * ldr), f(x, y, acc[x]));
             }
         }
     }
 }
 
-/// Adds C with saturation, by way of memory: rare enough.
+/// Adds C to one vector with saturation, by way of memory: rare enough.
 #[inline(always)]
-unsafe fn saturate<D: Dot, const MR: usize, const NV: usize>(
-    panel: &Panel<'_>,
-    i: usize,
-    row: usize,
-    acc: &mut [[D::Acc; NV]; MR],
-) {
+unsafe fn saturated<D: Dot>(panel: &Panel<'_>, i: usize, row: usize, x: usize, acc: D::Acc) -> D::Acc {
     let params = panel.params;
-    let ldc = params.ldc as usize;
+    let column = panel.columns[x];
+    let at = column.offset + row * params.ldc as usize;
+    let (mut sum, mut addend) = (Stage([0; 16]), Stage([0; 16]));
+    let (first, second) = ((&raw mut sum).cast::<u8>(), (&raw mut addend).cast::<u8>());
+    let half = D::LANES * 2;
     // SAFETY: as for `panel`; the stages hold one vector.
     unsafe {
         let tiles = panel.operands.c.add(i * params.n as usize);
-        for x in 0..NV {
-            let column = panel.columns[x];
-            for (y, acc) in acc.iter_mut().enumerate() {
-                let at = column.offset + (row + y) * ldc;
-                let mut sum = Stage([0; 16]);
-                let mut addend = Stage([0; 16]);
-                let (first, second) = ((&raw mut sum).cast::<u8>(), (&raw mut addend).cast::<u8>());
-                D::store_acc(first, first.add(D::LANES * 2), acc[x]);
-                let c = D::load_acc((*tiles.add(column.lo)).add(at), (*tiles.add(column.hi)).add(at));
-                D::store_acc(second, second.add(D::LANES * 2), c);
-                saturate_words(&mut sum, &addend, params.c_signed, params.r_signed);
-                acc[x] = D::load_acc(first, first.add(D::LANES * 2));
-            }
-        }
+        D::store_acc(first, first.add(half), acc);
+        let c = D::load_acc((*tiles.add(column.lo)).add(at), (*tiles.add(column.hi)).add(at));
+        D::store_acc(second, second.add(half), c);
+        saturate_words(&mut sum, &addend, params.c_signed, params.r_signed);
+        D::load_acc(first, first.add(half))
     }
 }
 

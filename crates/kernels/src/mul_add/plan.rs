@@ -115,6 +115,7 @@ fn blocking(level: Level, rows: u32, vectors: u32) -> (u8, [u8; 4]) {
     let group = match (level, vectors) {
         (_, 1) => 1,
         (Level::Avx512 | Level::Avx2, 3) => 3,
+        (Level::Avx512, v) if v % 4 == 0 => 4,
         _ => 2,
     };
     let block_rows = match level {

@@ -76,7 +76,7 @@ pub(crate) fn float(elem: Elem, bits: u64) -> f64 {
         Elem::F64 => f64::from_bits(bits),
         Elem::E4M3 => fp8(bits as u8, 3, 7, false),
         Elem::E5M2 => fp8(bits as u8, 2, 15, true),
-        _ => panic!("{elem} is no float"),
+        _ => unreachable!("{elem} is no float"),
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn nearest(elem: Elem, x: f64) -> u64 {
         Elem::F64 => x.to_bits(),
         Elem::E4M3 => encoded_fp8(elem, rounded(x, 3, -6, 448.0, f64::NAN)),
         Elem::E5M2 => encoded_fp8(elem, rounded(x, 2, -14, 57344.0, f64::INFINITY)),
-        _ => panic!("{elem} is no float"),
+        _ => unreachable!("{elem} is no float"),
     }
 }
 

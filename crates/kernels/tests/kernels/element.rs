@@ -19,7 +19,7 @@ fn for_all(mut f: impl FnMut(Isa, Elem, Use, (u32, u32))) {
     for isa in Isa::available() {
         for elem in Elem::ALL {
             for use_ in Use::ALL {
-                SIZES.map(|size| f(isa, elem, use_, size));
+                SIZES.iter().for_each(|&size| f(isa, elem, use_, size));
             }
         }
     }
