@@ -87,15 +87,15 @@ pub(crate) fn name(number: u32) -> String {
     C::from_u32(number).map_or_else(|| number.to_string(), |c| format!("{c:?}"))
 }
 
+/// The names of the declared capabilities that are not built.
+pub(crate) fn missing(spv: &Spv<'_>) -> Vec<String> {
+    let is_missing = |&&n: &&u32| C::from_u32(n).is_none_or(|c| !SUPPORTED.contains(&c));
+    spv.capabilities.iter().filter(is_missing).map(|&n| name(n)).collect()
+}
+
 /// Checks that all declared capabilities are built.
 pub(crate) fn check(spv: &Spv<'_>) -> Res<()> {
-    let missing: Vec<String> = spv
-        .capabilities
-        .iter()
-        .filter(|&&n| C::from_u32(n).is_none_or(|c| !SUPPORTED.contains(&c)))
-        .map(|&n| name(n))
-        .collect();
-    match &missing[..] {
+    match &missing(spv)[..] {
         [] => Ok(()),
         [one] => Err(unsupported(code::CAPABILITY, format!("the capability {one} is not supported"))),
         all => {

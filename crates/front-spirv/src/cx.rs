@@ -10,7 +10,7 @@
 //! everywhere.
 
 use crate::diag::{Diagnostic, Res, bug, code, invalid, operand};
-use crate::emit::Instance;
+use crate::emit::{Instance, Uses};
 use crate::globals::Globals;
 use crate::module::Spv;
 use crate::reader::{Id, Inst};
@@ -76,8 +76,8 @@ pub(crate) struct Cx<'m> {
     pub(crate) translated: usize,
     /// Nesting of constructs and calls.
     pub(crate) depth: u32,
-    /// Uses of each label.
-    pub(crate) label_uses: Vec<u32>,
+    /// What goes to each label.
+    pub(crate) labels: Vec<Uses>,
     /// Findings so far.
     pub(crate) faults: Vec<Diagnostic>,
 }
@@ -111,7 +111,7 @@ impl<'m> Cx<'m> {
             private_bytes: 0,
             translated: 0,
             depth: 0,
-            label_uses: Vec::new(),
+            labels: Vec::new(),
             faults: Vec::new(),
         }
     }
@@ -209,14 +209,6 @@ impl<'m> Cx<'m> {
             Some(slot) => Ok(slot.ty),
             None => self.globals.get(id).map(|(ty, _)| *ty).ok_or_else(|| undefined(id)),
         }
-    }
-
-    /// The component type of the scalar, vector or cooperative matrix `id`.
-    pub(crate) fn scalar_of(&self, id: Id) -> Res<Scalar> {
-        let ty = self.ty_of(id)?;
-        self.types().scalar(ty).ok_or_else(|| {
-            operand(format!("operand %{id} is {}, expected scalars", self.types().describe(ty)))
-        })
     }
 
     // ── reading operands ──
@@ -323,7 +315,7 @@ impl<'m> Cx<'m> {
         let (ty, val) = self.val(id)?;
         match val {
             Val::Ptr(p) => Ok(p),
-            Val::Zero(_) | Val::Ir(_) | Val::Const(..) | Val::Many(_) => {
+            Val::Zero | Val::Ir(_) | Val::Const(..) | Val::Many(_) => {
                 let v = self.flatten(ty, &val)?;
                 self.pointer_from(ty, v[0]).map(Rc::new)
             }
@@ -404,7 +396,7 @@ impl<'m> Cx<'m> {
                 Pointer::Memory(p) => Ok(self.byte_pointer(p)),
                 _ => Err(invalid(code::OPERAND, "a logical pointer is used as a value")),
             },
-            Val::Zero(_) => match leaf {
+            Val::Zero => match leaf {
                 ir::Type::Ptr(Space::Global) => {
                     let zero = self.i64(0);
                     Ok(self.invariant(Op::IntToPtr, &[zero], leaf))

@@ -8,12 +8,15 @@ use spirv::{Decoration, Op};
 /// Stands for "the id itself" where a member index could be.
 const WHOLE: u32 = u32::MAX;
 
+/// Decorations with their operands.
+type List<'w> = Vec<(u32, &'w [u32])>;
+
 /// The decorations of a module, by target.
 ///
 /// Groups stay groups: copying them to their targets could grow with the square of the module.
 #[derive(Debug, Default)]
 pub(crate) struct Decorations<'w> {
-    direct: FxHashMap<(Id, u32), Vec<(u32, &'w [u32])>>,
+    direct: FxHashMap<(Id, u32), List<'w>>,
     groups: FxHashMap<(Id, u32), Vec<Id>>,
 }
 
@@ -43,7 +46,7 @@ impl<'w> Decorations<'w> {
         Ok(true)
     }
 
-    fn direct(&mut self, id: Id, member: u32) -> &mut Vec<(u32, &'w [u32])> {
+    fn direct(&mut self, id: Id, member: u32) -> &mut List<'w> {
         self.direct.entry((id, member)).or_default()
     }
 

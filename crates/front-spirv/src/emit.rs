@@ -46,6 +46,15 @@ pub(crate) struct Instance {
     body: ir::Block,
 }
 
+/// What goes to a label.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Uses {
+    /// Branch instructions.
+    branches: u32,
+    /// Whether anything gets there: by a branch, or by falling off the end of its `block`.
+    reached: bool,
+}
+
 /// How the result of a call gets out.
 #[derive(Clone, Debug)]
 enum Return {
@@ -182,13 +191,17 @@ impl Cx<'_> {
     }
 
     pub(crate) fn new_label(&mut self) -> Label {
-        self.label_uses.push(0);
+        self.labels.push(Uses::default());
         self.func.new_label()
     }
 
     /// Appends the content of a `block`: as such if something branches to its label, else as it is.
+    /// A branch stands last in its block, so content that ends in one stays apart, too: more may be
+    /// appended here.
     fn wrap(&mut self, label: Label, body: ir::Block) {
-        if self.label_uses[label.index()] > 0 {
+        let last = self.func.blocks[body.index()].last();
+        let ends = last.is_some_and(|&i| matches!(self.func.inst(i).op, IrOp::Br(_) | IrOp::Return));
+        if self.labels[label.index()].branches > 0 || ends {
             self.b().effect(IrOp::Block { label, body }, &[]);
         } else {
             let insts = std::mem::take(&mut self.func.blocks[body.index()]);
@@ -198,8 +211,10 @@ impl Cx<'_> {
 
     /// Branches to a label, unless it is what comes next anyway.
     fn br(&mut self, label: Label, next: Option<Label>) {
+        let uses = &mut self.labels[label.index()];
+        uses.reached = true;
         if Some(label) != next {
-            self.label_uses[label.index()] += 1;
+            uses.branches += 1;
             self.b().br(label);
         }
     }
@@ -220,7 +235,9 @@ impl Cx<'_> {
                 }
                 return self.end(&s, node, next);
             };
-            self.kids(&s, node, kids)?;
+            if !self.kids(&s, node, kids)? {
+                return Ok(());
+            }
             node = last;
         }
     }
@@ -237,8 +254,8 @@ impl Cx<'_> {
     }
 
     /// Emits the end of a node and the trees of its labelled children but the last, which is left to
-    /// follow at the current place.
-    fn kids(&mut self, s: &Structure, node: u32, kids: &[u32]) -> Res<()> {
+    /// follow at the current place; false if nothing gets there, since a constant decides a branch.
+    fn kids(&mut self, s: &Structure, node: u32, kids: &[u32]) -> Res<bool> {
         let outer = self.block;
         self.deepen(kids.len())?;
         let labels: Vec<Label> = kids.iter().map(|_| self.new_label()).collect();
@@ -246,18 +263,22 @@ impl Cx<'_> {
         let mut inner = self.func.new_block();
         self.block = inner;
         self.end(s, node, labels.first().copied())?;
+        let mut reached = false;
         for (i, &kid) in kids.iter().enumerate() {
+            reached = self.labels[labels[i].index()].reached;
             let after = labels.get(i + 1).copied();
             self.depth -= 1;
             self.block = if after.is_some() { self.func.new_block() } else { outer };
             self.wrap(labels[i], inner);
             if after.is_some() {
                 inner = self.block;
-                self.tree(kid, after)?;
+                if reached {
+                    self.tree(kid, after)?;
+                }
                 self.block = inner;
             }
         }
-        Ok(())
+        Ok(reached)
     }
 
     /// The node that follows, if the node ends in a branch to a block that goes here.

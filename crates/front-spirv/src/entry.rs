@@ -6,8 +6,8 @@ use crate::module::{EntryPoint, Spv};
 use spirv::{BuiltIn, Decoration, ExecutionMode, ExecutionModel, Op};
 
 /// Chooses an entry point: by name, or the only compute one.
-pub(crate) fn choose<'a, 'w>(spv: &'a Spv<'w>, name: Option<&str>) -> Res<&'a EntryPoint<'w>> {
-    let is_compute = |e: &&EntryPoint<'_>| e.model == ExecutionModel::GLCompute as u32;
+pub(crate) fn choose<'a>(spv: &'a Spv<'_>, name: Option<&str>) -> Res<&'a EntryPoint> {
+    let is_compute = |e: &&EntryPoint| e.model == ExecutionModel::GLCompute as u32;
     let names = || {
         let all: Vec<String> = spv.entry_points.iter().map(|e| format!("\"{}\"", e.name)).collect();
         if all.is_empty() { "none".to_owned() } else { all.join(", ") }
@@ -33,7 +33,7 @@ pub(crate) fn choose<'a, 'w>(spv: &'a Spv<'w>, name: Option<&str>) -> Res<&'a En
     }
 }
 
-fn check_model<'a, 'w>(spv: &Spv<'_>, entry: &'a EntryPoint<'w>) -> Res<&'a EntryPoint<'w>> {
+fn check_model<'a>(spv: &Spv<'_>, entry: &'a EntryPoint) -> Res<&'a EntryPoint> {
     if entry.model == ExecutionModel::GLCompute as u32 {
         return Ok(entry);
     }
@@ -45,7 +45,7 @@ fn check_model<'a, 'w>(spv: &Spv<'_>, entry: &'a EntryPoint<'w>) -> Res<&'a Entr
 
 /// Invocations of a work-group along each axis. The *WorkgroupSize* built-in wins over
 /// *LocalSizeId*, and that over *LocalSize* (SPIR-V 3.6 and 3.21).
-pub(crate) fn local_size(spv: &Spv<'_>, globals: &Globals, entry: &EntryPoint<'_>) -> Res<[u32; 3]> {
+pub(crate) fn local_size(spv: &Spv<'_>, globals: &Globals, entry: &EntryPoint) -> Res<[u32; 3]> {
     if let Some(size) = workgroup_size(spv, globals)? {
         return Ok(size);
     }

@@ -104,10 +104,7 @@ impl Globals {
             Op::TypeStruct => Kind::Struct(inst.args.iter().map(|&m| self.element(m)).collect::<Res<_>>()?),
             Op::TypePointer => Kind::Pointer { class: class(inst.arg(0)?)?, pointee: Some(inst.arg(1)?) },
             Op::TypeUntypedPointerKHR => Kind::Pointer { class: class(inst.arg(0)?)?, pointee: None },
-            Op::TypeFunction => Kind::Function {
-                ret: self.types.lookup(inst.arg(0)?)?,
-                params: inst.rest(1).iter().map(|&p| self.element(p)).collect::<Res<_>>()?,
-            },
+            Op::TypeFunction => Kind::Function,
             Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => self.coop_mat(inst)?,
             _ => {
                 let m = format!("{} is not supported at module scope", inst.name());
@@ -121,7 +118,7 @@ impl Globals {
     fn element(&self, id: Id) -> Res<Ty> {
         let ty = self.types.lookup(id)?;
         match self.types.kind(ty) {
-            Kind::Void | Kind::Function { .. } => {
+            Kind::Void | Kind::Function => {
                 let m = format!("expected a type of objects, found {}", self.types.describe(ty));
                 Err(invalid(code::TYPE, m))
             }
@@ -193,7 +190,7 @@ impl Globals {
 
     fn null(&mut self, inst: &Inst<'_>) -> Res<()> {
         let ty = self.types.lookup(inst.ty)?;
-        if matches!(self.types.kind(ty), Kind::Void | Kind::Function { .. } | Kind::RuntimeArray { .. }) {
+        if matches!(self.types.kind(ty), Kind::Void | Kind::Function | Kind::RuntimeArray { .. }) {
             let m = format!("{} has no constants", self.types.describe(ty));
             return Err(invalid(code::CONSTANT, m));
         }
@@ -388,7 +385,7 @@ impl Types {
     pub(crate) fn zero(&self, ty: Ty) -> Val {
         match self.leaf(ty) {
             Some(leaf @ (ir::Type::Scalar(_) | ir::Type::Mat(_))) => Val::Const(leaf, 0),
-            _ => Val::Zero(ty),
+            _ => Val::Zero,
         }
     }
 
@@ -396,7 +393,7 @@ impl Types {
     pub(crate) fn part(&self, ty: Ty, val: &Val, i: u32) -> Res<Val> {
         let part = match val {
             Val::Many(parts) => parts.get(i as usize).cloned(),
-            Val::Zero(_) => {
+            Val::Zero => {
                 let in_range = self.count(ty).is_some_and(|n| i < n);
                 self.constituent(ty, i).filter(|_| in_range).map(|elem| self.zero(elem))
             }

@@ -5,6 +5,7 @@
 use crate::builtins;
 use crate::cx::Cx;
 use crate::diag::{Res, code, invalid, operand, unsupported};
+use crate::layout::Layout;
 use crate::module::Spv;
 use crate::reader::{Id, Inst};
 use crate::types::{Kind, Ty};
@@ -53,46 +54,87 @@ pub(crate) struct Resource {
     pub(crate) block: Ty,
 }
 
-/// The resource that a *StorageBuffer* or *Uniform* variable of type `ty` is.
-pub(crate) fn resource(cx: &Cx<'_>, class: StorageClass, ty: Ty) -> Res<Resource> {
-    let (mut block, mut count) = (ty, Some(1_u32));
-    loop {
-        match *cx.types().kind(block) {
-            Kind::Array { elem, n } => {
-                count = match count {
-                    Some(c) => Some(c.checked_mul(n).ok_or_else(|| operand("too many descriptors"))?),
-                    None => None,
-                };
-                block = elem;
+impl Layout<'_> {
+    /// The resource that a *StorageBuffer* or *Uniform* variable of type `ty` is.
+    pub(crate) fn resource(&self, class: StorageClass, ty: Ty) -> Res<Resource> {
+        let (mut block, mut count) = (ty, Some(1_u32));
+        loop {
+            match *self.types.kind(block) {
+                Kind::Array { elem, n } => {
+                    let product =
+                        count.map(|c| c.checked_mul(n).ok_or_else(|| operand("too many descriptors")));
+                    count = product.transpose()?;
+                    block = elem;
+                }
+                Kind::RuntimeArray { elem } => {
+                    count = None;
+                    block = elem;
+                }
+                _ => break,
             }
-            Kind::RuntimeArray { elem } => {
-                count = None;
-                block = elem;
-            }
-            _ => break,
         }
+        let decor = &self.spv.decor;
+        let is_buffer_block = decor.has(block.id(), Decoration::BufferBlock);
+        let is_block = is_buffer_block || decor.has(block.id(), Decoration::Block);
+        if !matches!(self.types.kind(block), Kind::Struct(_)) || !is_block {
+            let m = format!("expected a structure decorated Block, found {}", self.types.describe(block));
+            return Err(invalid(code::DECORATION, m));
+        }
+        let storage = class == StorageClass::StorageBuffer || is_buffer_block;
+        let kind = if storage { BindingKind::Storage } else { BindingKind::Uniform };
+        Ok(Resource { kind, count, block })
     }
-    let decor = &cx.spv.decor;
-    let is_buffer_block = decor.has(block.id(), Decoration::BufferBlock);
-    let is_block = is_buffer_block || decor.has(block.id(), Decoration::Block);
-    if !matches!(cx.types().kind(block), Kind::Struct(_)) || !is_block {
-        let m = format!("expected a structure decorated Block, found {}", cx.types().describe(block));
-        return Err(invalid(code::DECORATION, m));
+
+    /// The binding that a resource variable states.
+    pub(crate) fn binding(&self, id: Id, class: StorageClass, ty: Ty) -> Res<(BindingInfo, Ty)> {
+        let Resource { kind, count, block } = self.resource(class, ty)?;
+        let binding = self.spv.decor.literal(id, Decoration::Binding);
+        let binding = binding.ok_or_else(|| invalid(code::DECORATION, "the buffer has no Binding"))?;
+        let set = self.spv.decor.literal(id, Decoration::DescriptorSet).unwrap_or(0);
+        let writable = kind == BindingKind::Storage && !self.is_read_only(id, block);
+        let names = &self.spv.names;
+        let name = [names.of(id), names.of(block.id())].into_iter().find(|n| !n.is_empty());
+        let name = name.unwrap_or("").to_owned();
+        Ok((BindingInfo { set, binding, count, kind, writable, name }, block))
     }
-    let storage = class == StorageClass::StorageBuffer || is_buffer_block;
-    let kind = if storage { BindingKind::Storage } else { BindingKind::Uniform };
-    Ok(Resource { kind, count, block })
+
+    /// Whether the variable or all members of its block are decorated *NonWritable*.
+    fn is_read_only(&self, id: Id, block: Ty) -> bool {
+        let decor = &self.spv.decor;
+        let n = self.types.count(block).unwrap_or(0);
+        decor.has(id, Decoration::NonWritable)
+            || (n > 0 && (0..n).all(|m| decor.member_has(block.id(), m, Decoration::NonWritable)))
+    }
+
+    /// Storage class and type of a variable. An untyped one names its type behind the class.
+    pub(crate) fn variable(&self, inst: &Inst<'_>) -> Res<(StorageClass, Ty)> {
+        let (class, pointee) = self.types.pointer(self.types.lookup(inst.ty)?)?;
+        if inst.arg(0)? != class as u32 {
+            return Err(operand(format!("the variable is not {class:?} as its type says")));
+        }
+        let ty = match (inst.op, pointee) {
+            (Op::UntypedVariableKHR, None) => self.types.lookup(inst.arg(1)?)?,
+            (Op::Variable, Some(ty)) => ty,
+            _ => return Err(operand("the variable and its pointer type differ in being typed")),
+        };
+        Ok((class, ty))
+    }
+}
+
+/// The indices of the module-scope variables that `ids` mentions.
+pub(crate) fn variables(spv: &Spv<'_>, ids: &FxHashSet<Id>) -> Vec<usize> {
+    let is_wanted = |i: &&usize| {
+        let inst = &spv.insts[**i];
+        matches!(inst.op, Op::Variable | Op::UntypedVariableKHR) && ids.contains(&inst.id)
+    };
+    spv.globals.iter().filter(is_wanted).copied().collect()
 }
 
 impl Cx<'_> {
     /// Declares the module-scope variables that `ids` mentions.
     pub(crate) fn declare_variables(&mut self, ids: &FxHashSet<Id>) -> Res<()> {
         let spv = self.spv;
-        let is_wanted = |i: &&usize| {
-            let inst = &spv.insts[**i];
-            matches!(inst.op, Op::Variable | Op::UntypedVariableKHR) && ids.contains(&inst.id)
-        };
-        let variables: Vec<usize> = spv.globals.iter().filter(is_wanted).copied().collect();
+        let variables = variables(spv, ids);
         self.place_shared(&variables)?;
         self.declare_bindings(&variables)?;
         for &i in &variables {
@@ -102,26 +144,12 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// Storage class and type of a variable. An untyped one names its type behind the class.
-    fn variable_type(&self, inst: &Inst<'_>) -> Res<(StorageClass, Ty)> {
-        let (class, pointee) = self.types().pointer(self.result_ty(inst)?)?;
-        if inst.arg(0)? != class as u32 {
-            return Err(operand(format!("the variable is not {class:?} as its type says")));
-        }
-        let ty = match (inst.op, pointee) {
-            (Op::UntypedVariableKHR, None) => self.types().lookup(inst.arg(1)?)?,
-            (Op::Variable, Some(ty)) => ty,
-            _ => return Err(operand("the variable and its pointer type differ in being typed")),
-        };
-        Ok((class, ty))
-    }
-
     fn initializer(inst: &Inst<'_>) -> Option<Id> {
         inst.args.get(if inst.op == Op::Variable { 1 } else { 2 }).copied()
     }
 
     fn declare_variable(&mut self, inst: &Inst<'_>) -> Res<()> {
-        let (class, ty) = self.variable_type(inst)?;
+        let (class, ty) = self.layout().variable(inst)?;
         let pointer = match class {
             StorageClass::StorageBuffer | StorageClass::Uniform => self.buffer(inst, class, ty)?,
             StorageClass::PushConstant => self.push_constants(ty)?,
@@ -161,7 +189,7 @@ impl Cx<'_> {
         let spv = self.spv;
         for &i in variables {
             let inst = &spv.insts[i];
-            let (class, ty) = self.variable_type(inst).map_err(|f| spv.locate(f, i))?;
+            let (class, ty) = self.layout().variable(inst).map_err(|f| spv.locate(f, i))?;
             if matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform) {
                 self.declare_binding(inst, class, ty).map_err(|f| spv.locate(f, i))?;
             }
@@ -170,41 +198,23 @@ impl Cx<'_> {
         Ok(())
     }
 
-    fn place_of(&self, id: Id) -> Res<(u32, u32)> {
-        let binding = self.spv.decor.literal(id, Decoration::Binding);
-        let binding = binding.ok_or_else(|| invalid(code::DECORATION, "the buffer has no Binding"))?;
-        Ok((self.spv.decor.literal(id, Decoration::DescriptorSet).unwrap_or(0), binding))
-    }
-
     fn declare_binding(&mut self, inst: &Inst<'_>, class: StorageClass, ty: Ty) -> Res<()> {
-        let Resource { kind, count, block } = resource(self, class, ty)?;
-        let (set, binding) = self.place_of(inst.id)?;
-        let writable = kind == BindingKind::Storage && !self.is_read_only(inst.id, block);
-        let known = |b: &&mut BindingInfo| (b.set, b.binding, b.kind) == (set, binding, kind);
-        if let Some(b) = self.module.bindings.iter_mut().find(known) {
-            b.writable |= writable;
-            b.count = b.count.zip(count).map(|(a, b)| a.max(b));
-            return Ok(());
+        let (new, _) = self.layout().binding(inst.id, class, ty)?;
+        let known = |b: &&mut BindingInfo| (b.set, b.binding, b.kind) == (new.set, new.binding, new.kind);
+        match self.module.bindings.iter_mut().find(known) {
+            Some(b) => {
+                b.writable |= new.writable;
+                b.count = b.count.zip(new.count).map(|(a, b)| a.max(b));
+            }
+            None => self.module.bindings.push(new),
         }
-        let names = &self.spv.names;
-        let name = [names.of(inst.id), names.of(block.id())].into_iter().find(|n| !n.is_empty());
-        let name = name.unwrap_or("").to_owned();
-        self.module.bindings.push(BindingInfo { set, binding, count, kind, writable, name });
         Ok(())
     }
 
-    /// Whether the variable or all members of its block are decorated *NonWritable*.
-    fn is_read_only(&self, id: Id, block: Ty) -> bool {
-        let decor = &self.spv.decor;
-        let n = self.types().count(block).unwrap_or(0);
-        decor.has(id, Decoration::NonWritable)
-            || (n > 0 && (0..n).all(|m| decor.member_has(block.id(), m, Decoration::NonWritable)))
-    }
-
     fn buffer(&mut self, inst: &Inst<'_>, class: StorageClass, ty: Ty) -> Res<Pointer> {
-        let kind = resource(self, class, ty)?.kind;
-        let (set, binding) = self.place_of(inst.id)?;
-        let at = self.module.bindings.iter().position(|b| (b.set, b.binding, b.kind) == (set, binding, kind));
+        let (own, _) = self.layout().binding(inst.id, class, ty)?;
+        let is_own = |b: &BindingInfo| (b.set, b.binding, b.kind) == (own.set, own.binding, own.kind);
+        let at = self.module.bindings.iter().position(is_own);
         let at = at.ok_or_else(|| crate::diag::bug("a buffer has no binding"))?;
         let decor = &self.spv.decor;
         let volatile = decor.has(inst.id, Decoration::Volatile) || decor.has(inst.id, Decoration::Coherent);
@@ -231,7 +241,7 @@ impl Cx<'_> {
         let spv = self.spv;
         let mut shared = Vec::new();
         for &i in variables {
-            let (class, ty) = self.variable_type(&spv.insts[i]).map_err(|f| spv.locate(f, i))?;
+            let (class, ty) = self.layout().variable(&spv.insts[i]).map_err(|f| spv.locate(f, i))?;
             if class == StorageClass::Workgroup {
                 shared.push((!spv.decor.has(ty.id(), Decoration::Block), i, ty));
             }
@@ -252,7 +262,7 @@ impl Cx<'_> {
             let (offset, bytes) = (offset as u32, bytes as u32);
             self.shared.insert(inst.id, (offset, bytes));
             if let Some(init) = Self::initializer(inst) {
-                if !matches!(self.globals.constant(init)?.1, Val::Zero(_) | Val::Const(_, 0)) {
+                if !matches!(self.globals.constant(init)?.1, Val::Zero | Val::Const(_, 0)) {
                     let m = "a Workgroup variable may only be initialised by OpConstantNull";
                     return Err(spv.locate(operand(m), i));
                 }

@@ -21,6 +21,7 @@ mod diag;
 mod emit;
 mod entry;
 mod globals;
+mod inspect;
 mod interface;
 mod layout;
 mod load_store;
@@ -36,6 +37,10 @@ mod types;
 mod value;
 
 pub use diag::{Class, Diagnostic, Diagnostics, Location, code};
+pub use inspect::{
+    BindingLayout, EntryInfo, Info, MatrixInfo, MemberLayout, MulAddInfo, ScalarType, SpecConstant,
+    TypeLayout, inspect, inspect_specialized,
+};
 pub use reader::words_from_bytes;
 
 /// What to translate, and for which pipeline.
@@ -114,7 +119,7 @@ pub fn translate(words: &[u32], options: &Options<'_>) -> Result<phalanx_ir::Mod
 /// the work-group, which may be a specialisation constant itself: a second evaluation knows it.
 fn evaluate(
     spv: &module::Spv<'_>,
-    entry: &module::EntryPoint<'_>,
+    entry: &module::EntryPoint,
     options: &Options<'_>,
 ) -> Result<globals::Globals, Diagnostics> {
     let build = |invocations| {

@@ -26,15 +26,13 @@ pub(crate) enum ExtSet {
 
 /// *OpEntryPoint*.
 #[derive(Clone, Debug)]
-pub(crate) struct EntryPoint<'w> {
+pub(crate) struct EntryPoint {
     /// Execution model.
     pub(crate) model: u32,
     /// The function.
     pub(crate) function: Id,
     /// Its name.
     pub(crate) name: String,
-    /// Interface variables.
-    pub(crate) interface: &'w [u32],
     /// Index of the instruction.
     pub(crate) inst: usize,
 }
@@ -84,7 +82,7 @@ pub(crate) struct Spv<'w> {
     /// Addressing model.
     pub(crate) addressing: u32,
     pub(crate) ext_sets: FxHashMap<Id, (ExtSet, String)>,
-    pub(crate) entry_points: Vec<EntryPoint<'w>>,
+    pub(crate) entry_points: Vec<EntryPoint>,
     /// Indices of *OpExecutionMode* and *OpExecutionModeId*.
     pub(crate) modes: Vec<usize>,
     /// Indices of types, constants and module-scope variables, in order.
@@ -153,10 +151,8 @@ impl<'w> Spv<'w> {
             }
             Op::MemoryModel => self.read_memory_model(inst)?,
             Op::EntryPoint => {
-                let (name, next) = inst.string(2)?;
                 let (model, function) = (inst.arg(0)?, inst.arg(1)?);
-                let interface = inst.rest(next);
-                self.entry_points.push(EntryPoint { model, function, name, interface, inst: i });
+                self.entry_points.push(EntryPoint { model, function, name: inst.string(2)?.0, inst: i });
             }
             Op::ExecutionMode | Op::ExecutionModeId => self.modes.push(i),
             Op::String => {
@@ -275,11 +271,6 @@ impl<'w> Spv<'w> {
     /// The instruction that defines an id.
     pub(crate) fn def(&self, id: Id) -> Option<Inst<'w>> {
         self.defs.get(&id).map(|&i| self.insts[i as usize])
-    }
-
-    /// Index of the instruction that defines an id.
-    pub(crate) fn def_index(&self, id: Id) -> Option<usize> {
-        self.defs.get(&id).map(|&i| i as usize)
     }
 
     /// The text of an *OpString*.

@@ -103,7 +103,7 @@ impl Cx<'_> {
 fn map(val: &Val, f: &mut impl FnMut(Value) -> Value) -> Val {
     match val {
         Val::Ir(v) => Val::Ir(f(*v)),
-        Val::Const(..) | Val::Zero(_) => val.clone(),
+        Val::Const(..) | Val::Zero => val.clone(),
         Val::Many(parts) => Val::Many(parts.iter().map(|p| map(p, f)).collect()),
         Val::Ptr(p) => Val::ptr(map_pointer(p, f)),
     }

@@ -43,7 +43,7 @@ pub(crate) enum Kind {
     RuntimeArray { elem: Ty },
     Struct(Rc<[Ty]>),
     Pointer { class: StorageClass, pointee: Option<Id> },
-    Function { ret: Ty, params: Rc<[Ty]> },
+    Function,
     CoopMat { mat: MatType, signed: bool },
 }
 
@@ -118,7 +118,7 @@ impl Types {
             (e.depth + 1, times(e.leaves), nodes, e.pieces, e.tree + 1)
         };
         let (depth, leaves, nodes, pieces, tree) = match &kind {
-            Kind::Void | Kind::Function { .. } => unit(None, 0),
+            Kind::Void | Kind::Function => unit(None, 0),
             Kind::Bool | Kind::Int { .. } | Kind::Float(_) | Kind::Pointer { .. } | Kind::CoopMat { .. } => {
                 unit(Some(1), 1)
             }
@@ -295,7 +295,7 @@ impl Types {
             Kind::Struct(members) => format!("structure {ty} of {} members", members.len()),
             Kind::Pointer { class, pointee: Some(p) } => format!("{class:?} pointer to %{p}"),
             Kind::Pointer { class, pointee: None } => format!("untyped {class:?} pointer"),
-            Kind::Function { .. } => format!("function type {ty}"),
+            Kind::Function => format!("function type {ty}"),
             Kind::CoopMat { mat, .. } => format!("cooperative matrix {mat}"),
         }
     }

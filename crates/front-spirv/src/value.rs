@@ -16,7 +16,7 @@ pub(crate) enum Val {
     /// A constant scalar, or a cooperative matrix whose elements all have these bits.
     Const(ir::Type, u64),
     /// All zeros, of any type.
-    Zero(Ty),
+    Zero,
     /// The constituents of a composite.
     Many(Rc<[Val]>),
     /// A pointer.

@@ -206,7 +206,7 @@ impl Cx<'_> {
 
     /// Stores the initial value of a variable.
     pub(crate) fn initialize(&mut self, p: &Pointer, ty: crate::types::Ty, val: &Val) -> Res<()> {
-        if let (Pointer::Local(local), Val::Zero(_)) = (p, val)
+        if let (Pointer::Local(local), Val::Zero) = (p, val)
             && self.clear(local)?
         {
             return Ok(());
