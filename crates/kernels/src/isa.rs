@@ -75,10 +75,14 @@ impl Isa {
         })
     }
 
-    /// The best instructions of this machine.
+    /// The best instructions of this machine: all it has, with one exception. On Intel processors the bf16 dot
+    /// product of vectors takes four times as long as an f32 FMA and so does half its work in the same time
+    /// (measured on Sapphire Rapids; its fast bf16 is in AMX), while on AMD's it does twice the work.
     #[must_use]
     pub fn native() -> Self {
-        Self::available().last().copied().unwrap_or(Self::PORTABLE)
+        let mut list = Self::available();
+        list.retain(|isa| !(isa.bf16_dot && slow_bf16_dot()));
+        list.last().copied().unwrap_or(Self::PORTABLE)
     }
 
     /// Everything this machine can run, the best last.
@@ -186,6 +190,17 @@ fn has_avx512() -> bool {
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512dq")
+}
+
+#[cfg(target_arch = "x86_64")]
+fn slow_bf16_dot() -> bool {
+    let id = std::arch::x86_64::__cpuid(0);
+    [id.ebx, id.edx, id.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel"
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn slow_bf16_dot() -> bool {
+    false
 }
 
 #[cfg(test)]

@@ -176,22 +176,20 @@ pub(crate) unsafe fn neg(p: &ElementParams, dst: *mut u8, x: *const u8) {
 
 /// 64 bytes of storage elements of one value, given in the bits of the element type.
 #[inline(always)]
-fn splat(layout: &TileLayout, bits: u64) -> [u8; 64] {
-    let native = native_row(layout.elem, 1);
-    let row = TileLayout { storage: layout.storage, ..native };
-    let mut piece = [0; 64];
-    let size = layout.storage.bytes();
-    let bits = bits.to_le_bytes();
-    // SAFETY: both rows have one element, of at most 8 bytes.
-    unsafe {
-        let to = At { layout: &row, tile: piece.as_mut_ptr(), row: 0, col: 0 };
-        copy_run(to, At { layout: &native, tile: bits.as_ptr(), row: 0, col: 0 }, 1);
-    }
-    let (first, rest) = piece.split_at_mut(size);
-    for (i, byte) in rest.iter_mut().enumerate() {
-        *byte = first[i % size];
-    }
-    piece
+fn splat(layout: &TileLayout, bits: u64) -> [u64; 8] {
+    let bits = match (layout.elem, layout.storage) {
+        (Elem::F16, Elem::F32) => float::f16_value(bits as u16).to_bits().into(),
+        (Elem::BF16, Elem::F32) => float::bf16_value(bits as u16).to_bits().into(),
+        (Elem::E4M3, Elem::F32) => float::e4m3_value(bits as u8).to_bits().into(),
+        (Elem::E5M2, Elem::F32) => float::e5m2_value(bits as u8).to_bits().into(),
+        _ => bits,
+    };
+    [match layout.storage.bytes() {
+        1 => (bits & 0xff) * 0x0101_0101_0101_0101,
+        2 => (bits & 0xffff) * 0x0001_0001_0001_0001,
+        4 => (bits & 0xffff_ffff) * 0x0000_0001_0000_0001,
+        _ => bits,
+    }; 8]
 }
 
 /// Sets every element to one value.
@@ -203,7 +201,7 @@ pub(crate) unsafe fn fill(p: &ElementParams, dst: *mut u8, bits: u64) {
     let piece = splat(&p.layout, bits);
     for at in (0..p.layout.bytes()).step_by(64) {
         // SAFETY: the tile's size is a multiple of 64.
-        unsafe { dst.add(at).cast::<[u8; 64]>().write_unaligned(piece) };
+        unsafe { dst.add(at).cast::<[u64; 8]>().write_unaligned(piece) };
     }
     // SAFETY: forwarded.
     unsafe { zero_padding(&p.layout, dst) };
@@ -231,7 +229,7 @@ pub(crate) unsafe fn copy(p: &ElementParams, dst: *mut u8, src: *const u8) {
 pub(crate) unsafe fn scale<S: Simd>(p: &ElementParams, dst: *mut u8, x: *const u8, bits: u64) {
     let piece = splat(&p.layout, bits);
     // SAFETY: forwarded; `piece` has 64 bytes.
-    unsafe { binary::<S, Mul>(&p.layout, dst, x, (piece.as_ptr(), 0)) };
+    unsafe { binary::<S, Mul>(&p.layout, dst, x, (piece.as_ptr().cast(), 0)) };
 }
 
 /// Calls `f(lane, row, col, n)` for runs of elements whose lanes are consecutive.
@@ -297,8 +295,6 @@ pub(crate) unsafe fn scale_lanes<S: Simd>(
             copy_run(At { layout: &p.layout, tile: dst, row, col }, product, n);
         }
     });
-    if dst.cast_const() != x {
-        // SAFETY: forwarded.
-        unsafe { zero_padding(&p.layout, dst) };
-    }
+    // SAFETY: forwarded.
+    unsafe { zero_padding(&p.layout, dst) };
 }

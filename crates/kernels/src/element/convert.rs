@@ -4,7 +4,8 @@
 //! range values by saturation, NaN by zero. Integers wrap.
 
 use super::run::{
-    At, CHUNK, Class, copy_run, read_f32, read_f64, read_i64, round, write_f32, write_f64, write_i64,
+    At, CHUNK, Class, copy_run, read_f32, read_f64, read_i64, read_i64_as_f32, round, write_f32,
+    write_f32_as_i64, write_f64, write_i64,
 };
 use super::{ConvertParams, native_row, zero_padding};
 use crate::elem::Elem;
@@ -112,13 +113,7 @@ unsafe fn from_f32<S: Simd>(p: &ConvertParams, to: At<'_, *mut u8>, from: At<'_,
                 }
                 write_f64(to, &wide[..n]);
             }
-            Class::Integer => {
-                let mut wide = [0; CHUNK];
-                for (wide, &x) in wide.iter_mut().zip(&*chunk) {
-                    *wide = to_integer(f64::from(x), p.to.elem, p.to_signed);
-                }
-                write_i64(to, &wide[..n]);
-            }
+            Class::Integer => write_f32_as_i64(to, p.to_signed, chunk),
         }
     }
 }
@@ -153,27 +148,23 @@ unsafe fn from_f64<S: Simd>(p: &ConvertParams, to: At<'_, *mut u8>, from: At<'_,
 #[inline(always)]
 unsafe fn from_i64<S: Simd>(p: &ConvertParams, to: At<'_, *mut u8>, from: At<'_, *const u8>, n: usize) {
     let mut wide = [0_i64; CHUNK];
-    let mut single = [0.0_f32; CHUNK];
     let mut double = [0.0_f64; CHUNK];
     // SAFETY: forwarded.
     unsafe {
-        read_i64(from, p.from_signed, &mut wide[..n]);
-        match Class::of(p.to.elem) {
-            Class::Single => {
-                for (single, &x) in single.iter_mut().zip(&wide) {
-                    *single = if p.from_signed { x as f32 } else { x as u64 as f32 };
-                }
-                round::<S>(p.to.elem, p.saturate_fp8, &mut single[..n]);
-                write_f32(to, &single[..n]);
-            }
-            Class::Double => {
-                for (double, &x) in double.iter_mut().zip(&wide) {
-                    *double = if p.from_signed { x as f64 } else { x as u64 as f64 };
-                }
-                write_f64(to, &double[..n]);
-            }
-            Class::Integer => write_i64(to, &wide[..n]),
+        if Class::of(p.to.elem) == Class::Single {
+            let mut single = [0.0_f32; CHUNK];
+            read_i64_as_f32(from, p.from_signed, &mut single[..n]);
+            round::<S>(p.to.elem, p.saturate_fp8, &mut single[..n]);
+            return write_f32(to, &single[..n]);
         }
+        read_i64(from, p.from_signed, &mut wide[..n]);
+        if Class::of(p.to.elem) == Class::Integer {
+            return write_i64(to, &wide[..n]);
+        }
+        for (double, &x) in double.iter_mut().zip(&wide) {
+            *double = if p.from_signed { x as f64 } else { x as u64 as f64 };
+        }
+        write_f64(to, &double[..n]);
     }
 }
 

@@ -190,6 +190,50 @@ pub(crate) unsafe fn write_i64(at: At<'_, *mut u8>, values: &[i64]) {
     }
 }
 
+/// Reads a run of integers as the nearest f32.
+///
+/// # Safety
+/// The run lies in the tile.
+#[inline(always)]
+pub(crate) unsafe fn read_i64_as_f32(at: At<'_, *const u8>, signed: bool, out: &mut [f32]) {
+    // SAFETY: forwarded.
+    unsafe {
+        match (at.layout.storage, signed) {
+            (Elem::I8, true) => read::<i8, _>(at, out, f32::from),
+            (Elem::I8, false) => read::<u8, _>(at, out, f32::from),
+            (Elem::I16, true) => read::<i16, _>(at, out, f32::from),
+            (Elem::I16, false) => read::<u16, _>(at, out, f32::from),
+            (Elem::I32, true) => read::<i32, _>(at, out, |x| x as f32),
+            (Elem::I32, false) => read::<u32, _>(at, out, |x| x as f32),
+            (Elem::I64, true) => read::<i64, _>(at, out, |x| x as f32),
+            (Elem::I64, false) => read::<u64, _>(at, out, |x| x as f32),
+            _ => wrong_class(),
+        }
+    }
+}
+
+/// Writes a run of f32 as integers, truncated and saturated as `as` does.
+///
+/// # Safety
+/// The run lies in the tile.
+#[inline(always)]
+pub(crate) unsafe fn write_f32_as_i64(at: At<'_, *mut u8>, signed: bool, values: &[f32]) {
+    // SAFETY: forwarded.
+    unsafe {
+        match (at.layout.storage, signed) {
+            (Elem::I8, true) => write(at, values, |x: f32| x as i8),
+            (Elem::I8, false) => write(at, values, |x: f32| x as u8),
+            (Elem::I16, true) => write(at, values, |x: f32| x as i16),
+            (Elem::I16, false) => write(at, values, |x: f32| x as u16),
+            (Elem::I32, true) => write(at, values, |x: f32| x as i32),
+            (Elem::I32, false) => write(at, values, |x: f32| x as u32),
+            (Elem::I64, true) => write(at, values, |x: f32| x as i64),
+            (Elem::I64, false) => write(at, values, |x: f32| x as u64),
+            _ => wrong_class(),
+        }
+    }
+}
+
 #[cold]
 fn wrong_class() {
     debug_assert!(false, "a run was accessed by the wrong wide type");
@@ -230,32 +274,46 @@ unsafe fn round_f16<S: Simd>(values: &mut [f32]) {
 /// Copies a run between tiles of the same element type.
 ///
 /// # Safety
-/// Both runs lie in their tiles, which do not overlap; `n` is at most [`CHUNK`].
+/// Both runs lie in their tiles, which do not overlap.
 #[inline(always)]
 pub(crate) unsafe fn copy_run(to: At<'_, *mut u8>, from: At<'_, *const u8>, n: usize) {
     // SAFETY: forwarded; storage elements of equal type have equal size.
     unsafe {
-        if from.layout.storage != to.layout.storage {
-            let mut chunk = [0.0; CHUNK];
-            read_f32(from, &mut chunk[..n]);
-            write_f32(to, &chunk[..n]);
-            return;
-        }
-        match from.layout.storage.bytes() {
-            1 => copy_sized::<u8>(to, from, n),
-            2 => copy_sized::<u16>(to, from, n),
-            4 => copy_sized::<u32>(to, from, n),
-            _ => copy_sized::<u64>(to, from, n),
+        match (from.layout.storage, to.layout.storage) {
+            (Elem::F32, Elem::F16) => copy_map(to, from, n, float::f16_bits),
+            (Elem::F32, Elem::BF16) => copy_map(to, from, n, float::bf16_bits),
+            (Elem::F32, Elem::E4M3) => copy_map(to, from, n, float::e4m3_bits),
+            (Elem::F32, Elem::E5M2) => copy_map(to, from, n, float::e5m2_bits),
+            (Elem::F16, Elem::F32) => copy_map(to, from, n, float::f16_value),
+            (Elem::BF16, Elem::F32) => copy_map(to, from, n, float::bf16_value),
+            (Elem::E4M3, Elem::F32) => copy_map(to, from, n, float::e4m3_value),
+            (Elem::E5M2, Elem::F32) => copy_map(to, from, n, float::e5m2_value),
+            (storage, _) => match storage.bytes() {
+                1 => copy_map(to, from, n, |x: u8| x),
+                2 => copy_map(to, from, n, |x: u16| x),
+                4 => copy_map(to, from, n, |x: u32| x),
+                _ => copy_map(to, from, n, |x: u64| x),
+            },
         }
     }
 }
 
+/// Maps a run of storage elements.
 #[inline(always)]
-unsafe fn copy_sized<T: Copy + Default>(to: At<'_, *mut u8>, from: At<'_, *const u8>, n: usize) {
-    let mut chunk = [T::default(); CHUNK];
+unsafe fn copy_map<S: Copy, D>(to: At<'_, *mut u8>, from: At<'_, *const u8>, n: usize, f: impl Fn(S) -> D) {
     // SAFETY: forwarded.
     unsafe {
-        read::<T, _>(from, &mut chunk[..n], |x| x);
-        write::<T, _>(to, &chunk[..n], |x| x);
+        let src = from.tile.add(from.layout.offset(from.row, from.col)).cast::<S>();
+        let dst = to.tile.add(to.layout.offset(to.row, to.col)).cast::<D>();
+        let (src_step, dst_step) = (usize::from(from.layout.interleave), usize::from(to.layout.interleave));
+        if src_step == 1 && dst_step == 1 {
+            for i in 0..n {
+                dst.add(i).write_unaligned(f(src.add(i).read_unaligned()));
+            }
+        } else {
+            for i in 0..n {
+                dst.add(i * dst_step).write_unaligned(f(src.add(i * src_step).read_unaligned()));
+            }
+        }
     }
 }

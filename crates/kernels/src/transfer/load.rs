@@ -44,8 +44,19 @@ trait Fetch<S: Simd>: Copy {
     fn rows(lines: &Lines) -> usize;
     /// Words in each row.
     fn words(lines: &Lines) -> usize;
+    /// Whether all rows consist of whole vectors.
+    #[inline(always)]
+    fn whole(lines: &Lines) -> bool {
+        Self::words(lines).is_multiple_of(S::LANES)
+    }
     /// Words `at..at + n` of a row; the other words of the vector are zero.
     unsafe fn fetch(lines: &Lines, row: usize, at: usize, n: usize) -> S::Words;
+    /// A whole vector of words from `at` on, of rows that consist of whole vectors.
+    #[inline(always)]
+    unsafe fn fetch_whole(lines: &Lines, row: usize, at: usize) -> S::Words {
+        // SAFETY: forwarded.
+        unsafe { Self::fetch(lines, row, at, S::LANES) }
+    }
 }
 
 /// Widened elements.
@@ -82,9 +93,18 @@ impl<S: Simd> Fetch<S> for Bytes {
         lines.bytes.div_ceil(4)
     }
     #[inline(always)]
+    fn whole(lines: &Lines) -> bool {
+        lines.bytes.is_multiple_of(S::LANES * 4)
+    }
+    #[inline(always)]
     unsafe fn fetch(lines: &Lines, row: usize, at: usize, n: usize) -> S::Words {
         // SAFETY: the bytes are in the line.
         unsafe { S::load(lines.line(row).wrapping_add(at * 4), (n * 4).min(lines.bytes - at * 4)) }
+    }
+    #[inline(always)]
+    unsafe fn fetch_whole(lines: &Lines, row: usize, at: usize) -> S::Words {
+        // SAFETY: the bytes are in the line.
+        unsafe { S::load(lines.line(row).wrapping_add(at * 4), S::LANES * 4) }
     }
 }
 
@@ -192,13 +212,21 @@ unsafe fn words<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Lin
 unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Lines) {
     let row_bytes = access.layout.row_bytes();
     let words = F::words(lines);
+    let whole = F::whole(lines);
     for row in 0..F::rows(lines) {
-        let mut at = 0;
-        while at < words {
-            let n = (words - at).min(S::LANES);
-            // SAFETY: the words are in the row of the tile.
-            unsafe { S::store(dst.add(row * row_bytes + at * 4), n * 4, F::fetch(lines, row, at, n)) };
-            at += n;
+        // SAFETY: the words are in the row of the tile.
+        unsafe {
+            let to = dst.add(row * row_bytes);
+            if whole {
+                for at in (0..words).step_by(S::LANES) {
+                    S::store(to.add(at * 4), S::LANES * 4, F::fetch_whole(lines, row, at));
+                }
+            } else {
+                for at in (0..words).step_by(S::LANES) {
+                    let n = (words - at).min(S::LANES);
+                    S::store(to.add(at * 4), n * 4, F::fetch(lines, row, at, n));
+                }
+            }
         }
     }
 }
@@ -207,20 +235,31 @@ unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Li
 #[inline(always)]
 unsafe fn transposed<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Lines) {
     let row_bytes = access.layout.row_bytes();
-    let (rows, words) = (F::rows(lines), F::words(lines));
+    let (rows, words, whole) = (F::rows(lines), F::words(lines), F::whole(lines));
     for row in (0..rows).step_by(S::LANES) {
         let width = (rows - row).min(S::LANES);
         for at in (0..words).step_by(S::LANES) {
             let height = (words - at).min(S::LANES);
             // SAFETY: the square lies inside lines and tile, cut to `height` by `width` words.
             unsafe {
+                let to = dst.add(at * row_bytes + row * 4);
                 let mut block = [S::zero(); MAX_LANES];
-                for (y, words) in block.iter_mut().enumerate().take(width) {
-                    *words = F::fetch(lines, row + y, at, height);
-                }
-                S::transpose(&mut block);
-                for (x, words) in block.iter().enumerate().take(height) {
-                    S::store(dst.add((at + x) * row_bytes + row * 4), width * 4, *words);
+                if whole && width == S::LANES {
+                    for (y, words) in block.iter_mut().enumerate().take(S::LANES) {
+                        *words = F::fetch_whole(lines, row + y, at);
+                    }
+                    S::transpose(&mut block);
+                    for (x, words) in block.iter().enumerate().take(S::LANES) {
+                        S::store(to.add(x * row_bytes), S::LANES * 4, *words);
+                    }
+                } else {
+                    for (y, words) in block.iter_mut().enumerate().take(width) {
+                        *words = F::fetch(lines, row + y, at, height);
+                    }
+                    S::transpose(&mut block);
+                    for (x, words) in block.iter().enumerate().take(height) {
+                        S::store(to.add(x * row_bytes), width * 4, *words);
+                    }
                 }
             }
         }

@@ -67,16 +67,22 @@ unsafe fn widened<S: Simd, W: Widen>(access: &Access, src: *const u8, first: *mu
 unsafe fn rows<S: Simd, W: Widen>(access: &Access, src: *const u8, first: *mut u8, stride: i64) {
     let (count, len) = access.lines();
     let row_bytes = access.layout.row_bytes();
+    let whole = len.is_multiple_of(S::LANES);
     for row in 0..count {
-        let mut at = 0;
-        while at < len {
-            let n = (len - at).min(S::LANES);
-            // SAFETY: the elements are in the row of the tile and in the line.
-            unsafe {
-                let words = S::load(src.add(row * row_bytes + at * 4), n * 4);
-                W::store::<S>(line(first, stride, row).add(at * W::BYTES), n, words);
+        // SAFETY: the elements are in the row of the tile and in the line.
+        unsafe {
+            let (from, to) = (src.add(row * row_bytes), line(first, stride, row));
+            if whole {
+                for at in (0..len).step_by(S::LANES) {
+                    let words = S::load(from.add(at * 4), S::LANES * 4);
+                    W::store::<S>(to.add(at * W::BYTES), S::LANES, words);
+                }
+            } else {
+                for at in (0..len).step_by(S::LANES) {
+                    let n = (len - at).min(S::LANES);
+                    W::store::<S>(to.add(at * W::BYTES), n, S::load(from.add(at * 4), n * 4));
+                }
             }
-            at += n;
         }
     }
 }
