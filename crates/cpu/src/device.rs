@@ -31,6 +31,9 @@ pub struct Config {
     pub timeout: Option<Duration>,
     /// What the compiler shall write down besides code.
     pub dumps: Options,
+    /// Instructions that code may use; without it those of the environment variable [`Isa::ENV`],
+    /// else the best of the machine.
+    pub isa: Option<Isa>,
 }
 
 /// A CPU that runs kernels. May be used from several threads at once.
@@ -96,7 +99,7 @@ impl Device {
     /// When threads cannot be started, or the environment asks for instructions that the machine
     /// does not have.
     pub fn new(config: &Config) -> Result<Self, Error> {
-        let isa = Isa::detect()?;
+        let isa = config.isa.map_or_else(Isa::detect, Ok)?;
         let threads = config.threads.unwrap_or_else(cores::usable).max(1);
         Ok(Self {
             isa,
