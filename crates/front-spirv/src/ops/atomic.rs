@@ -57,6 +57,9 @@ enum Operands {
 fn update(cx: &mut Cx<'_>, inst: &Inst<'_>, op: A, class: Class, operands: Operands) -> Res<()> {
     let scalar = atomic_scalar(cx, inst, class)?;
     let mut args = vec![pointer(cx, inst.arg(0)?, scalar)?];
+    if op != A::Load {
+        cx.expect_writable(args[0])?;
+    }
     match operands {
         Operands::None => {}
         Operands::One => args.push(cx.constant(scalar, 1)),
@@ -72,6 +75,7 @@ fn update(cx: &mut Cx<'_>, inst: &Inst<'_>, op: A, class: Class, operands: Opera
 fn compare_exchange(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     let scalar = atomic_scalar(cx, inst, Class::Int)?;
     let pointer = pointer(cx, inst.arg(0)?, scalar)?;
+    cx.expect_writable(pointer)?;
     let value = cx.scalar(inst.arg(4)?, scalar)?;
     let comparator = cx.scalar(inst.arg(5)?, scalar)?;
     // The semantics if unequal may not be stronger than those if equal.
@@ -88,6 +92,7 @@ fn store(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     let scalar = cw::scalar_ty(cx, value)?;
     check_scalar(scalar, Class::Number)?;
     let pointer = pointer(cx, inst.arg(0)?, scalar)?;
+    cx.expect_writable(pointer)?;
     let order = Order::read(cx, inst, 2)?;
     order.before(cx);
     cx.b().effect(ir::Op::Atomic(A::Store), &[pointer, value]);
@@ -124,6 +129,26 @@ fn pointer(cx: &mut Cx<'_>, id: Id, scalar: Scalar) -> Res<Value> {
         return Err(operand(format!("operand %{id} points to {found}, expected {scalar}")));
     }
     Ok(pointer)
+}
+
+impl Cx<'_> {
+    /// Checks that what a pointer comes from may be written: no push constant, and no buffer that is
+    /// declared read-only.
+    pub(crate) fn expect_writable(&self, pointer: Value) -> Res<()> {
+        let mut def = self.func.def(pointer);
+        while let (ir::Op::PtrAdd { .. }, Some(&base)) = (&def.op, def.args.first()) {
+            def = self.func.def(base);
+        }
+        match def.op {
+            ir::Op::PushPtr => Err(operand("push constants are not writable")),
+            ir::Op::BufferPtr(b) if !self.module.binding(b).writable => {
+                let b = self.module.binding(b);
+                let m = format!("the buffer of set {}, binding {} is not writable", b.set, b.binding);
+                Err(operand(m))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What must happen before or behind an operation, as scope and semantics say.

@@ -141,6 +141,7 @@ fn load(cx: &mut Cx<'_>, inst: &Inst<'_>, access: &Access) -> Res<()> {
 }
 
 fn store(cx: &mut Cx<'_>, inst: &Inst<'_>, access: &Access) -> Res<()> {
+    cx.expect_writable(access.pointer)?;
     let (_, object) = cx.matrix(inst.arg(1)?)?;
     let op = ir::Op::MatStore { column_major: access.column_major, flags: access.flags };
     cx.b().effect(op, &[access.pointer, object, access.stride]);
