@@ -64,9 +64,7 @@ impl Cx<'_> {
         self.types().leaf_types(ty)?;
         match p {
             Pointer::Memory(p) => {
-                if p.space == ir::Space::Push {
-                    return Err(operand("push constants are not writable"));
-                }
+                self.expect_writable(p.base)?;
                 let flags = MemFlags { volatile: flags.volatile || p.volatile, ..flags };
                 self.store_memory(&MemPtr { ty: Some(p.ty.unwrap_or(ty)), ..p.clone() }, val, flags)
             }

@@ -78,6 +78,7 @@ fn copy(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
 
 fn copy_sized(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     let (target, source) = (cx.memory(inst.arg(0)?)?.0, cx.memory(inst.arg(1)?)?.0);
+    cx.expect_writable(target)?;
     let bytes = cx.const_bits(inst.arg(2)?).filter(|n| *n <= MAX_SIZED_COPY);
     let bytes = bytes.ok_or_else(|| {
         unsupported(code::OPERAND, format!("a size that is no constant up to {MAX_SIZED_COPY}"))

@@ -320,15 +320,21 @@ impl Shader {
         )
     }
 
-    /// Translates the module.
-    pub(crate) fn translate(&self) -> Result<Module, Diagnostics> {
+    fn assemble(&self) -> Vec<u32> {
         let text = self.text();
-        let words = phalanx_spirv_asm::assemble(&text).unwrap_or_else(|e| panic!("{e}\n{}", numbered(&text)));
-        let options = Options { subgroup_size: self.subgroup_size, ..Options::default() };
-        translate(&words, &options)
+        phalanx_spirv_asm::assemble(&text).unwrap_or_else(|e| panic!("{e}\n{}", numbered(&text)))
     }
 
-    /// Runs the shader, checks every case, and gives the contents of `%data`.
+    fn options(&self) -> Options<'static> {
+        Options { subgroup_size: self.subgroup_size, ..Options::default() }
+    }
+
+    /// Translates the module.
+    pub(crate) fn translate(&self) -> Result<Module, Diagnostics> {
+        translate(&self.assemble(), &self.options())
+    }
+
+    /// Runs the shader, checks every case, damages the module, and gives the contents of `%data`.
     pub(crate) fn run(&self) -> Vec<u32> {
         self.run_with_output().0
     }
@@ -349,6 +355,7 @@ impl Shader {
         let report = phalanx_interp::run(&module, &mut memory, [1; 3], [0; 3], &Limits::default())
             .unwrap_or_else(|e| panic!("{e}"));
         self.check(&out);
+        crate::mutate::mutate(&self.assemble(), &self.options());
         let data = data.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect();
         (data, report.output)
     }

@@ -9,3 +9,4 @@ mod dot;
 mod ext_inst;
 mod group;
 mod harness;
+mod mutate;
