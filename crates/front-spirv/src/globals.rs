@@ -66,7 +66,8 @@ impl Globals {
                 Ok(())
             }
             Op::Variable | Op::UntypedVariableKHR => Ok(()),
-            Op::TypeForwardPointer | Op::Line | Op::NoLine | Op::Nop | Op::ExtInst => Ok(()),
+            Op::TypeForwardPointer => self.forward_pointer(spv, inst),
+            Op::Line | Op::NoLine | Op::Nop | Op::ExtInst => Ok(()),
             Op::Source | Op::SourceContinued | Op::SourceExtension | Op::ModuleProcessed => Ok(()),
             _ => self.declare_type(inst),
         }
@@ -112,6 +113,17 @@ impl Globals {
             }
         };
         self.types.declare(inst.id, kind)
+    }
+
+    /// A pointer type that others use before its declaration, to which it leads back.
+    fn forward_pointer(&mut self, spv: &Spv<'_>, inst: &Inst<'_>) -> Res<()> {
+        let id = inst.arg(0)?;
+        let declaration = spv.def(id).filter(|d| d.op == Op::TypePointer);
+        let declaration = declaration.ok_or_else(|| {
+            invalid(code::TYPE, format!("%{id} is not declared as a pointer type"))
+        })?;
+        let (class, pointee) = (class(declaration.arg(0)?)?, Some(declaration.arg(1)?));
+        self.types.declare(id, Kind::Pointer { class, pointee })
     }
 
     /// A type that may be part of another.
