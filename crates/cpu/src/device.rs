@@ -103,7 +103,7 @@ impl Device {
         let threads = config.threads.unwrap_or_else(cores::usable).max(1);
         Ok(Self {
             isa,
-            target: machine::target(isa),
+            target: Target::host(isa),
             tables: machine::tables(isa),
             pool: Pool::new(threads - 1).map_err(Error::Threads)?,
             watchdog: Watchdog::new().map_err(Error::Threads)?,
