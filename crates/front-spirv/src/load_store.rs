@@ -19,7 +19,8 @@ mod access {
 
 impl Cx<'_> {
     /// Reads memory operands: a mask and what follows its bits. Gives the flags and the number of
-    /// words read. Availability and visibility ask for coherence, which volatile accesses have.
+    /// words read. Availability and visibility beyond the work-group ask for coherence, which volatile
+    /// accesses have.
     pub(crate) fn memory_operands(&self, words: &[u32]) -> Res<(MemFlags, usize)> {
         let Some(&mask) = words.first() else {
             return Ok((MemFlags::default(), 0));
@@ -33,14 +34,20 @@ impl Cx<'_> {
         if mask & !known != 0 {
             return Err(unsupported(code::OPERAND, format!("memory operands {:#x}", mask & !known)));
         }
-        let with_word = [access::ALIGNED, access::MAKE_AVAILABLE, access::MAKE_VISIBLE];
-        let extra = with_word.iter().filter(|bit| mask & **bit != 0).count();
-        if words.len() < 1 + extra {
-            return Err(operand("the memory operands are incomplete"));
+        let (mut used, mut volatile) = (1, mask & access::VOLATILE != 0);
+        for bit in [access::ALIGNED, access::MAKE_AVAILABLE, access::MAKE_VISIBLE] {
+            if mask & bit == 0 {
+                continue;
+            }
+            let Some(&word) = words.get(used) else {
+                return Err(operand("the memory operands are incomplete"));
+            };
+            used += 1;
+            // A work-group runs on one core, which sees its own writes.
+            volatile |= bit != access::ALIGNED && self.scope(word)? == ir::Scope::Device;
         }
-        let coherent = access::VOLATILE | access::MAKE_AVAILABLE | access::MAKE_VISIBLE;
-        let flags = MemFlags { volatile: mask & coherent != 0, nontemporal: mask & access::NONTEMPORAL != 0 };
-        Ok((flags, 1 + extra))
+        let flags = MemFlags { volatile, nontemporal: mask & access::NONTEMPORAL != 0 };
+        Ok((flags, used))
     }
 
     /// Loads a value of type `ty`.

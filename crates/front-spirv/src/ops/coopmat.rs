@@ -13,7 +13,7 @@ use crate::reader::{Id, Inst};
 use crate::types::Kind;
 use crate::value::MemPtr;
 use phalanx_ir::{self as ir, BinaryOp as B, MatType, MemFlags, MulAddFlags, Scalar, Scope, Use, Value};
-use spirv::{CooperativeMatrixOperands, MemoryAccess, Op};
+use spirv::{CooperativeMatrixOperands, Op};
 
 /// Translates an instruction of this family.
 pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
@@ -65,7 +65,7 @@ impl Access {
             return Err(invalid(code::OPERAND, "lacks the Stride that its layout needs"));
         };
         let stride = stride_bytes(cx, stride, &p)?;
-        let flags = memory_flags(inst, 3 + objects, &p);
+        let flags = memory_flags(cx, inst, 3 + objects, &p)?;
         Ok(Self { pointer, stride, column_major, flags })
     }
 
@@ -77,19 +77,15 @@ impl Access {
         let column_major = cx
             .const_bits(order)
             .ok_or_else(|| operand(format!("operand %{order} must be a constant of type bool")))?;
-        let flags = memory_flags(inst, 3 + objects, &p);
+        let flags = memory_flags(cx, inst, 3 + objects, &p)?;
         Ok(Self { pointer, stride, column_major: column_major != 0, flags })
     }
 }
 
-/// Memory operands from operand `i` on. Availability and visibility need nothing: invocations of a
-/// scope that can see each other's writes run on coherent memory.
-fn memory_flags(inst: &Inst<'_>, i: usize, p: &MemPtr) -> MemFlags {
-    let mask = MemoryAccess::from_bits_truncate(inst.args.get(i).copied().unwrap_or(0));
-    MemFlags {
-        volatile: p.volatile || mask.contains(MemoryAccess::VOLATILE),
-        nontemporal: mask.contains(MemoryAccess::NONTEMPORAL),
-    }
+/// Memory operands from operand `i` on.
+fn memory_flags(cx: &Cx<'_>, inst: &Inst<'_>, i: usize, p: &MemPtr) -> Res<MemFlags> {
+    let (flags, _) = cx.memory_operands(inst.rest(i))?;
+    Ok(MemFlags { volatile: flags.volatile || p.volatile, ..flags })
 }
 
 /// The stride in bytes as `i64`. It counts what the pointer points to, and bytes if the pointer is

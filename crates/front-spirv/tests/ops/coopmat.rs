@@ -42,10 +42,11 @@ fn multiply() {
     let half = s.f("f32", 0.5);
     let splat = s.composite_of("c", &half);
     let (pa, pb, pd, pt) = (word(&mut s, 0), word(&mut s, 6), word(&mut s, 16), word(&mut s, 24));
-    let a = s.op(&format!("OpCooperativeMatrixLoadKHR %a {pa} %n0 %n3"));
+    let a =
+        s.op(&format!("OpCooperativeMatrixLoadKHR %a {pa} %n0 %n3 MakePointerVisible|NonPrivatePointer %n5"));
     let b = s.op(&format!("OpCooperativeMatrixLoadKHR %b {pb} %n1 %n3 Volatile|Aligned 16"));
     let d = s.op(&format!("OpCooperativeMatrixMulAddKHR %c {a} {b} {splat}"));
-    s.line(&format!("OpCooperativeMatrixStoreKHR {pd} {d} %n0 %n2 Nontemporal"));
+    s.line(&format!("OpCooperativeMatrixStoreKHR {pd} {d} %n0 %n2 Aligned|Nontemporal 4"));
     // The same, transposed and with gaps.
     s.line(&format!("OpCooperativeMatrixStoreKHR {pt} {d} %n1 %n4"));
     let data = s.run();

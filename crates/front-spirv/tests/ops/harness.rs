@@ -13,6 +13,9 @@ use phalanx_ir::{Module, Scalar, eval};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+/// Device address of the buffer `%data`.
+pub(crate) const DATA_ADDRESS: u64 = 0x1_0000_0000;
+
 /// What a component must be.
 #[derive(Clone, Copy, Debug)]
 enum Want {
@@ -42,6 +45,8 @@ pub(crate) struct Shader {
     pub(crate) data: Vec<u32>,
     /// Decorations and names.
     pub(crate) annotations: String,
+    /// Addressing model.
+    pub(crate) addressing: &'static str,
     /// The text of `%format`, if `%printf` is imported.
     pub(crate) print: Option<String>,
 }
@@ -66,6 +71,7 @@ impl Shader {
             slots: Vec::new(),
             data: vec![0; 64],
             annotations: String::new(),
+            addressing: "Logical",
             print: None,
         };
         shader.declare_names("%u32 %void");
@@ -294,7 +300,7 @@ impl Shader {
         format!(
             "OpCapability Shader\nOpCapability VulkanMemoryModel\n{}\
              {import}%glsl = OpExtInstImport \"GLSL.std.450\"\n\
-             OpMemoryModel Logical Vulkan\n\
+             OpMemoryModel {} Vulkan\n\
              OpEntryPoint GLCompute %main \"main\" %local_index\n\
              OpExecutionMode %main LocalSize {lanes} 1 1\n{format}\
              OpDecorate %local_index BuiltIn LocalInvocationIndex\n\
@@ -316,7 +322,7 @@ impl Shader {
              {}\
              OpReturn\n\
              OpFunctionEnd\n",
-            self.capabilities, self.annotations, self.globals, self.body
+            self.capabilities, self.addressing, self.annotations, self.globals, self.body
         )
     }
 
@@ -347,7 +353,7 @@ impl Shader {
         let mut out = vec![0u8; self.slots.len() * self.lanes as usize * 8];
         let mut data: Vec<u8> = self.data.iter().flat_map(|w| w.to_le_bytes()).collect();
         let mut memory = Memory::new();
-        let (out_id, data_id) = (memory.add_buffer(&mut out, 0), memory.add_buffer(&mut data, 0));
+        let (out_id, data_id) = (memory.add_buffer(&mut out, 0), memory.add_buffer(&mut data, DATA_ADDRESS));
         for (i, b) in bindings.iter().enumerate() {
             let buffer = if b.binding == 0 { data_id } else { out_id };
             memory.bind_buffer(phalanx_ir::Binding::new(i), buffer);
