@@ -28,6 +28,7 @@ mod vars;
 
 use inkwell::context::Context;
 use phalanx_ir::{Uniformity, Verified};
+use std::time::{Duration, Instant};
 
 pub use abi::Meta;
 pub use error::Error;
@@ -42,6 +43,19 @@ pub struct Compiled {
     pub meta: Meta,
     /// What [`Options`] asked for.
     pub dumps: Dumps,
+    /// Where the time went.
+    pub times: Times,
+}
+
+/// How long the steps of a compilation took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Times {
+    /// Analysis, and IR to LLVM IR.
+    pub lower: Duration,
+    /// LLVM's passes, its verifier included.
+    pub optimize: Duration,
+    /// LLVM IR to object code.
+    pub generate: Duration,
 }
 
 /// What the caller wants besides the code.
@@ -70,10 +84,14 @@ pub struct Dumps {
 ///
 /// [`Error::Unsupported`] names what this target does not do. [`Error::Bug`] is our own fault.
 pub fn compile(module: &Verified, target: &Target, options: &Options) -> Result<Compiled, Error> {
+    let start = Instant::now();
     let uniformity = Uniformity::analyse(module);
     let cx = Context::create();
     let emit = emit::Emit::new(&cx, &module.name, target.caps());
     let (emit, function, meta) = lower::Lower::module(emit, module, &uniformity, target.isa)?;
-    let compiled = optimize::to_object(&cx, &emit.module, function, target, options)?;
-    Ok(Compiled { meta, ..compiled })
+    let lower = start.elapsed();
+    let mut compiled = optimize::to_object(&cx, &emit.module, function, target, options)?;
+    compiled.meta = meta;
+    compiled.times.lower = lower;
+    Ok(compiled)
 }

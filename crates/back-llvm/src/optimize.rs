@@ -2,13 +2,14 @@
 
 use crate::error::{Error, Result};
 use crate::target::Target;
-use crate::{Compiled, Dumps, Options};
+use crate::{Compiled, Dumps, Options, Times};
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{FileType, TargetMachine};
 use inkwell::values::FunctionValue;
+use std::time::Instant;
 
 /// The passes, in order. What the lowering leaves to do: variables become registers, masks and
 /// bounds checks that are known are folded, what does not change moves out of loops.
@@ -31,9 +32,11 @@ pub(crate) fn to_object(
     if options.dump_llvm {
         dumps.llvm_lowered = Some(module.to_string());
     }
+    let start = Instant::now();
     // LLVM ends the process when it is given IR that breaks its rules.
     module.verify().map_err(|e| Error::bug(format!("LLVM refuses the module: {e}")))?;
     optimize(module, &machine)?;
+    let optimize = start.elapsed();
     if options.dump_llvm {
         dumps.llvm_optimized = Some(module.to_string());
     }
@@ -41,8 +44,10 @@ pub(crate) fn to_object(
         dumps.asm =
             Some(String::from_utf8_lossy(&generate(module, &machine, FileType::Assembly)?).into_owned());
     }
+    let start = Instant::now();
     let object = generate(module, &machine, FileType::Object)?;
-    Ok(Compiled { object, dumps, ..Compiled::default() })
+    let times = Times { optimize, generate: start.elapsed(), ..Times::default() };
+    Ok(Compiled { object, dumps, times, ..Compiled::default() })
 }
 
 fn optimize(module: &Module<'_>, machine: &TargetMachine) -> Result<()> {
@@ -55,10 +60,7 @@ fn generate(module: &Module<'_>, machine: &TargetMachine, kind: FileType) -> Res
     let buffer = machine
         .write_to_memory_buffer(module, kind)
         .map_err(|e| Error::bug(format!("LLVM can't generate code: {e}")))?;
-    let mut bytes = buffer.as_slice().to_vec();
-    // The buffer's slice counts a terminating zero that is not part of the file.
-    bytes.pop();
-    Ok(bytes)
+    Ok(buffer.as_slice().to_vec())
 }
 
 fn set_attributes(cx: &Context, function: FunctionValue<'_>, target: &Target) {

@@ -1,0 +1,217 @@
+//! Loads an object and runs a dispatch of it: one thread for each subgroup of a work-group.
+
+use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
+use inkwell::llvm_sys::error::{LLVMErrorRef, LLVMGetErrorMessage};
+use inkwell::llvm_sys::orc2::lljit::{
+    LLVMOrcCreateLLJIT, LLVMOrcDisposeLLJIT, LLVMOrcLLJITAddObjectFile, LLVMOrcLLJITGetMainJITDylib,
+    LLVMOrcLLJITLookup, LLVMOrcLLJITRef,
+};
+use phalanx_back_llvm::abi::{
+    BindingDesc, BufferDesc, DispatchContext, ENTRY_SYMBOL, Entry, Meta, Services, SubgroupContext,
+};
+use phalanx_back_llvm::{Compiled, Target};
+use phalanx_kernels::Level;
+use phalanx_kernels::math::{self, MathLevel};
+use std::alloc::Layout;
+use std::ffi::{CStr, CString};
+use std::ptr;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Barrier, Mutex};
+
+/// Loaded code.
+pub(crate) struct Code {
+    jit: LLVMOrcLLJITRef,
+    entry: Entry,
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        // SAFETY: `jit` was created by `load` and is disposed of once.
+        check(unsafe { LLVMOrcDisposeLLJIT(self.jit) });
+    }
+}
+
+fn check(error: LLVMErrorRef) {
+    if error.is_null() {
+        return;
+    }
+    // SAFETY: the error is not null and its message is taken once.
+    let message = unsafe { CStr::from_ptr(LLVMGetErrorMessage(error)) };
+    panic!("{}", message.to_string_lossy());
+}
+
+/// Loads an object. Symbols of the process are not offered: code that needs any does not load.
+pub(crate) fn load(object: &[u8]) -> Code {
+    let mut jit = ptr::null_mut();
+    // SAFETY: a null builder stands for the defaults; `jit` is valid for writing.
+    check(unsafe { LLVMOrcCreateLLJIT(&raw mut jit, ptr::null_mut()) });
+    let name = CString::new(ENTRY_SYMBOL).unwrap();
+    let mut address = 0;
+    // SAFETY: the object is copied into a buffer that the linker then owns; `jit` is live.
+    unsafe {
+        let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+            object.as_ptr().cast(),
+            object.len(),
+            c"object".as_ptr(),
+        );
+        let dylib = LLVMOrcLLJITGetMainJITDylib(jit);
+        check(LLVMOrcLLJITAddObjectFile(jit, dylib, buffer));
+        check(LLVMOrcLLJITLookup(jit, &raw mut address, name.as_ptr()));
+    }
+    // SAFETY: the object defines the symbol as a function of this type.
+    let entry = unsafe { std::mem::transmute::<usize, Entry>(address as usize) };
+    Code { jit, entry }
+}
+
+/// What the services of a work-group need; `SubgroupContext::coroutine` points to it.
+struct Group<'a> {
+    barrier: Barrier,
+    printed: &'a Mutex<Vec<Printed>>,
+}
+
+/// A call of `printf`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Printed {
+    pub(crate) group: [u32; 3],
+    pub(crate) subgroup: u32,
+    pub(crate) lane: u32,
+    pub(crate) format: u32,
+    pub(crate) args: Vec<u64>,
+}
+
+unsafe extern "C" fn barrier(context: *const SubgroupContext) {
+    // SAFETY: `run` made the context, and its group lives until all subgroups have ended.
+    let group = unsafe { &*(*context).coroutine.cast::<Group<'_>>() };
+    group.barrier.wait();
+}
+
+unsafe extern "C" fn printf(
+    context: *const SubgroupContext,
+    format: u32,
+    lane: u32,
+    args: *const u64,
+    n: u32,
+) {
+    // SAFETY: as in `barrier`; compiled code passes `n` arguments.
+    let (context, args) = unsafe { (&*context, std::slice::from_raw_parts(args, n as usize)) };
+    // SAFETY: as in `barrier`.
+    let group = unsafe { &*context.coroutine.cast::<Group<'_>>() };
+    group.printed.lock().unwrap().push(Printed {
+        group: context.group_id,
+        subgroup: context.subgroup_id,
+        lane,
+        format,
+        args: args.to_vec(),
+    });
+}
+
+/// Memory with the alignment that the interface promises.
+struct Aligned(*mut u8, Layout);
+
+impl Aligned {
+    fn new(bytes: usize) -> Self {
+        let layout = Layout::from_size_align(bytes.max(64), 64).unwrap();
+        // SAFETY: the size is not zero.
+        Self(unsafe { std::alloc::alloc_zeroed(layout) }, layout)
+    }
+}
+
+impl Drop for Aligned {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout.
+        unsafe { std::alloc::dealloc(self.0, self.1) };
+    }
+}
+
+/// Passes an address to another thread.
+struct Shared<T>(T);
+// SAFETY: what is passed is only used while `run`, which owns it, waits for the thread.
+unsafe impl<T> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Shared<T> {}
+
+/// What a dispatch is given besides its code.
+pub(crate) struct Inputs<'a> {
+    /// One descriptor array for each binding.
+    pub(crate) bindings: &'a [Vec<BufferDesc>],
+    pub(crate) push: &'a [u8],
+    pub(crate) groups: [u32; 3],
+    pub(crate) base: [u32; 3],
+    pub(crate) stop: u32,
+}
+
+/// Runs a dispatch and gives what it printed.
+pub(crate) fn run(compiled: &Compiled, target: &Target, inputs: &Inputs<'_>) -> Vec<Printed> {
+    let code = load(&compiled.object);
+    let meta = &compiled.meta;
+    assert_eq!(meta.num_bindings as usize, inputs.bindings.len());
+    assert!(meta.push_bytes as usize <= inputs.push.len());
+    let bindings: Vec<_> =
+        inputs.bindings.iter().map(|b| BindingDesc { descs: b.as_ptr(), count: b.len() as u64 }).collect();
+    let stop = AtomicU32::new(inputs.stop);
+    let services = Services { barrier, printf };
+    let kernels: *const phalanx_kernels::Table = target.isa.table();
+    let dispatch = Shared(DispatchContext {
+        bindings: bindings.as_ptr(),
+        push: inputs.push.as_ptr(),
+        num_groups: inputs.groups,
+        base_group: inputs.base,
+        stop: &raw const stop,
+        kernels: kernels.cast(),
+        math: math::table(math_level(target)).as_ptr().cast(),
+        services: &raw const services,
+    });
+    let printed = Mutex::new(Vec::new());
+    let [nx, ny, nz] = inputs.groups;
+    for index in 0..nx * ny * nz {
+        let id = [index % nx, index / nx % ny, index / nx / ny];
+        let id = [0, 1, 2].map(|i| id[i] + inputs.base[i]);
+        run_group(code.entry, meta, &dispatch, id, &printed);
+    }
+    printed.into_inner().unwrap()
+}
+
+fn math_level(target: &Target) -> MathLevel {
+    match target.isa.level() {
+        Level::Avx512 => MathLevel::Avx512,
+        Level::Avx2 => MathLevel::Avx2,
+        Level::Neon => MathLevel::Neon,
+        Level::Portable => MathLevel::Portable,
+    }
+}
+
+fn run_group(
+    entry: Entry,
+    meta: &Meta,
+    dispatch: &Shared<DispatchContext>,
+    group_id: [u32; 3],
+    printed: &Mutex<Vec<Printed>>,
+) {
+    let n = meta.num_subgroups();
+    let shared = Aligned::new(meta.shared_bytes as usize);
+    let group = Group { barrier: Barrier::new(n as usize), printed };
+    let scratch: Vec<_> = (0..n).map(|_| Aligned::new(meta.scratch_bytes as usize)).collect();
+    let contexts: Vec<_> = (0..n)
+        .map(|subgroup_id| {
+            Shared(SubgroupContext {
+                dispatch: &raw const dispatch.0,
+                group_id,
+                subgroup_id,
+                shared: shared.0,
+                scratch: scratch[subgroup_id as usize].0,
+                coroutine: (&raw const group).cast_mut().cast(),
+            })
+        })
+        .collect();
+    // SAFETY: the contexts are as the interface demands and outlive the calls.
+    let call = |context: &Shared<SubgroupContext>| unsafe { entry(&raw const context.0) };
+    if !meta.has_workgroup_barrier || n == 1 {
+        contexts.iter().for_each(call);
+        return;
+    }
+    std::thread::scope(|scope| {
+        for context in &contexts {
+            scope.spawn(move || call(context));
+        }
+    });
+}

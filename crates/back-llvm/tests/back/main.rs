@@ -1,0 +1,9 @@
+//! Compiles small modules for every kind of processor that this machine can stand in for, runs
+//! them, and compares what they leave in memory with what the interpreter leaves there.
+
+#![expect(clippy::unwrap_used, reason = "a helper of tests may panic as a test may")]
+
+mod arith;
+mod jit;
+mod kernel;
+mod random;
