@@ -11,6 +11,7 @@
 
 use crate::diag::{Diagnostic, Res, bug, code, invalid, operand};
 use crate::emit::{Instance, Uses};
+use crate::float_modes::FloatModes;
 use crate::globals::Globals;
 use crate::module::Spv;
 use crate::reader::{Id, Inst};
@@ -50,6 +51,7 @@ pub(crate) struct Cx<'m> {
     pub(crate) func: ir::Function,
     /// The block that instructions are appended to.
     pub(crate) block: ir::Block,
+    pub(crate) modes: FloatModes,
     /// Position of the current instruction in the module.
     pub(crate) inst: usize,
     loc: LocId,
@@ -94,6 +96,7 @@ impl<'m> Cx<'m> {
             module: ir::Module::default(),
             func,
             block,
+            modes: FloatModes::default(),
             inst: 0,
             loc: 0,
             exact: false,
@@ -129,7 +132,7 @@ impl<'m> Cx<'m> {
     pub(crate) fn begin(&mut self, index: usize) {
         self.inst = index;
         let inst = &self.spv.insts[index];
-        self.exact = self.spv.decor.has(inst.id, spirv::Decoration::NoContraction);
+        self.exact = self.modes.is_exact(self.spv, self.globals, inst);
         let next = self.module.locs.len() as LocId + 1;
         self.loc = *self.locs.entry(index).or_insert(next);
         if self.loc == next {

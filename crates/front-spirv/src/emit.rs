@@ -318,7 +318,7 @@ impl Cx<'_> {
         let done = match inst.op {
             Op::SelectionMerge | Op::LoopMerge => Ok(()),
             Op::Phi => self.phi(&inst),
-            _ => ops::emit(self, &inst),
+            _ => self.modes.check(self.globals, &inst).and_then(|()| ops::emit(self, &inst)),
         };
         match done {
             Ok(()) => Ok(()),

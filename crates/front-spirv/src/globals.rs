@@ -119,9 +119,8 @@ impl Globals {
     fn forward_pointer(&mut self, spv: &Spv<'_>, inst: &Inst<'_>) -> Res<()> {
         let id = inst.arg(0)?;
         let declaration = spv.def(id).filter(|d| d.op == Op::TypePointer);
-        let declaration = declaration.ok_or_else(|| {
-            invalid(code::TYPE, format!("%{id} is not declared as a pointer type"))
-        })?;
+        let declaration = declaration
+            .ok_or_else(|| invalid(code::TYPE, format!("%{id} is not declared as a pointer type")))?;
         let (class, pointee) = (class(declaration.arg(0)?)?, Some(declaration.arg(1)?));
         self.types.declare(id, Kind::Pointer { class, pointee })
     }

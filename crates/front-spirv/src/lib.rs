@@ -20,6 +20,7 @@ mod decor;
 mod diag;
 mod emit;
 mod entry;
+mod float_modes;
 mod globals;
 mod inspect;
 mod interface;
@@ -106,6 +107,7 @@ pub fn translate(words: &[u32], options: &Options<'_>) -> Result<phalanx_ir::Mod
     let workgroup_size = entry::local_size(&spv, &globals, entry)?;
     entry::check_size(workgroup_size, options.limits.workgroup_invocations)?;
     let mut cx = cx::Cx::new(&spv, &globals, options);
+    cx.modes = float_modes::FloatModes::of(&spv, &globals, entry)?;
     cx.module.name = entry.name.clone();
     cx.module.workgroup_size = workgroup_size;
     cx.module.subgroup_size = options.subgroup_size;

@@ -62,9 +62,12 @@ fn converted_type(cx: &Cx<'_>, inst: &Inst<'_>, from: ir::Type, elem: Scalar) ->
     }
 }
 
-/// What *FPRoundingMode* says; without it to nearest even, which every default allows.
+/// What *FPRoundingMode* says, or the execution mode for the width of the result; without them to
+/// nearest even, which every default allows.
 fn rounding(cx: &Cx<'_>, inst: &Inst<'_>) -> Res<Rounding> {
+    let width = cx.types().scalar(cx.result_ty(inst)?).map_or(0, Scalar::bits);
     match cx.spv.decor.literal(inst.id, Decoration::FPRoundingMode) {
+        None if cx.modes.rounds_toward_zero(width) => Ok(Rounding::TowardZero),
         None | Some(0) => Ok(Rounding::NearestEven),
         Some(1) => Ok(Rounding::TowardZero),
         // VUID-StandaloneSpirv-FPRoundingMode: shaders may only ask for RTE and RTZ.
