@@ -251,7 +251,11 @@ impl Types {
             return Ok(());
         }
         let n = self.count(ty).ok_or_else(|| {
-            let m = format!("expected a type with values in registers, found {}", self.describe(ty));
+            let m = match self.kind(ty) {
+                // SPIR-V 2.16.1: only variable pointers may be chosen, stored or returned.
+                Kind::Pointer { class, .. } => format!("a {class:?} pointer is used as a value"),
+                _ => format!("expected a type with values in registers, found {}", self.describe(ty)),
+            };
             invalid(code::TYPE, m)
         })?;
         for i in 0..n {
