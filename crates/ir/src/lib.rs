@@ -18,6 +18,8 @@ pub mod module;
 pub mod op;
 pub mod passes;
 pub mod printf;
+#[cfg(feature = "random")]
+pub mod random;
 pub mod text;
 pub mod tree;
 pub mod types;

@@ -7,6 +7,17 @@ use crate::op::Op;
 /// The same function with its entities in program order, without instructions, blocks, labels and
 /// variables that it does not use.
 pub fn compact(old: &Function) -> Function {
+    let mut used = vec![false; old.vars.len()];
+    mark_vars(old, Function::ENTRY, &mut used);
+    renumber(old, &used)
+}
+
+/// The same, with all variables.
+pub fn compact_keeping_vars(old: &Function) -> Function {
+    renumber(old, &vec![true; old.vars.len()])
+}
+
+fn renumber(old: &Function, used: &[bool]) -> Function {
     let mut c = Compact {
         old,
         new: Function::default(),
@@ -14,8 +25,6 @@ pub fn compact(old: &Function) -> Function {
         labels: (0..old.labels as usize).map(Label::new).collect(),
         vars: vec![None; old.vars.len()],
     };
-    let mut used = vec![false; old.vars.len()];
-    mark_vars(old, Function::ENTRY, &mut used);
     for (i, var) in old.vars.iter().enumerate().filter(|(i, _)| used[*i]) {
         c.vars[i] = Some(Var::new(c.new.vars.len()));
         c.new.vars.push(var.clone());

@@ -16,7 +16,7 @@ mod tests;
 use crate::module::{Function, Module};
 use crate::verify::{Verified, VerifyErrors, verify};
 
-pub use compact::compact;
+pub use compact::{compact, compact_keeping_vars};
 
 /// A pass over the code of a module.
 #[derive(Clone, Copy, Debug)]

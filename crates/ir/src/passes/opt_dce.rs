@@ -9,7 +9,8 @@
 //! One walk backwards over the code. A value is needed if a kept instruction uses it; all users come
 //! after its definition, so they are known by then. An element of a variable is live where a load
 //! may still read it; behind a branch that is what is live at its target. For the head of a loop,
-//! which is not known when its end is visited, everything counts as live that the body loads.
+//! which is not known when its end is visited, everything counts as live that the body loads, or
+//! that is live where branches out of the body lead to.
 
 use super::opt_forward::Slots;
 use crate::entities::{Block, Inst, Value, Var};
@@ -153,12 +154,19 @@ impl Dce {
         }
     }
 
-    /// Marks what is loaded in a block and those nested there.
+    /// Marks what is loaded in a block and those nested there, or where branches from there lead to.
     fn loads(&self, block: Block, live: &mut Live) {
         for &inst in self.func.block(block) {
             let info = self.func.inst(inst);
-            if let Op::VarLoad(var) | Op::VarComponentLoad(var) = info.op {
-                self.mark(var, info.args.first(), live);
+            match info.op {
+                Op::VarLoad(var) | Op::VarComponentLoad(var) => self.mark(var, info.args.first(), live),
+                Op::Br(label) => {
+                    // Inner labels are not known yet, and lead to the loads seen here.
+                    if let Some(there) = &self.at_label[label.index()] {
+                        live.join(there);
+                    }
+                }
+                _ => {}
             }
             info.op.bodies().for_each(|b| self.loads(b, live));
         }

@@ -158,6 +158,29 @@ fn dead_stores() {
     );
 }
 
+#[test]
+fn stores_live_behind_a_way_out_of_a_loop_stay() {
+    let code = "shared 64 subgroup_size 4 var $x: i32 {
+        %p: ptr<shared> = shared_ptr<offset=0, bytes=64>
+        %0: i32 = const 0
+        %1: i32 = const 1
+        var_store<$x> %0
+        block @out {
+            loop @again {
+                %a: i32 = load<volatile> %p
+                %c: bool = ieq %a, %0
+                if %c { br @out }
+                var_store<$x> %a
+                br @again
+            }
+        }
+        %x: i32 = var_load<$x>
+        store %p, %x
+    }";
+    assert!(run(code).to_string().contains("var_store<$x> %"));
+    assert_eq!(run(code).to_string().matches("var_store").count(), 2);
+}
+
 /// A tile of multiply-adds, as glslang leaves it. `{count}` multiplications a side.
 fn tile(count: u32) -> String {
     format!(

@@ -1,0 +1,135 @@
+//! Statements on matrices. All numbers are integers, also those in floats, and small enough to be
+//! exact.
+
+use super::{Generator, IN_BYTES, TILE_BYTES, TILES};
+use crate::builder::Builder;
+use crate::entities::{Binding, Value};
+use crate::op::{BinaryOp, Builtin, ConvertKind, ConvertOp, MemFlags, MulAddFlags, Op};
+use crate::types::{MatType, Scalar, Scope, Space, Type, Use};
+
+impl Generator<'_> {
+    /// Variables of accumulators, all with contents.
+    pub(super) fn begin_matrices(&mut self, b: &mut Builder<'_>) {
+        let (rows, cols) = (self.rng.pick(&[4, 8, 3]), self.rng.pick(&[4, 8, 5]));
+        let ty = MatType { elem: Scalar::I32, scope: Scope::Subgroup, rows, cols, use_: Use::Accumulator };
+        let var = b.func.new_var(ty.into(), 2, "");
+        for i in 0..2 {
+            let (index, value) = (b.i32(i), b.i32(i * 3 - 1));
+            let mat = b.value(Op::MatSplat, &[value], ty.into());
+            b.var_store(var, Some(index), mat);
+        }
+        self.mats.push((var, ty));
+    }
+
+    /// Writes what the variables hold.
+    pub(super) fn end_matrices(&mut self, b: &mut Builder<'_>) {
+        for (var, _) in self.mats.clone() {
+            let index = b.i32(1);
+            let mat = b.var_load(var, Some(index));
+            self.write_matrix(b, mat);
+        }
+    }
+
+    pub(super) fn matrix_statement(&mut self, b: &mut Builder<'_>) {
+        let (var, ty) = self.rng.pick(&self.mats.clone());
+        let index = b.i32(self.rng.below(2) as i32);
+        let mat = b.var_load(var, Some(index));
+        let result = match self.rng.below(8) {
+            0 => return self.write_matrix(b, mat),
+            1 => return self.components(b, mat, ty),
+            2 => b.binary(self.rng.pick(&[BinaryOp::Iadd, BinaryOp::Isub, BinaryOp::Xor]), mat, mat),
+            3 => {
+                let x = b.i32(self.rng.below(5) as i32 - 2);
+                b.value(Op::MatScale, &[mat, x], ty.into())
+            }
+            4 => self.splat(b, mat, ty),
+            5 => self.read_matrix(b, ty),
+            6 => self.float_product(b, ty),
+            _ => self.product(b, mat, ty),
+        };
+        b.var_store(var, Some(index), result);
+    }
+
+    /// A scalar of each invocation, in all its components or in one.
+    fn splat(&mut self, b: &mut Builder<'_>, mat: Value, ty: MatType) -> Value {
+        let x = self.expr(b, Scalar::I32, 2);
+        if self.rng.one_in(2) {
+            return b.value(Op::MatSplat, &[x], ty.into());
+        }
+        let component = b.i32(self.rng.below(3) as i32);
+        b.value(Op::MatInsert, &[mat, component, x], ty.into())
+    }
+
+    fn components(&mut self, b: &mut Builder<'_>, mat: Value, ty: MatType) {
+        let count = ty.components(self.module.subgroup_size) as usize;
+        let component = b.i32(self.rng.below(count) as i32);
+        let x = b.value(Op::MatExtract, &[mat, component], Type::I32);
+        self.values.push(x);
+        self.write(b, x);
+    }
+
+    /// A matrix from the input, at places that may be outside.
+    fn read_matrix(&mut self, b: &mut Builder<'_>, ty: MatType) -> Value {
+        let zero = b.i32(0);
+        let ptr = b.value(Op::BufferPtr(Binding::new(1)), &[zero], Type::Ptr(Space::Buffer));
+        let size = ty.elem.bytes() as usize;
+        let disp = self.rng.below(IN_BYTES as usize / 8 + 8) * size;
+        let ptr = b.ptr_add(ptr, None, 0, disp as i64);
+        let stride = b.i64(((ty.rows.max(ty.cols) as usize + self.rng.below(3)) * size) as i64);
+        let op = Op::MatLoad { column_major: self.rng.one_in(2), flags: MemFlags::default() };
+        b.value(op, &[ptr, stride], ty.into())
+    }
+
+    /// Two factors of bytes for a product of this type.
+    fn factors(&mut self, b: &mut Builder<'_>, ty: MatType) -> (Value, Value) {
+        let inner = self.rng.pick(&[4, 8, 16, 2]);
+        let a = MatType { elem: Scalar::I8, cols: inner, use_: Use::A, ..ty };
+        let c = MatType { elem: Scalar::I8, rows: inner, use_: Use::B, ..ty };
+        (self.read_matrix(b, a), self.read_matrix(b, c))
+    }
+
+    fn product(&mut self, b: &mut Builder<'_>, mat: Value, ty: MatType) -> Value {
+        let (x, y) = self.factors(b, ty);
+        let signed = self.rng.one_in(2);
+        let flags = MulAddFlags {
+            a_signed: signed,
+            b_signed: self.rng.one_in(4) != signed,
+            c_signed: true,
+            result_signed: true,
+            saturate: self.rng.one_in(4),
+        };
+        b.value(Op::MatMulAdd(flags), &[x, y, mat], ty.into())
+    }
+
+    /// A product of floats, from bytes and back to integers.
+    fn float_product(&mut self, b: &mut Builder<'_>, ty: MatType) -> Value {
+        let (x, y) = self.factors(b, ty);
+        let elem = self.rng.pick(&[Scalar::F16, Scalar::F32, Scalar::BF16]);
+        let convert = |b: &mut Builder<'_>, v: Value, kind, to: Scalar| {
+            let ty = b.func.ty(v).mat().map_or(to.into(), |m| m.with_elem(to).into());
+            b.value(Op::Convert(ConvertOp::new(kind)), &[v], ty)
+        };
+        let (x, y) = (convert(b, x, ConvertKind::SToF, elem), convert(b, y, ConvertKind::SToF, elem));
+        let acc = ty.with_elem(Scalar::F32);
+        let zero = b.constant(Scalar::F32, 0);
+        let zero = b.value(Op::MatSplat, &[zero], acc.into());
+        let product = b.value(Op::MatMulAdd(MulAddFlags::default()), &[x, y, zero], acc.into());
+        convert(b, product, ConvertKind::FToS, Scalar::I32)
+    }
+
+    /// Writes a matrix to a place of this subgroup.
+    fn write_matrix(&mut self, b: &mut Builder<'_>, mat: Value) {
+        let group = b.value(Op::Builtin(Builtin::WorkgroupId(0)), &[], Type::I32);
+        let count = b.i32(self.module.num_subgroups() as i32);
+        let first = b.binary(BinaryOp::Imul, group, count);
+        let subgroup = b.value(Op::Builtin(Builtin::SubgroupId), &[], Type::I32);
+        let index = b.binary(BinaryOp::Iadd, first, subgroup);
+        let place = self.tiles % TILES;
+        self.tiles += 1;
+        let disp = self.tiles_start() + place * TILE_BYTES;
+        let ptr = b.ptr_add(self.out, Some(index), (TILES * TILE_BYTES).into(), disp.into());
+        let stride = b.i64(8 * 4 + 4 * self.rng.below(3) as i64);
+        let op = Op::MatStore { column_major: self.rng.one_in(2), flags: MemFlags::default() };
+        b.effect(op, &[ptr, mat, stride]);
+    }
+}

@@ -1,0 +1,279 @@
+//! Random modules on the interpreter: passes keep their results, and what the uniformity analysis
+//! says holds.
+
+use phalanx_interp::{Limits, Memory, run};
+use phalanx_ir::passes::{self, Options};
+use phalanx_ir::random::{Case, Config, case};
+use phalanx_ir::{
+    BinaryOp, Binding, Block, Builder, Builtin, ConvertKind, Guard, Inst, MemFlags, Module, Op, Scalar,
+    Shape, Space, SubgroupOp, Type, UnaryOp, Uniformity, Value, Verified, text, verify,
+};
+
+/// How many modules each test makes; more with `PHALANX_RANDOM_CASES`.
+fn seeds() -> std::ops::Range<u64> {
+    let count = std::env::var("PHALANX_RANDOM_CASES").ok().and_then(|n| n.parse().ok());
+    0..count.unwrap_or(400)
+}
+
+/// A configuration for each seed.
+fn config(seed: u64) -> Config {
+    let all = Config::default();
+    if let Some(n) = std::env::var("PHALANX_RANDOM_STATEMENTS").ok().and_then(|n| n.parse().ok()) {
+        return Config { statements: n, depth: 3, ..all };
+    }
+    match seed % 4 {
+        0 => all,
+        1 => Config { matrices: false, barriers: false, ..all },
+        2 => Config { matrices: false, floats: false, statements: 30, ..all },
+        _ => Config { barriers: false, matrices: false, subgroups: false, depth: 6, ..all },
+    }
+}
+
+fn make(seed: u64) -> Case {
+    case(seed, &config(seed)).unwrap_or_else(|e| panic!("seed {seed}: {e}"))
+}
+
+/// The buffers after a run.
+fn results(case: &Case, module: &Verified) -> Vec<Vec<u8>> {
+    try_results(case, module).unwrap_or_else(|| panic!("does not end\n{}", **module))
+}
+
+fn try_results(case: &Case, module: &Verified) -> Option<Vec<Vec<u8>>> {
+    let mut buffers = case.buffers.clone();
+    let mut memory = Memory::new();
+    for (i, bytes) in buffers.iter_mut().enumerate() {
+        let buffer = memory.add_buffer(bytes, (i as u64 + 1) << 44);
+        memory.bind_buffer(Binding::new(i), buffer);
+    }
+    memory.set_push(&case.push);
+    let limits = Limits { max_steps: 20_000_000, ..Limits::default() };
+    run(module, &mut memory, case.groups, [0; 3], &limits).ok()?;
+    drop(memory);
+    Some(buffers)
+}
+
+#[test]
+fn texts_round_trip() {
+    for seed in seeds() {
+        let module = make(seed).module;
+        let text = module.to_string();
+        let parsed = text::parse(&text).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{text}"));
+        assert_eq!(parsed.to_string(), text, "seed {seed}");
+        assert_eq!(parsed.body, passes::compact_keeping_vars(&module.body), "seed {seed}");
+    }
+}
+
+#[test]
+fn passes_keep_results() {
+    for seed in seeds() {
+        let case = make(seed);
+        let options = Options { verify: true, ..Options::default() };
+        let optimised = passes::optimize(case.module.clone(), &options)
+            .unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", *case.module));
+        let (before, after) = (results(&case, &case.module), results(&case, &optimised));
+        if before != after {
+            let optimise = |c: &Case| passes::optimize(c.module.clone(), &options).unwrap();
+            let case = reduce(&case, |c| {
+                let limits = try_results(c, &c.module);
+                limits.is_some() && limits != try_results(c, &optimise(c))
+            });
+            panic!("seed {seed}\n{}\n{}", *case.module, *optimise(&case));
+        }
+    }
+}
+
+/// Removes instructions, or makes them constants, as long as `fails` says that the rest still does.
+fn reduce(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
+    let mut case = case.clone();
+    let mut is_smaller = true;
+    while is_smaller {
+        is_smaller = false;
+        for block in 0..case.module.body.blocks.len() {
+            for at in (0..case.module.body.blocks[block].len()).rev() {
+                let smaller = smaller(&case.module, block, at);
+                let smaller = smaller.into_iter().filter_map(|m| verify(m).ok());
+                let mut smaller = smaller.map(|module| Case { module, ..case.clone() });
+                if let Some(smaller) = smaller.find(|c| fails(c)) {
+                    case = smaller;
+                    is_smaller = true;
+                }
+            }
+        }
+    }
+    case
+}
+
+/// Ways to do with less of an instruction.
+fn smaller(module: &Module, block: usize, at: usize) -> Vec<Module> {
+    let mut without = module.clone();
+    let inst = without.body.blocks[block].remove(at);
+    let mut all = vec![without];
+    let info = module.body.inst(inst);
+    if info.results.len() == 1 && !info.args.is_empty() {
+        let mut constant = module.clone();
+        constant.body.insts[inst.index()].op = Op::Const(0);
+        constant.body.insts[inst.index()].args.clear();
+        all.push(constant);
+    }
+    // The bodies of a construct in its place.
+    for body in info.op.bodies() {
+        let mut inlined = module.clone();
+        let insts = std::mem::take(&mut inlined.body.blocks[body.index()]);
+        inlined.body.blocks[block].splice(at..=at, insts);
+        all.push(inlined);
+    }
+    all
+}
+
+/// Adds a check behind each scalar that the analysis has something to say about. A check that fails
+/// writes the number of the value to the word at its end of the first buffer.
+fn with_checks(module: &Module) -> Module {
+    let uniformity = Uniformity::analyse(module);
+    let mut checked = module.clone();
+    let mut inserted = Inserter { uniformity: &uniformity };
+    for block in (0..module.body.blocks.len()).map(Block::new) {
+        inserted.block(&mut checked, block);
+    }
+    checked
+}
+
+struct Inserter<'u> {
+    uniformity: &'u Uniformity,
+}
+
+impl Inserter<'_> {
+    fn block(&mut self, module: &mut Module, block: Block) {
+        let insts = std::mem::take(&mut module.body.blocks[block.index()]);
+        for inst in insts {
+            module.body.blocks[block.index()].push(inst);
+            let results = module.body.inst(inst).results.clone();
+            let mut b = Builder { block, ..Builder::new(&mut module.body) };
+            for value in results {
+                self.value(&mut b, value);
+            }
+        }
+    }
+
+    fn value(&mut self, b: &mut Builder<'_>, value: Value) {
+        let (ty, shape) = (b.func.ty(value), self.uniformity.value(value));
+        let bits = match (ty, shape) {
+            (Type::Mat(_), _) | (_, Shape::Varying) => return,
+            _ if b.func.const_bits(value).is_some() => return,
+            (Type::Ptr(_), _) => {
+                let base = b.func.def(value).args.first().copied();
+                match (b.func.def(value).op.clone(), base) {
+                    // Only a difference of pointers into one object is a number.
+                    (Op::PtrAdd { .. }, Some(base)) if self.uniformity.is_uniform(base) => {
+                        b.value(Op::PtrDiff, &[value, base], Type::I64)
+                    }
+                    _ => return,
+                }
+            }
+            (Type::Scalar(s), _) if s.is_int() && s != Scalar::I64 => {
+                b.convert(ConvertKind::SToS, value, Scalar::I64)
+            }
+            (Type::Scalar(Scalar::Bool), _) => {
+                let (one, zero) = (b.i64(1), b.i64(0));
+                b.select(value, one, zero)
+            }
+            (Type::Scalar(s), _) if s.is_float() => {
+                // A NaN is one, whatever its bits.
+                let int = Scalar::int(s.bits()).unwrap();
+                let (nan, zero) = (b.unary(UnaryOp::IsNan, value), b.constant(s, 0));
+                let x = b.select(nan, zero, value);
+                let x = b.value(Op::Bitcast, &[x], int.into());
+                if int == Scalar::I64 { x } else { b.convert(ConvertKind::UToU, x, Scalar::I64) }
+            }
+            _ => value,
+        };
+        let lane = b.value(Op::Builtin(Builtin::SubgroupLane), &[], Type::I32);
+        let lane = b.convert(ConvertKind::SToS, lane, Scalar::I64);
+        let base = match shape {
+            Shape::Affine { stride } => {
+                let stride = b.i64(stride);
+                let part = b.binary(BinaryOp::Imul, lane, stride);
+                let base = b.binary(BinaryOp::Isub, bits, part);
+                // It wraps at its own width.
+                match ty.scalar() {
+                    Some(s) if s != Scalar::I64 => b.convert(ConvertKind::SToS, base, s),
+                    _ => base,
+                }
+            }
+            _ => bits,
+        };
+        let same = b.value(Op::Subgroup(SubgroupOp::AllEqual), &[base], Type::BOOL);
+        let mut holds = same;
+        if let Type::Scalar(s) = ty
+            && s.is_int()
+        {
+            let (lo, hi) = self.uniformity.range(value);
+            let (lo, hi) = (b.i64(lo), b.i64(hi));
+            let above = b.compare(phalanx_ir::CompareOp::Sle, lo, bits);
+            let below = b.compare(phalanx_ir::CompareOp::Sle, bits, hi);
+            holds = b.binary(BinaryOp::And, holds, above);
+            holds = b.binary(BinaryOp::And, holds, below);
+        }
+        // Guards are conditions; without them nothing is claimed.
+        for &guard in self.uniformity.guards(value) {
+            let broken = self.guard_breaks(b, guard);
+            holds = b.binary(BinaryOp::Or, holds, broken);
+        }
+        let number = b.i32(value.index() as i32);
+        b.if_else(holds, |_| {}, |b| report(b, number));
+    }
+
+    /// Whether a value wraps between the first and the last lane.
+    fn guard_breaks(&self, b: &mut Builder<'_>, guard: Guard) -> Value {
+        let Shape::Affine { stride } = self.uniformity.value(guard.value) else {
+            panic!("a guard is affine")
+        };
+        let kind = if guard.signed { ConvertKind::SToS } else { ConvertKind::UToU };
+        let ty = b.func.ty(guard.value).scalar().unwrap();
+        // The base: what lane 0 has.
+        let lane = b.value(Op::Builtin(Builtin::SubgroupLane), &[], Type::I32);
+        let lane = b.convert(ConvertKind::SToS, lane, Scalar::I64);
+        let wide = b.convert(kind, guard.value, Scalar::I64);
+        let step = b.i64(stride);
+        let part = b.binary(BinaryOp::Imul, lane, step);
+        let base = b.binary(BinaryOp::Isub, wide, part);
+        let base = b.convert(ConvertKind::SToS, base, ty);
+        let base = b.convert(kind, base, Scalar::I64);
+        let span = b.i64(stride * (i64::from(self.uniformity.subgroup_size()) - 1));
+        let last = b.binary(BinaryOp::Iadd, base, span);
+        let narrow = b.convert(ConvertKind::SToS, last, ty);
+        let again = b.convert(kind, narrow, Scalar::I64);
+        b.compare(phalanx_ir::CompareOp::Ine, last, again)
+    }
+}
+
+fn report(b: &mut Builder<'_>, number: Value) {
+    let zero = b.i32(0);
+    let ptr = b.value(Op::BufferPtr(Binding::new(2)), &[zero], Type::Ptr(Space::Buffer));
+    b.effect(Op::Store(MemFlags::default()), &[ptr, number]);
+}
+
+#[test]
+fn uniformity_holds() {
+    for seed in seeds() {
+        let mut case = make(seed);
+        if seed % 2 == 1 {
+            case.module = passes::optimize(case.module, &Options::default()).unwrap();
+        }
+        let mut module = (*case.module).clone();
+        module.bindings.push(module.bindings[0].clone());
+        let checked = verify(with_checks(&module)).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        case.buffers.push(vec![0xff; 4]);
+        let found = results(&case, &checked)[2].clone();
+        if found != [0xff; 4] {
+            let value = Value::new(u32::from_le_bytes(found.try_into().unwrap()) as usize);
+            let u = Uniformity::analyse(&module);
+            let inst: Inst = module.body.values[value.index()].def;
+            panic!(
+                "seed {seed}: {value}, defined by {:?}, is not {:?} in {:?}\n{module}",
+                module.body.inst(inst),
+                u.value(value),
+                u.range(value)
+            );
+        }
+    }
+}
