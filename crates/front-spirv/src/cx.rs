@@ -18,7 +18,7 @@ use crate::reader::{Id, Inst};
 use crate::structure::Structure;
 use crate::tables::Tables;
 use crate::types::{Kind, Ty, Types};
-use crate::value::{MemPtr, Pointer, Spread, Val};
+use crate::value::{LocalVar, MemPtr, Pointer, Spread, Val};
 use phalanx_ir::{self as ir, Builder, LocId, MatType, Op, Scalar, Space, Value, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -72,6 +72,8 @@ pub(crate) struct Cx<'m> {
     pub(crate) tables: Tables,
     /// Offset and size of each *Workgroup* variable.
     pub(crate) shared: FxHashMap<Id, (u32, u32)>,
+    /// Large variables of functions, and tables.
+    pub(crate) large_locals: FxHashMap<Id, Rc<LocalVar>>,
     /// Bytes of all variables so far.
     pub(crate) private_bytes: u64,
     /// SPIR-V instructions translated so far, repeated for each inlined call.
@@ -111,6 +113,7 @@ impl<'m> Cx<'m> {
             serial: 0,
             tables: Tables::find(spv, globals),
             shared: FxHashMap::default(),
+            large_locals: FxHashMap::default(),
             private_bytes: 0,
             translated: 0,
             depth: 0,
@@ -139,6 +142,11 @@ impl<'m> Cx<'m> {
             let (file, line) = self.spv.line(index);
             self.module.locs.push(ir::SourceLoc { file: file.to_owned(), line, word: inst.at });
         }
+    }
+
+    /// Counts work that emits no instruction: composites of `n` constituents are copied.
+    pub(crate) fn spend(&mut self, n: u32) {
+        self.translated = self.translated.saturating_add(n as usize / 4);
     }
 
     // ── emitting ──
@@ -365,7 +373,8 @@ impl<'m> Cx<'m> {
     pub(crate) fn flatten(&mut self, ty: Ty, val: &Val) -> Res<Values> {
         let mut out = Values::new();
         if !matches!(val, Val::Ir(_)) && self.types().leaf(ty).is_none() {
-            self.types().leaf_types(ty)?;
+            let n = self.types().leaf_types(ty)?.len();
+            self.spend(n as u32);
         }
         self.flatten_into(ty, val, &mut out)?;
         Ok(out)

@@ -530,7 +530,13 @@ impl Cx<'_> {
         for i in target.first..target.term {
             let inst = self.spv.insts[i];
             match inst.op {
-                Op::Phi => moves.push(self.phi_move(&inst, label).map_err(|f| self.spv.locate(f, i))?),
+                Op::Phi => {
+                    let source = s.incoming(inst.id, label).ok_or_else(|| {
+                        let m = format!("has no operand for the predecessor %{label}");
+                        self.spv.locate(invalid(code::CONTROL_FLOW, m), i)
+                    })?;
+                    moves.push(self.phi_move(&inst, source).map_err(|f| self.spv.locate(f, i))?);
+                }
                 Op::Line | Op::NoLine | Op::ExtInst => {}
                 _ => break,
             }
@@ -543,11 +549,8 @@ impl Cx<'_> {
         Ok(())
     }
 
-    fn phi_move(&mut self, inst: &Inst<'_>, from: Id) -> Res<(crate::cx::Values, Rc<[Var]>)> {
-        let pair = inst.args.chunks_exact(2).find(|pair| pair[1] == from);
-        let source = pair.map(|pair| pair[0]).ok_or_else(|| {
-            invalid(code::CONTROL_FLOW, format!("has no operand for the predecessor %{from}"))
-        })?;
+    /// The values that a phi takes, and its variables.
+    fn phi_move(&mut self, inst: &Inst<'_>, source: Id) -> Res<(crate::cx::Values, Rc<[Var]>)> {
         let ty = self.result_ty(inst)?;
         let (found, val) = self.val(source)?;
         if !self.passes(found, ty) {

@@ -13,6 +13,7 @@ use crate::value::Val;
 use phalanx_ir::{self as ir, MatType, Scalar, Scope, Use};
 use rustc_hash::FxHashMap;
 use spirv::{Decoration, Op, StorageClass};
+use std::cell::Cell;
 
 /// The types and constants of a module.
 #[derive(Debug, Default)]
@@ -23,7 +24,12 @@ pub(crate) struct Globals {
     pub(crate) subgroup_size: u32,
     /// Invocations of a work-group; 0 while unknown.
     workgroup_invocations: u32,
+    /// Constituents made that no word of the module stands for.
+    spent: Cell<u32>,
 }
+
+/// Constituents that constants may have in all, beyond one for each word of the module.
+const MAX_CONSTITUENTS: u32 = 1 << 23;
 
 /// Faults collected before giving up.
 const MAX_FAULTS: usize = 20;
@@ -287,11 +293,22 @@ impl Globals {
         if n > crate::types::MAX_VALUE_LEAVES {
             return Err(too_large(n));
         }
+        self.spend(n)?;
         let parts = (0..n).map(|i| {
             let wanted = self.types.constituent(ty, i).ok_or_else(|| self.not_composite(ty))?;
             self.constituent(id, wanted)
         });
         Ok(Val::Many(parts.collect::<Res<_>>()?))
+    }
+
+    /// Notes that a constant of `n` constituents is made by an instruction of a few words.
+    pub(crate) fn spend(&self, n: u32) -> Res<()> {
+        self.spent.set(self.spent.get().saturating_add(n));
+        if self.spent.get() > MAX_CONSTITUENTS {
+            let m = format!("the constants have more than {MAX_CONSTITUENTS} constituents");
+            return Err(unsupported(code::LIMIT, m));
+        }
+        Ok(())
     }
 
     fn constituent(&self, id: Id, wanted: Ty) -> Res<Val> {

@@ -88,7 +88,7 @@ impl Default for Limits {
             shared_bytes: 1 << 20,
             push_bytes: 256,
             workgroup_invocations: 1024,
-            private_bytes: 1 << 24,
+            private_bytes: 1 << 20,
         }
     }
 }

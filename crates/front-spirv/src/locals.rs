@@ -12,21 +12,41 @@ use crate::value::{Index, LocalPtr, LocalVar, Pointer, Val};
 use phalanx_ir::{self as ir, CompareOp, Label, Op as IrOp, Var};
 use std::rc::Rc;
 
+/// Variables with more elements are the same one in all calls of their function.
+const MIN_SHARED: u64 = 64;
+
+/// Characters of the name of a variable.
+const MAX_NAME: usize = 80;
+
 /// Variables with more elements are cleared by a loop.
 const MAX_UNROLLED: u32 = 16;
 
 impl Cx<'_> {
     /// Makes the variable with an id: a table if all that is ever stored in it is one constant.
     pub(crate) fn local_variable(&mut self, id: Id, ty: Ty) -> Res<Pointer> {
+        let var = match self.large_locals.get(&id) {
+            Some(var) => var.clone(),
+            None => Rc::new(self.make_local(id, ty)?),
+        };
+        // A function is never active twice, so its calls may share a variable. Small ones each get
+        // their own, since what is known about a variable holds for all its uses.
+        let elements = var.pieces.iter().map(|v| u64::from(self.func.var(*v).count)).sum::<u64>();
+        if var.is_table || elements > MIN_SHARED {
+            self.large_locals.insert(id, var.clone());
+        }
+        Ok(Pointer::Local(LocalPtr { var, piece: 0, index: Index::ZERO, ty, component: None }))
+    }
+
+    fn make_local(&mut self, id: Id, ty: Ty) -> Res<LocalVar> {
         let mut pieces = Vec::new();
         let name = self.spv.names.of(id);
         self.make_pieces(ty, 1, name, &mut pieces)?;
+        self.translated += pieces.len();
         let is_table = match self.tables.constant_of(id) {
             Some(constant) => self.fill_tables(ty, constant, &pieces)?,
             None => false,
         };
-        let var = Rc::new(LocalVar { pieces, is_table });
-        Ok(Pointer::Local(LocalPtr { var, piece: 0, index: Index::ZERO, ty, component: None }))
+        Ok(LocalVar { pieces, is_table })
     }
 
     fn make_pieces(&mut self, ty: Ty, count: u32, name: &str, out: &mut Vec<Var>) -> Res<()> {
@@ -40,7 +60,8 @@ impl Cx<'_> {
                 for (i, &m) in members.iter().enumerate() {
                     let member = self.spv.names.of_member(ty.id(), i as u32);
                     let sep = if name.is_empty() || member.is_empty() { "" } else { "." };
-                    self.make_pieces(m, count, &format!("{name}{sep}{member}"), out)?;
+                    let name: String = [name, sep, member].concat().chars().take(MAX_NAME).collect();
+                    self.make_pieces(m, count, &name, out)?;
                 }
                 Ok(())
             }

@@ -75,6 +75,7 @@ fn insert(g: &Globals, ty: Ty, val: &Val, path: &[u32], new: (Ty, Val)) -> Res<(
     // Bounds the number of parts.
     g.types.leaf_types(ty)?;
     let n = g.types.count(ty).unwrap_or(0);
+    g.spend(n)?;
     let parts = (0..n).map(|j| if j == i { Ok(part.clone()) } else { g.types.part(ty, val, j) });
     Ok((ty, Val::Many(parts.collect::<Res<_>>()?)))
 }

@@ -49,6 +49,8 @@ pub(crate) struct Structure {
     /// Whether a block goes where the one branch to it is.
     inline: Vec<bool>,
     escaping: FxHashSet<Id>,
+    /// What each phi takes from each predecessor.
+    incoming: FxHashMap<(Id, Id), Id>,
     /// How many blocks end in a return.
     pub(crate) returns: usize,
 }
@@ -70,6 +72,7 @@ impl Structure {
             labelled: Vec::new(),
             inline: vec![false; n],
             escaping: FxHashSet::default(),
+            incoming: FxHashMap::default(),
             returns,
             cfg,
         };
@@ -184,12 +187,13 @@ impl Structure {
             let ids = spv.insts[block.first..block.term].iter().map(|i| i.id).filter(|id| *id != 0);
             defs.extend(ids.map(|id| (id, node as u32)));
         }
-        let mut escaping = FxHashSet::default();
+        let (mut escaping, mut incoming) = (FxHashSet::default(), FxHashMap::default());
         for (node, block) in self.cfg.blocks.iter().enumerate() {
             for inst in &spv.insts[block.first..=block.term] {
                 if inst.op == Op::Phi {
                     // A phi's operands are used at the end of the predecessors.
                     for pair in inst.args.chunks_exact(2) {
+                        incoming.entry((inst.id, pair[1])).or_insert(pair[0]);
                         if let Some(pred) = self.cfg.block_of(pair[1]) {
                             self.note_use(&defs, pair[0], pred, &mut escaping);
                         }
@@ -201,7 +205,7 @@ impl Structure {
                 }
             }
         }
-        self.escaping = escaping;
+        (self.escaping, self.incoming) = (escaping, incoming);
     }
 
     fn note_use(&self, defs: &FxHashMap<Id, u32>, id: Id, node: u32, escaping: &mut FxHashSet<Id>) {
@@ -221,6 +225,11 @@ impl Structure {
     /// Whether an id is used out of scope.
     pub(crate) fn escapes(&self, id: Id) -> bool {
         self.escaping.contains(&id)
+    }
+
+    /// What a phi takes from the predecessor with a label.
+    pub(crate) fn incoming(&self, phi: Id, label: Id) -> Option<Id> {
+        self.incoming.get(&(phi, label)).copied()
     }
 
     /// The node that a branch to a block goes to.

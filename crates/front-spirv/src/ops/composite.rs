@@ -142,6 +142,7 @@ fn replicate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     if n > crate::types::MAX_VALUE_LEAVES {
         return Err(crate::types::too_large(n));
     }
+    cx.spend(n);
     for i in 0..n {
         let wanted = cx.types().constituent(ty, i).ok_or_else(|| not_composite(cx, ty))?;
         check(cx, found, wanted)?;
@@ -199,6 +200,7 @@ fn with_part(cx: &mut Cx<'_>, ty: Ty, val: &Val, path: &[u32], object: Ty, part:
     let new = with_part(cx, elem, &old, rest, object, part)?;
     let n =
         cx.types().leaf_types(ty).and_then(|_| cx.types().count(ty).ok_or_else(|| not_composite(cx, ty)))?;
+    cx.spend(n);
     let mut parts = Vec::with_capacity(n as usize);
     for j in 0..n {
         parts.push(if j == i { new.clone() } else { cx.types().part(ty, val, j)? });
