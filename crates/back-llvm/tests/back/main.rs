@@ -6,4 +6,7 @@
 mod arith;
 mod jit;
 mod kernel;
+mod memory;
 mod random;
+mod subgroup;
+mod vars;
