@@ -2,13 +2,14 @@
 //!
 //! Everything below an entry point is `inline(always)` and thus compiled with its target features.
 
-use crate::element::{ComponentParams, ConvertParams, ElementParams, arith, component, convert, run};
+use crate::element::{ComponentParams, ConvertParams, ElementParams, arith, component, convert};
 use crate::kernel::Table;
 use crate::mul_add::panel::{Finish, Operands, Panel, RunPanel, drive, panel};
 use crate::mul_add::{MulAddParams, general, prepare};
 use crate::portable;
-use crate::simd::{Dot, Simd};
+use crate::simd::{Dot, RoundWords, Simd, with_round};
 use crate::transfer::{Access, load, store};
+use std::marker::PhantomData;
 
 /// What a family does with its operands before the micro-kernel runs.
 trait Prepare {
@@ -68,13 +69,8 @@ unsafe fn mul_add<S: Simd, D: Dot, P: Prepare>(
         drive::<D>(params, operands, finish, run);
         if matches!(elem, Elem::BF16 | Elem::E4M3 | Elem::E5M2) {
             for t in 0..(params.m * params.n) as usize {
-                let tile = *operands.r.add(t);
-                for at in (0..params.r.bytes()).step_by(64) {
-                    let piece = tile.add(at).cast::<[f32; 16]>();
-                    let mut chunk = piece.read_unaligned();
-                    run::round::<S>(elem, false, &mut chunk);
-                    piece.write_unaligned(chunk);
-                }
+                let (dst, bytes) = (*operands.r.add(t), params.r.bytes());
+                with_round(elem, false, RoundWords::<S> { dst, src: dst, bytes, simd: PhantomData });
             }
         }
     }
@@ -96,7 +92,7 @@ macro_rules! basic {
         $(#[$attr])*
         unsafe extern "C" fn fill(p: *const ElementParams, dst: *mut u8, bits: u64) {
             // SAFETY: the contract of `FillFn`.
-            unsafe { arith::fill(&*p, dst, bits) }
+            unsafe { arith::fill::<$simd>(&*p, dst, bits) }
         }
         $(#[$attr])*
         unsafe extern "C" fn splat_lanes(p: *const ComponentParams, dst: *mut u8, values: *const u8) {
@@ -134,11 +130,6 @@ macro_rules! basic {
             unsafe { convert::convert::<$simd>(&*p, dst, src) }
         }
         $(#[$attr])*
-        unsafe extern "C" fn bitcast(p: *const ConvertParams, dst: *mut u8, src: *const u8) {
-            // SAFETY: the contract of `ConvertFn`.
-            unsafe { convert::bitcast(&*p, dst, src) }
-        }
-        $(#[$attr])*
         unsafe extern "C" fn extract(p: *const ComponentParams, tile: *const u8, component: u32, out: *mut u8) {
             // SAFETY: the contract of `ExtractFn`.
             unsafe { component::extract(&*p, tile, component, out) }
@@ -149,23 +140,13 @@ macro_rules! basic {
             unsafe { component::insert(&*p, tile, component, values, mask) }
         }
         $(#[$attr])*
-        unsafe extern "C" fn extract_lanes(p: *const ComponentParams, tile: *const u8, components: *const u32, out: *mut u8) {
-            // SAFETY: the contract of `ExtractLanesFn`.
-            unsafe { component::extract_lanes(&*p, tile, components, out) }
-        }
-        $(#[$attr])*
-        unsafe extern "C" fn insert_lanes(p: *const ComponentParams, tile: *mut u8, components: *const u32, values: *const u8, mask: *const u8) {
-            // SAFETY: the contract of `InsertLanesFn`.
-            unsafe { component::insert_lanes(&*p, tile, components, values, mask) }
-        }
-        $(#[$attr])*
         unsafe extern "C" fn general_(
             p: *const MulAddParams, a: *const *const u8, b: *const *const u8, c: *const *const u8,
             r: *const *mut u8, scratch: *mut u8,
         ) {
             let operands = Operands { a, b, c, r, compensation: std::ptr::null() };
             // SAFETY: the contract of `MulAddFn`.
-            unsafe { general::multiply::<$simd>(&*p, operands, scratch) }
+            unsafe { general::multiply(&*p, operands, scratch) }
         }
     };
     (@binary $simd:ty, $name:ident $op:ident, $(#[$attr:meta])*) => {
@@ -255,6 +236,34 @@ macro_rules! table {
 
 mod plain {
     use super::*;
+
+    // Gathering single elements gains nothing from vectors: these serve all instruction sets.
+    pub(super) unsafe extern "C" fn bitcast(p: *const ConvertParams, dst: *mut u8, src: *const u8) {
+        // SAFETY: the contract of `ConvertFn`.
+        unsafe { convert::bitcast(&*p, dst, src) }
+    }
+
+    pub(super) unsafe extern "C" fn extract_lanes(
+        p: *const ComponentParams,
+        tile: *const u8,
+        components: *const u32,
+        out: *mut u8,
+    ) {
+        // SAFETY: the contract of `ExtractLanesFn`.
+        unsafe { component::extract_lanes(&*p, tile, components, out) }
+    }
+
+    pub(super) unsafe extern "C" fn insert_lanes(
+        p: *const ComponentParams,
+        tile: *mut u8,
+        components: *const u32,
+        values: *const u8,
+        mask: *const u8,
+    ) {
+        // SAFETY: the contract of `InsertLanesFn`.
+        unsafe { component::insert_lanes(&*p, tile, components, values, mask) }
+    }
+
     basic!(portable::Portable,);
     family!(f32, portable::Portable, portable::F32, Ready,
         blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
@@ -266,6 +275,7 @@ pub(crate) use plain::TABLE as PORTABLE;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
+    use super::plain::{bitcast, extract_lanes, insert_lanes};
     use super::*;
     use crate::arch::x86_64::avx2::{self, Avx2};
     basic!(Avx2, #[target_feature(enable = "avx2,fma,f16c")]);
@@ -293,6 +303,7 @@ pub(crate) use avx2::TABLE as AVX2;
 
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
+    use super::plain::{bitcast, extract_lanes, insert_lanes};
     use super::*;
     use crate::arch::x86_64::avx512::{self, Avx512};
     basic!(Avx512, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]);
@@ -348,6 +359,7 @@ pub(crate) use avx512::TABLE as AVX512;
 
 #[cfg(target_arch = "aarch64")]
 mod neon {
+    use super::plain::{bitcast, extract_lanes, insert_lanes};
     use super::*;
     use crate::arch::aarch64::neon::{self, Neon};
     basic!(Neon, #[target_feature(enable = "neon")]);

@@ -99,6 +99,22 @@ impl Simd for Portable {
         [a[0] | b[0], a[1] | b[1], a[2] | b[2], a[3] | b[3]]
     }
     #[inline(always)]
+    unsafe fn add_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        [0, 1, 2, 3].map(|i: usize| (f32::from_bits(a[i]) + f32::from_bits(b[i])).to_bits())
+    }
+    #[inline(always)]
+    unsafe fn sub_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        [0, 1, 2, 3].map(|i: usize| (f32::from_bits(a[i]) - f32::from_bits(b[i])).to_bits())
+    }
+    #[inline(always)]
+    unsafe fn mul_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        [0, 1, 2, 3].map(|i: usize| (f32::from_bits(a[i]) * f32::from_bits(b[i])).to_bits())
+    }
+    #[inline(always)]
+    unsafe fn div_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        [0, 1, 2, 3].map(|i: usize| (f32::from_bits(a[i]) / f32::from_bits(b[i])).to_bits())
+    }
+    #[inline(always)]
     unsafe fn map(v: Self::Words, f: impl Fn(u32) -> u32) -> Self::Words {
         v.map(f)
     }

@@ -4,7 +4,9 @@
 //! that does (see `instantiate.rs`). Vectors are seen as 32-bit words throughout, because 8- and 16-bit
 //! elements are always handled as whole words: pairs and quads along the inner dimension.
 
+use crate::elem::Elem;
 use crate::float;
+use std::marker::PhantomData;
 
 /// The most words that a vector of any instruction set has.
 pub(crate) const MAX_LANES: usize = 16;
@@ -47,6 +49,14 @@ pub(crate) trait Simd: Copy {
     unsafe fn shr<const N: u32>(v: Self::Words) -> Self::Words;
     /// Bitwise or.
     unsafe fn or(a: Self::Words, b: Self::Words) -> Self::Words;
+    /// Sum of f32.
+    unsafe fn add_f32(a: Self::Words, b: Self::Words) -> Self::Words;
+    /// Difference of f32.
+    unsafe fn sub_f32(a: Self::Words, b: Self::Words) -> Self::Words;
+    /// Product of f32.
+    unsafe fn mul_f32(a: Self::Words, b: Self::Words) -> Self::Words;
+    /// Quotient of f32.
+    unsafe fn div_f32(a: Self::Words, b: Self::Words) -> Self::Words;
     /// Applies a function on f32 bits to every word; compiles to vector code when `f` has no branches.
     unsafe fn map(v: Self::Words, f: impl Fn(u32) -> u32) -> Self::Words;
     /// Transposes the square of the first [`Self::LANES`] vectors.
@@ -189,5 +199,111 @@ impl Widen for E5m2 {
     unsafe fn store<S: Simd>(dst: *mut u8, n: usize, v: S::Words) {
         // SAFETY: forwarded.
         unsafe { S::store_u8(dst, n, S::map(v, |x| u32::from(float::e5m2_bits(f32::from_bits(x))))) }
+    }
+}
+
+/// A rounding of f32 words to the values of an element type.
+pub(crate) trait Round: Copy {
+    /// Rounds every word.
+    ///
+    /// # Safety
+    /// As for [`Simd`].
+    unsafe fn round<S: Simd>(v: S::Words) -> S::Words;
+}
+
+/// Keeps f32 as it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Exact;
+
+impl Round for Exact {
+    #[inline(always)]
+    unsafe fn round<S: Simd>(v: S::Words) -> S::Words {
+        v
+    }
+}
+
+impl Round for F16 {
+    #[inline(always)]
+    unsafe fn round<S: Simd>(v: S::Words) -> S::Words {
+        // SAFETY: forwarded.
+        unsafe { S::round_f16(v) }
+    }
+}
+
+/// Saturating rounding to an 8-bit float.
+#[derive(Clone, Copy)]
+pub(crate) struct Saturating<T>(PhantomData<T>);
+
+macro_rules! round_by_map {
+    ($($ty:ty: $f:path;)*) => {$(
+        impl Round for $ty {
+            #[inline(always)]
+            unsafe fn round<S: Simd>(v: S::Words) -> S::Words {
+                // SAFETY: forwarded.
+                unsafe { S::map(v, |x| $f(f32::from_bits(x)).to_bits()) }
+            }
+        }
+    )*};
+}
+round_by_map! {
+    Bf16: float::round_bf16;
+    E4m3: float::round_e4m3;
+    E5m2: float::round_e5m2;
+    Saturating<E4m3>: float::round_e4m3_sat;
+    Saturating<E5m2>: float::round_e5m2_sat;
+}
+
+/// Something to be done with a rounding that is chosen at run time.
+pub(crate) trait WithRound {
+    /// Does it, compiled for the rounding.
+    ///
+    /// # Safety
+    /// As the implementation says.
+    unsafe fn run<R: Round>(self);
+}
+
+/// Chooses the rounding of an element type; `saturate_fp8` concerns the 8-bit floats only.
+///
+/// # Safety
+/// As for `what`.
+#[inline(always)]
+pub(crate) unsafe fn with_round(elem: Elem, saturate_fp8: bool, what: impl WithRound) {
+    // SAFETY: forwarded.
+    unsafe {
+        match (elem, saturate_fp8) {
+            (Elem::F16, _) => what.run::<F16>(),
+            (Elem::BF16, _) => what.run::<Bf16>(),
+            (Elem::E4M3, false) => what.run::<E4m3>(),
+            (Elem::E4M3, true) => what.run::<Saturating<E4m3>>(),
+            (Elem::E5M2, false) => what.run::<E5m2>(),
+            (Elem::E5M2, true) => what.run::<Saturating<E5m2>>(),
+            (Elem::F32 | Elem::F64 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64, _) => what.run::<Exact>(),
+        }
+    }
+}
+
+/// Rounds `bytes` bytes of f32 words, a multiple of 64, from one place to another or in place.
+#[derive(Clone, Copy)]
+pub(crate) struct RoundWords<S> {
+    /// To here.
+    pub(crate) dst: *mut u8,
+    /// From here.
+    pub(crate) src: *const u8,
+    /// So many.
+    pub(crate) bytes: usize,
+    /// By these instructions.
+    pub(crate) simd: PhantomData<S>,
+}
+
+impl<S: Simd> WithRound for RoundWords<S> {
+    #[inline(always)]
+    unsafe fn run<R: Round>(self) {
+        let step = S::LANES * 4;
+        let mut at = 0;
+        while at < self.bytes {
+            // SAFETY: vectors divide 64 bytes.
+            unsafe { S::store(self.dst.add(at), step, R::round::<S>(S::load(self.src.add(at), step))) };
+            at += step;
+        }
     }
 }

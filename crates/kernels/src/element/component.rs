@@ -6,19 +6,38 @@
 use super::run::{At, CHUNK, copy_run};
 use super::{ComponentParams, native_row};
 
-/// Calls `f(lane, row, col, n)` for the runs of a component.
-#[inline(always)]
-fn for_runs(p: &ComponentParams, component: u32, mut f: impl FnMut(usize, usize, usize, usize)) {
-    let (cols, elems) = (p.layout.cols as usize, p.layout.elems());
-    let lanes = p.subgroup as usize;
-    let first = (component as usize).saturating_mul(lanes);
-    let count = elems.saturating_sub(first).min(lanes);
-    let mut lane = 0;
-    while lane < count {
-        let (row, col) = ((first + lane) / cols, (first + lane) % cols);
-        let n = (cols - col).min(count - lane).min(CHUNK);
-        f(lane, row, col, n);
-        lane += n;
+/// The runs `(lane, row, col, n)` of a component.
+struct Runs {
+    first: usize,
+    cols: usize,
+    lane: usize,
+    /// Lanes whose component exists.
+    count: usize,
+}
+
+impl Runs {
+    #[inline(always)]
+    fn new(p: &ComponentParams, component: u32) -> Self {
+        let lanes = p.subgroup as usize;
+        let first = component as usize * lanes;
+        let count = p.layout.elems().saturating_sub(first).min(lanes);
+        Self { first, cols: p.layout.cols as usize, lane: 0, count }
+    }
+}
+
+impl Iterator for Runs {
+    type Item = (usize, usize, usize, usize);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.lane >= self.count {
+            return None;
+        }
+        let (lane, elem) = (self.lane, self.first + self.lane);
+        let (row, col) = (elem / self.cols, elem % self.cols);
+        let n = (self.cols - col).min(self.count - lane).min(CHUNK);
+        self.lane += n;
+        Some((lane, row, col, n))
     }
 }
 
@@ -38,14 +57,14 @@ fn place(p: &ComponentParams, component: u32, lane: usize) -> Option<(usize, usi
 pub(crate) unsafe fn extract(p: &ComponentParams, tile: *const u8, component: u32, out: *mut u8) {
     let native = native_row(p.layout.elem, p.subgroup);
     let mut done = 0;
-    for_runs(p, component, |lane, row, col, n| {
+    for (lane, row, col, n) in Runs::new(p, component) {
         // SAFETY: the run lies in the tile and the lanes in `out`.
         unsafe {
             let to = At { layout: &native, tile: out, row: 0, col: lane };
             copy_run(to, At { layout: &p.layout, tile, row, col }, n);
         }
         done = lane + n;
-    });
+    }
     let size = p.layout.elem.bytes();
     // SAFETY: the remaining lanes are in `out`.
     unsafe { out.add(done * size).write_bytes(0, (p.subgroup as usize - done) * size) };
@@ -64,23 +83,19 @@ pub(crate) unsafe fn insert(
     mask: *const u8,
 ) {
     let native = native_row(p.layout.elem, p.subgroup);
-    for_runs(p, component, |lane, row, col, n| {
+    for (lane, row, col, n) in Runs::new(p, component) {
         // SAFETY: the run lies in the tile, its lanes in `values` and `mask`.
         unsafe {
             let all = (0..n).fold(1, |all, i| all & *mask.add(lane + i)) != 0;
-            let copy = |i: usize, n: usize| {
-                let from = At { layout: &native, tile: values, row: 0, col: lane + i };
-                copy_run(At { layout: &p.layout, tile, row, col: col + i }, from, n);
-            };
-            if all {
-                copy(0, n);
-            } else {
-                for i in (0..n).filter(|&i| *mask.add(lane + i) != 0) {
-                    copy(i, 1);
+            let step = if all { n } else { 1 };
+            for i in (0..n).step_by(step) {
+                if all || *mask.add(lane + i) != 0 {
+                    let from = At { layout: &native, tile: values, row: 0, col: lane + i };
+                    copy_run(At { layout: &p.layout, tile, row, col: col + i }, from, step);
                 }
             }
         }
-    });
+    }
 }
 
 /// Reads a component per lane.

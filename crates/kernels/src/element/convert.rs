@@ -11,34 +11,54 @@ use super::{ConvertParams, native_row, zero_padding};
 use crate::elem::Elem;
 use crate::float;
 use crate::layout::TileLayout;
-use crate::simd::Simd;
+use crate::simd::{RoundWords, Simd, with_round};
+use std::marker::PhantomData;
 
-/// Calls `f(row, col, n)` for runs that cover a matrix.
-#[inline(always)]
-fn for_runs(layout: &TileLayout, mut f: impl FnMut(usize, usize, usize)) {
-    let cols = layout.cols as usize;
-    for row in 0..layout.rows as usize {
-        let mut col = 0;
-        while col < cols {
-            let n = (cols - col).min(CHUNK);
-            f(row, col, n);
-            col += n;
-        }
+/// The runs `(row, col, n)` that cover a matrix. An iterator and not a function taking a closure: closures that are
+/// not inlined are compiled without the caller's instruction set.
+struct Runs {
+    rows: usize,
+    cols: usize,
+    row: usize,
+    col: usize,
+}
+
+impl Runs {
+    #[inline(always)]
+    fn new(layout: &TileLayout) -> Self {
+        Self { rows: layout.rows as usize, cols: layout.cols as usize, row: 0, col: 0 }
     }
 }
 
-/// Copies a matrix to another layout of the same element type.
+impl Iterator for Runs {
+    type Item = (usize, usize, usize);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.col == self.cols {
+            (self.row, self.col) = (self.row + 1, 0);
+        }
+        if self.row >= self.rows {
+            return None;
+        }
+        let n = (self.cols - self.col).min(CHUNK);
+        self.col += n;
+        Some((self.row, self.col - n, n))
+    }
+}
+
+/// Copies a matrix to another layout of the same element type. Compiled once, for the base instruction set.
 ///
 /// # Safety
 /// The tiles are of these layouts and do not overlap.
-#[inline(always)]
+#[inline(never)]
 pub(crate) unsafe fn relayout(from: &TileLayout, to: &TileLayout, dst: *mut u8, src: *const u8) {
-    for_runs(from, |row, col, n| {
+    for (row, col, n) in Runs::new(from) {
         // SAFETY: the run lies in both tiles, which are of one size.
         unsafe {
             copy_run(At { layout: to, tile: dst, row, col }, At { layout: from, tile: src, row, col }, n);
         }
-    });
+    }
     // SAFETY: forwarded.
     unsafe { zero_padding(to, dst) };
 }
@@ -59,10 +79,13 @@ pub(crate) unsafe fn convert<S: Simd>(p: &ConvertParams, dst: *mut u8, src: *con
             return relayout(&p.from, &p.to, dst, src);
         }
         if p.from.storage == Elem::F32 && p.to.storage == Elem::F32 && same_place(&p.from, &p.to) {
-            return flat::<S>(p, dst, src);
+            // Only the rounding differs.
+            let words = RoundWords::<S> { dst, src, bytes: p.to.bytes(), simd: PhantomData };
+            return with_round(p.to.elem, p.saturate_fp8, words);
         }
-        let (from, to) = (&p.from, &p.to);
-        for_runs(&p.from, |row, col, n| {
+        let (from, to) = flattened(&p.from, &p.to);
+        let (from, to) = (&from, &to);
+        for (row, col, n) in Runs::new(from) {
             let (from, to) =
                 (At { layout: from, tile: src, row, col }, At { layout: to, tile: dst, row, col });
             match from.class() {
@@ -70,8 +93,8 @@ pub(crate) unsafe fn convert<S: Simd>(p: &ConvertParams, dst: *mut u8, src: *con
                 Class::Double => from_f64::<S>(p, to, from, n),
                 Class::Integer => from_i64::<S>(p, to, from, n),
             }
-        });
-        zero_padding(to, dst);
+        }
+        zero_padding(&p.to, dst);
     }
 }
 
@@ -81,39 +104,36 @@ fn same_place(x: &TileLayout, y: &TileLayout) -> bool {
     x.ld == y.ld && x.interleave == y.interleave && x.storage == y.storage
 }
 
-/// f32 words to f32 words in the same places: only the rounding differs.
+/// Matrices with elements at the same distances become single rows, padding included: runs get longer.
 #[inline(always)]
-unsafe fn flat<S: Simd>(p: &ConvertParams, dst: *mut u8, src: *const u8) {
-    // SAFETY: both tiles have this size, a multiple of 64.
-    unsafe {
-        for at in (0..p.to.bytes()).step_by(64) {
-            let mut chunk = src.add(at).cast::<[f32; 16]>().read_unaligned();
-            round::<S>(p.to.elem, p.saturate_fp8, &mut chunk);
-            dst.add(at).cast::<[f32; 16]>().write_unaligned(chunk);
-        }
+fn flattened(from: &TileLayout, to: &TileLayout) -> (TileLayout, TileLayout) {
+    if from.ld != to.ld || from.interleave != 1 || to.interleave != 1 {
+        return (*from, *to);
     }
+    let cols = from.rows * from.ld;
+    let row = |layout: &TileLayout| TileLayout { rows: 1, cols, ld: cols, ..*layout };
+    (row(from), row(to))
 }
 
 #[inline(always)]
 unsafe fn from_f32<S: Simd>(p: &ConvertParams, to: At<'_, *mut u8>, from: At<'_, *const u8>, n: usize) {
     let mut chunk = [0.0_f32; CHUNK];
-    let chunk = &mut chunk[..n];
     // SAFETY: forwarded.
     unsafe {
-        read_f32(from, chunk);
+        read_f32(from, n, &mut chunk);
         match Class::of(p.to.elem) {
             Class::Single => {
-                round::<S>(p.to.elem, p.saturate_fp8, chunk);
-                write_f32(to, chunk);
+                round::<S>(p.to.elem, p.saturate_fp8, &mut chunk);
+                write_f32(to, n, &chunk);
             }
             Class::Double => {
                 let mut wide = [0.0; CHUNK];
-                for (wide, &x) in wide.iter_mut().zip(&*chunk) {
+                for (wide, &x) in wide.iter_mut().zip(&chunk) {
                     *wide = f64::from(x);
                 }
-                write_f64(to, &wide[..n]);
+                write_f64(to, n, &wide);
             }
-            Class::Integer => write_f32_as_i64(to, p.to_signed, chunk),
+            Class::Integer => write_f32_as_i64(to, p.to_signed, n, &chunk),
         }
     }
 }
@@ -125,21 +145,21 @@ unsafe fn from_f64<S: Simd>(p: &ConvertParams, to: At<'_, *mut u8>, from: At<'_,
     let mut integer = [0_i64; CHUNK];
     // SAFETY: forwarded.
     unsafe {
-        read_f64(from, &mut wide[..n]);
+        read_f64(from, n, &mut wide);
         match Class::of(p.to.elem) {
             Class::Single => {
                 for (single, &x) in single.iter_mut().zip(&wide) {
                     *single = single_for(x, p.to.elem);
                 }
-                round::<S>(p.to.elem, p.saturate_fp8, &mut single[..n]);
-                write_f32(to, &single[..n]);
+                round::<S>(p.to.elem, p.saturate_fp8, &mut single);
+                write_f32(to, n, &single);
             }
-            Class::Double => write_f64(to, &wide[..n]),
+            Class::Double => write_f64(to, n, &wide),
             Class::Integer => {
                 for (integer, &x) in integer.iter_mut().zip(&wide) {
                     *integer = to_integer(x, p.to.elem, p.to_signed);
                 }
-                write_i64(to, &integer[..n]);
+                write_i64(to, n, &integer);
             }
         }
     }
@@ -153,18 +173,18 @@ unsafe fn from_i64<S: Simd>(p: &ConvertParams, to: At<'_, *mut u8>, from: At<'_,
     unsafe {
         if Class::of(p.to.elem) == Class::Single {
             let mut single = [0.0_f32; CHUNK];
-            read_i64_as_f32(from, p.from_signed, &mut single[..n]);
-            round::<S>(p.to.elem, p.saturate_fp8, &mut single[..n]);
-            return write_f32(to, &single[..n]);
+            read_i64_as_f32(from, p.from_signed, n, &mut single);
+            round::<S>(p.to.elem, p.saturate_fp8, &mut single);
+            return write_f32(to, n, &single);
         }
-        read_i64(from, p.from_signed, &mut wide[..n]);
+        read_i64(from, p.from_signed, n, &mut wide);
         if Class::of(p.to.elem) == Class::Integer {
-            return write_i64(to, &wide[..n]);
+            return write_i64(to, n, &wide);
         }
         for (double, &x) in double.iter_mut().zip(&wide) {
             *double = if p.from_signed { x as f64 } else { x as u64 as f64 };
         }
-        write_f64(to, &double[..n]);
+        write_f64(to, n, &double);
     }
 }
 
@@ -200,7 +220,7 @@ pub(crate) fn to_integer(x: f64, elem: Elem, signed: bool) -> i64 {
 #[inline(always)]
 pub(crate) unsafe fn bitcast(p: &ConvertParams, dst: *mut u8, src: *const u8) {
     let (from, to) = (native_row(p.from.elem, CHUNK as u32), native_row(p.to.elem, CHUNK as u32));
-    for_runs(&p.from, |row, col, n| {
+    for (row, col, n) in Runs::new(&p.from) {
         let mut bits = [0_u64; CHUNK];
         let bits = bits.as_mut_ptr().cast::<u8>();
         // SAFETY: the run lies in both tiles and, with up to 8 bytes an element, in the buffer.
@@ -216,7 +236,7 @@ pub(crate) unsafe fn bitcast(p: &ConvertParams, dst: *mut u8, src: *const u8) {
                 n,
             );
         }
-    });
+    }
     // SAFETY: forwarded.
     unsafe { zero_padding(&p.to, dst) };
 }

@@ -1,15 +1,16 @@
 //! Reading and writing runs of elements of one row, in any layout, by way of a wide type.
 //!
 //! Floats up to 32 bits travel as f32, f64 as f64, integers as i64. Runs are short ([`CHUNK`]) so that they stay
-//! in registers or L1. Where a row is contiguous, the loops compile to vector code.
+//! in registers. Full chunks of contiguous elements have loops of constant length, which become vector code.
 
 use crate::elem::Elem;
 use crate::float;
 use crate::layout::TileLayout;
-use crate::simd::Simd;
+use crate::simd::{RoundWords, Simd, with_round};
+use std::marker::PhantomData;
 
 /// Longest run, in elements.
-pub(crate) const CHUNK: usize = 64;
+pub(crate) const CHUNK: usize = 16;
 
 /// Where a run starts.
 #[derive(Clone, Copy)]
@@ -55,39 +56,54 @@ impl Class {
     }
 }
 
-/// Reads `out.len()` storage elements of type `S` and maps them.
+/// Reads `n` storage elements of type `S` and maps them; the rest of the chunk is anything. Contiguous elements
+/// are mapped as a full chunk always, so that there is one loop and its length is constant.
 #[inline(always)]
-unsafe fn read<S: Copy, T>(at: At<'_, *const u8>, out: &mut [T], f: impl Fn(S) -> T) {
-    // SAFETY: the run lies in the tile, by contract of the callers.
+unsafe fn read<S: Copy + Default, T>(
+    at: At<'_, *const u8>,
+    n: usize,
+    out: &mut [T; CHUNK],
+    f: impl Fn(S) -> T,
+) {
+    let mut stage = [S::default(); CHUNK];
+    // SAFETY: the run lies in the tile and is no longer than a chunk, by contract of the callers.
     unsafe {
         let src = at.tile.add(at.layout.offset(at.row, at.col)).cast::<S>();
-        if at.layout.interleave == 1 {
-            for (i, out) in out.iter_mut().enumerate() {
-                *out = f(src.add(i).read_unaligned());
-            }
+        let step = usize::from(at.layout.interleave);
+        if n == CHUNK && step == 1 {
+            stage = src.cast::<[S; CHUNK]>().read_unaligned();
         } else {
-            let step = usize::from(at.layout.interleave);
-            for (i, out) in out.iter_mut().enumerate() {
-                *out = f(src.add(i * step).read_unaligned());
+            for (i, stage) in stage.iter_mut().enumerate().take(n) {
+                *stage = src.add(i * step).read_unaligned();
             }
         }
     }
+    for (out, x) in out.iter_mut().zip(stage) {
+        *out = f(x);
+    }
 }
 
-/// Maps values and writes them as storage elements of type `S`.
+/// Maps values and writes `n` of them as storage elements of type `S`.
 #[inline(always)]
-unsafe fn write<T: Copy, S>(at: At<'_, *mut u8>, values: &[T], f: impl Fn(T) -> S) {
-    // SAFETY: the run lies in the tile, by contract of the callers.
+unsafe fn write<T: Copy, S: Copy + Default>(
+    at: At<'_, *mut u8>,
+    n: usize,
+    values: &[T; CHUNK],
+    f: impl Fn(T) -> S,
+) {
+    let mut stage = [S::default(); CHUNK];
+    for (stage, &x) in stage.iter_mut().zip(values) {
+        *stage = f(x);
+    }
+    // SAFETY: the run lies in the tile and is no longer than a chunk, by contract of the callers.
     unsafe {
         let dst = at.tile.add(at.layout.offset(at.row, at.col)).cast::<S>();
-        if at.layout.interleave == 1 {
-            for (i, &value) in values.iter().enumerate() {
-                dst.add(i).write_unaligned(f(value));
-            }
+        let step = usize::from(at.layout.interleave);
+        if n == CHUNK && step == 1 {
+            dst.cast::<[S; CHUNK]>().write_unaligned(stage);
         } else {
-            let step = usize::from(at.layout.interleave);
-            for (i, &value) in values.iter().enumerate() {
-                dst.add(i * step).write_unaligned(f(value));
+            for (i, &x) in stage.iter().enumerate().take(n) {
+                dst.add(i * step).write_unaligned(x);
             }
         }
     }
@@ -98,15 +114,15 @@ unsafe fn write<T: Copy, S>(at: At<'_, *mut u8>, values: &[T], f: impl Fn(T) -> 
 /// # Safety
 /// The run lies in the tile.
 #[inline(always)]
-pub(crate) unsafe fn read_f32(at: At<'_, *const u8>, out: &mut [f32]) {
+pub(crate) unsafe fn read_f32(at: At<'_, *const u8>, n: usize, out: &mut [f32; CHUNK]) {
     // SAFETY: forwarded.
     unsafe {
         match at.layout.storage {
-            Elem::F32 => read::<f32, _>(at, out, |x| x),
-            Elem::F16 => read::<u16, _>(at, out, float::f16_value),
-            Elem::BF16 => read::<u16, _>(at, out, float::bf16_value),
-            Elem::E4M3 => read::<u8, _>(at, out, float::e4m3_value),
-            Elem::E5M2 => read::<u8, _>(at, out, float::e5m2_value),
+            Elem::F32 => read::<f32, _>(at, n, out, |x| x),
+            Elem::F16 => read::<u16, _>(at, n, out, float::f16_value),
+            Elem::BF16 => read::<u16, _>(at, n, out, float::bf16_value),
+            Elem::E4M3 => read::<u8, _>(at, n, out, float::e4m3_value),
+            Elem::E5M2 => read::<u8, _>(at, n, out, float::e5m2_value),
             Elem::F64 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 => wrong_class(),
         }
     }
@@ -117,15 +133,15 @@ pub(crate) unsafe fn read_f32(at: At<'_, *const u8>, out: &mut [f32]) {
 /// # Safety
 /// The run lies in the tile.
 #[inline(always)]
-pub(crate) unsafe fn write_f32(at: At<'_, *mut u8>, values: &[f32]) {
+pub(crate) unsafe fn write_f32(at: At<'_, *mut u8>, n: usize, values: &[f32; CHUNK]) {
     // SAFETY: forwarded.
     unsafe {
         match at.layout.storage {
-            Elem::F32 => write(at, values, |x: f32| x),
-            Elem::F16 => write(at, values, float::f16_bits),
-            Elem::BF16 => write(at, values, float::bf16_bits),
-            Elem::E4M3 => write(at, values, float::e4m3_bits),
-            Elem::E5M2 => write(at, values, float::e5m2_bits),
+            Elem::F32 => write(at, n, values, |x: f32| x),
+            Elem::F16 => write(at, n, values, float::f16_bits),
+            Elem::BF16 => write(at, n, values, float::bf16_bits),
+            Elem::E4M3 => write(at, n, values, float::e4m3_bits),
+            Elem::E5M2 => write(at, n, values, float::e5m2_bits),
             Elem::F64 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 => wrong_class(),
         }
     }
@@ -136,9 +152,9 @@ pub(crate) unsafe fn write_f32(at: At<'_, *mut u8>, values: &[f32]) {
 /// # Safety
 /// The run lies in the tile.
 #[inline(always)]
-pub(crate) unsafe fn read_f64(at: At<'_, *const u8>, out: &mut [f64]) {
+pub(crate) unsafe fn read_f64(at: At<'_, *const u8>, n: usize, out: &mut [f64; CHUNK]) {
     // SAFETY: forwarded.
-    unsafe { read::<f64, _>(at, out, |x| x) }
+    unsafe { read::<f64, _>(at, n, out, |x| x) }
 }
 
 /// Writes a run of f64.
@@ -146,9 +162,9 @@ pub(crate) unsafe fn read_f64(at: At<'_, *const u8>, out: &mut [f64]) {
 /// # Safety
 /// The run lies in the tile.
 #[inline(always)]
-pub(crate) unsafe fn write_f64(at: At<'_, *mut u8>, values: &[f64]) {
+pub(crate) unsafe fn write_f64(at: At<'_, *mut u8>, n: usize, values: &[f64; CHUNK]) {
     // SAFETY: forwarded.
-    unsafe { write(at, values, |x: f64| x) }
+    unsafe { write(at, n, values, |x: f64| x) }
 }
 
 /// Reads a run of integers, extended by their signedness.
@@ -156,17 +172,17 @@ pub(crate) unsafe fn write_f64(at: At<'_, *mut u8>, values: &[f64]) {
 /// # Safety
 /// The run lies in the tile.
 #[inline(always)]
-pub(crate) unsafe fn read_i64(at: At<'_, *const u8>, signed: bool, out: &mut [i64]) {
+pub(crate) unsafe fn read_i64(at: At<'_, *const u8>, signed: bool, n: usize, out: &mut [i64; CHUNK]) {
     // SAFETY: forwarded.
     unsafe {
         match (at.layout.storage, signed) {
-            (Elem::I8, true) => read::<i8, _>(at, out, i64::from),
-            (Elem::I8, false) => read::<u8, _>(at, out, i64::from),
-            (Elem::I16, true) => read::<i16, _>(at, out, i64::from),
-            (Elem::I16, false) => read::<u16, _>(at, out, i64::from),
-            (Elem::I32, true) => read::<i32, _>(at, out, i64::from),
-            (Elem::I32, false) => read::<u32, _>(at, out, i64::from),
-            (Elem::I64, _) => read::<i64, _>(at, out, |x| x),
+            (Elem::I8, true) => read::<i8, _>(at, n, out, i64::from),
+            (Elem::I8, false) => read::<u8, _>(at, n, out, i64::from),
+            (Elem::I16, true) => read::<i16, _>(at, n, out, i64::from),
+            (Elem::I16, false) => read::<u16, _>(at, n, out, i64::from),
+            (Elem::I32, true) => read::<i32, _>(at, n, out, i64::from),
+            (Elem::I32, false) => read::<u32, _>(at, n, out, i64::from),
+            (Elem::I64, _) => read::<i64, _>(at, n, out, |x| x),
             _ => wrong_class(),
         }
     }
@@ -177,14 +193,14 @@ pub(crate) unsafe fn read_i64(at: At<'_, *const u8>, signed: bool, out: &mut [i6
 /// # Safety
 /// The run lies in the tile.
 #[inline(always)]
-pub(crate) unsafe fn write_i64(at: At<'_, *mut u8>, values: &[i64]) {
+pub(crate) unsafe fn write_i64(at: At<'_, *mut u8>, n: usize, values: &[i64; CHUNK]) {
     // SAFETY: forwarded.
     unsafe {
         match at.layout.storage {
-            Elem::I8 => write(at, values, |x: i64| x as i8),
-            Elem::I16 => write(at, values, |x: i64| x as i16),
-            Elem::I32 => write(at, values, |x: i64| x as i32),
-            Elem::I64 => write(at, values, |x: i64| x),
+            Elem::I8 => write(at, n, values, |x: i64| x as i8),
+            Elem::I16 => write(at, n, values, |x: i64| x as i16),
+            Elem::I32 => write(at, n, values, |x: i64| x as i32),
+            Elem::I64 => write(at, n, values, |x: i64| x),
             _ => wrong_class(),
         }
     }
@@ -195,18 +211,18 @@ pub(crate) unsafe fn write_i64(at: At<'_, *mut u8>, values: &[i64]) {
 /// # Safety
 /// The run lies in the tile.
 #[inline(always)]
-pub(crate) unsafe fn read_i64_as_f32(at: At<'_, *const u8>, signed: bool, out: &mut [f32]) {
+pub(crate) unsafe fn read_i64_as_f32(at: At<'_, *const u8>, signed: bool, n: usize, out: &mut [f32; CHUNK]) {
     // SAFETY: forwarded.
     unsafe {
         match (at.layout.storage, signed) {
-            (Elem::I8, true) => read::<i8, _>(at, out, f32::from),
-            (Elem::I8, false) => read::<u8, _>(at, out, f32::from),
-            (Elem::I16, true) => read::<i16, _>(at, out, f32::from),
-            (Elem::I16, false) => read::<u16, _>(at, out, f32::from),
-            (Elem::I32, true) => read::<i32, _>(at, out, |x| x as f32),
-            (Elem::I32, false) => read::<u32, _>(at, out, |x| x as f32),
-            (Elem::I64, true) => read::<i64, _>(at, out, |x| x as f32),
-            (Elem::I64, false) => read::<u64, _>(at, out, |x| x as f32),
+            (Elem::I8, true) => read::<i8, _>(at, n, out, f32::from),
+            (Elem::I8, false) => read::<u8, _>(at, n, out, f32::from),
+            (Elem::I16, true) => read::<i16, _>(at, n, out, f32::from),
+            (Elem::I16, false) => read::<u16, _>(at, n, out, f32::from),
+            (Elem::I32, true) => read::<i32, _>(at, n, out, |x| x as f32),
+            (Elem::I32, false) => read::<u32, _>(at, n, out, |x| x as f32),
+            (Elem::I64, true) => read::<i64, _>(at, n, out, |x| x as f32),
+            (Elem::I64, false) => read::<u64, _>(at, n, out, |x| x as f32),
             _ => wrong_class(),
         }
     }
@@ -217,18 +233,18 @@ pub(crate) unsafe fn read_i64_as_f32(at: At<'_, *const u8>, signed: bool, out: &
 /// # Safety
 /// The run lies in the tile.
 #[inline(always)]
-pub(crate) unsafe fn write_f32_as_i64(at: At<'_, *mut u8>, signed: bool, values: &[f32]) {
+pub(crate) unsafe fn write_f32_as_i64(at: At<'_, *mut u8>, signed: bool, n: usize, values: &[f32; CHUNK]) {
     // SAFETY: forwarded.
     unsafe {
         match (at.layout.storage, signed) {
-            (Elem::I8, true) => write(at, values, |x: f32| x as i8),
-            (Elem::I8, false) => write(at, values, |x: f32| x as u8),
-            (Elem::I16, true) => write(at, values, |x: f32| x as i16),
-            (Elem::I16, false) => write(at, values, |x: f32| x as u16),
-            (Elem::I32, true) => write(at, values, |x: f32| x as i32),
-            (Elem::I32, false) => write(at, values, |x: f32| x as u32),
-            (Elem::I64, true) => write(at, values, |x: f32| x as i64),
-            (Elem::I64, false) => write(at, values, |x: f32| x as u64),
+            (Elem::I8, true) => write(at, n, values, |x: f32| x as i8),
+            (Elem::I8, false) => write(at, n, values, |x: f32| x as u8),
+            (Elem::I16, true) => write(at, n, values, |x: f32| x as i16),
+            (Elem::I16, false) => write(at, n, values, |x: f32| x as u16),
+            (Elem::I32, true) => write(at, n, values, |x: f32| x as i32),
+            (Elem::I32, false) => write(at, n, values, |x: f32| x as u32),
+            (Elem::I64, true) => write(at, n, values, |x: f32| x as i64),
+            (Elem::I64, false) => write(at, n, values, |x: f32| x as u64),
             _ => wrong_class(),
         }
     }
@@ -239,42 +255,23 @@ fn wrong_class() {
     debug_assert!(false, "a run was accessed by the wrong wide type");
 }
 
-/// Rounds f32 to an element type; `saturate_fp8` concerns the 8-bit floats only.
+/// Rounds f32 to an element type; `saturate_fp8` concerns the 8-bit floats only. The rest of the chunk is rounded
+/// with it.
 ///
 /// # Safety
 /// The processor has the instructions of `S`.
 #[inline(always)]
-pub(crate) unsafe fn round<S: Simd>(elem: Elem, saturate_fp8: bool, values: &mut [f32]) {
-    match (elem, saturate_fp8) {
-        // SAFETY: the caller vouches for the instructions.
-        (Elem::F16, _) => unsafe { round_f16::<S>(values) },
-        (Elem::BF16, _) => values.iter_mut().for_each(|x| *x = float::round_bf16(*x)),
-        (Elem::E4M3, false) => values.iter_mut().for_each(|x| *x = float::round_e4m3(*x)),
-        (Elem::E4M3, true) => values.iter_mut().for_each(|x| *x = float::round_e4m3_sat(*x)),
-        (Elem::E5M2, false) => values.iter_mut().for_each(|x| *x = float::round_e5m2(*x)),
-        (Elem::E5M2, true) => values.iter_mut().for_each(|x| *x = float::round_e5m2_sat(*x)),
-        (Elem::F32 | Elem::F64 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64, _) => {}
-    }
-}
-
-#[inline(always)]
-unsafe fn round_f16<S: Simd>(values: &mut [f32]) {
-    let mut at = 0;
-    while at < values.len() {
-        let n = (values.len() - at).min(S::LANES);
-        // SAFETY: `n` elements from `at` on are in the slice.
-        unsafe {
-            let p = values.as_mut_ptr().add(at).cast::<u8>();
-            S::store(p, n * 4, S::round_f16(S::load(p, n * 4)));
-        }
-        at += n;
-    }
+pub(crate) unsafe fn round<S: Simd>(elem: Elem, saturate_fp8: bool, values: &mut [f32; CHUNK]) {
+    let dst = values.as_mut_ptr().cast::<u8>();
+    let words = RoundWords::<S> { dst, src: dst, bytes: CHUNK * 4, simd: PhantomData };
+    // SAFETY: a chunk is 64 bytes; the caller vouches for the instructions.
+    unsafe { with_round(elem, saturate_fp8, words) };
 }
 
 /// Copies a run between tiles of the same element type.
 ///
 /// # Safety
-/// Both runs lie in their tiles, which do not overlap.
+/// Both runs lie in their tiles; `n` is at most [`CHUNK`].
 #[inline(always)]
 pub(crate) unsafe fn copy_run(to: At<'_, *mut u8>, from: At<'_, *const u8>, n: usize) {
     // SAFETY: forwarded; storage elements of equal type have equal size.
@@ -300,20 +297,21 @@ pub(crate) unsafe fn copy_run(to: At<'_, *mut u8>, from: At<'_, *const u8>, n: u
 
 /// Maps a run of storage elements.
 #[inline(always)]
-unsafe fn copy_map<S: Copy, D>(to: At<'_, *mut u8>, from: At<'_, *const u8>, n: usize, f: impl Fn(S) -> D) {
+unsafe fn copy_map<S: Copy + Default, D: Copy + Default>(
+    to: At<'_, *mut u8>,
+    from: At<'_, *const u8>,
+    n: usize,
+    f: impl Fn(S) -> D,
+) {
     // SAFETY: forwarded.
     unsafe {
-        let src = from.tile.add(from.layout.offset(from.row, from.col)).cast::<S>();
-        let dst = to.tile.add(to.layout.offset(to.row, to.col)).cast::<D>();
-        let (src_step, dst_step) = (usize::from(from.layout.interleave), usize::from(to.layout.interleave));
-        if src_step == 1 && dst_step == 1 {
-            for i in 0..n {
-                dst.add(i).write_unaligned(f(src.add(i).read_unaligned()));
-            }
-        } else {
-            for i in 0..n {
-                dst.add(i * dst_step).write_unaligned(f(src.add(i * src_step).read_unaligned()));
-            }
+        if n == 1 {
+            let src = from.tile.add(from.layout.offset(from.row, from.col)).cast::<S>();
+            let dst = to.tile.add(to.layout.offset(to.row, to.col)).cast::<D>();
+            return dst.write_unaligned(f(src.read_unaligned()));
         }
+        let mut chunk = [D::default(); CHUNK];
+        read::<S, D>(from, n, &mut chunk, f);
+        write::<D, D>(to, n, &chunk, |x| x);
     }
 }

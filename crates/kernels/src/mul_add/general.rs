@@ -12,7 +12,7 @@ use crate::element::run::{
     At, CHUNK, Class, read_f32, read_f64, read_i64, round, write_f32, write_f64, write_i64,
 };
 use crate::layout::TileLayout;
-use crate::simd::Simd;
+use crate::portable::Portable;
 
 /// A type to multiply in.
 trait Wide: Copy {
@@ -118,22 +118,22 @@ pub(crate) fn scratch_bytes(params: &MulAddParams) -> usize {
 /// Multiplies the grid.
 ///
 /// # Safety
-/// The operands are as `params` describes; `scratch` has [`scratch_bytes`]; the processor has the instructions.
+/// The operands are as `params` describes; `scratch` has [`scratch_bytes`].
 #[inline(always)]
-pub(crate) unsafe fn multiply<S: Simd>(params: &MulAddParams, operands: Operands, scratch: *mut u8) {
+pub(crate) unsafe fn multiply(params: &MulAddParams, operands: Operands, scratch: *mut u8) {
     let floats = [params.a, params.b, params.c, params.r].iter().any(|layout| layout.elem.is_float());
     // SAFETY: forwarded.
     unsafe {
         if floats {
-            grid::<S, f64>(params, operands, scratch);
+            grid::<f64>(params, operands, scratch);
         } else {
-            grid::<S, i64>(params, operands, scratch);
+            grid::<i64>(params, operands, scratch);
         }
     }
 }
 
 #[inline(always)]
-unsafe fn grid<S: Simd, T: Wide>(params: &MulAddParams, operands: Operands, scratch: *mut u8) {
+unsafe fn grid<T: Wide>(params: &MulAddParams, operands: Operands, scratch: *mut u8) {
     let (m, n, k) = (params.m as usize, params.n as usize, params.k as usize);
     let (inner, cols) = (params.b.rows as usize, params.b.cols as usize);
     // SAFETY: the parts of the scratch memory follow each other; all are written before they are read.
@@ -161,7 +161,7 @@ unsafe fn grid<S: Simd, T: Wide>(params: &MulAddParams, operands: Operands, scra
                 let (c, r) = (*operands.c.add(i * n + j), *operands.r.add(i * n + j));
                 for row in 0..params.rows as usize {
                     // The row of A is done with; C is as wide as the result, so it goes by pieces.
-                    finish::<S, T>(params, row, sum.add(row * cols), c, r);
+                    finish::<T>(params, row, sum.add(row * cols), c, r);
                 }
             }
         }
@@ -180,8 +180,8 @@ unsafe fn axpy<T: Wide>(sum: *mut T, x: T, row: *const T, n: usize) {
     }
 }
 
-/// Widens a row of a tile.
-#[inline(always)]
+/// Widens a row of a tile. Compiled once, for the base instruction set: the inner loop is what counts.
+#[inline(never)]
 unsafe fn widen<T: Wide>(layout: &TileLayout, signed: bool, tile: *const u8, row: usize, to: *mut T) {
     let cols = layout.cols as usize;
     let mut col = 0;
@@ -196,7 +196,7 @@ unsafe fn widen<T: Wide>(layout: &TileLayout, signed: bool, tile: *const u8, row
     }
 }
 
-#[inline(always)]
+#[inline(never)]
 unsafe fn widen_run<T: Wide>(at: At<'_, *const u8>, signed: bool, to: &mut [T]) {
     let n = to.len();
     // SAFETY: forwarded.
@@ -204,17 +204,17 @@ unsafe fn widen_run<T: Wide>(at: At<'_, *const u8>, signed: bool, to: &mut [T]) 
         match at.class() {
             Class::Single => {
                 let mut run = [0.0; CHUNK];
-                read_f32(at, &mut run[..n]);
+                read_f32(at, n, &mut run);
                 to.iter_mut().zip(run).for_each(|(to, x)| *to = T::from_f32(x));
             }
             Class::Double => {
                 let mut run = [0.0; CHUNK];
-                read_f64(at, &mut run[..n]);
+                read_f64(at, n, &mut run);
                 to.iter_mut().zip(run).for_each(|(to, x)| *to = T::from_f64(x));
             }
             Class::Integer => {
                 let mut run = [0; CHUNK];
-                read_i64(at, signed, &mut run[..n]);
+                read_i64(at, signed, n, &mut run);
                 to.iter_mut().zip(run).for_each(|(to, x)| *to = T::from_i64(x, signed));
             }
         }
@@ -222,14 +222,8 @@ unsafe fn widen_run<T: Wide>(at: At<'_, *const u8>, signed: bool, to: &mut [T]) 
 }
 
 /// Adds C to a row of sums and writes the result.
-#[inline(always)]
-unsafe fn finish<S: Simd, T: Wide>(
-    params: &MulAddParams,
-    row: usize,
-    sums: *const T,
-    c: *const u8,
-    r: *mut u8,
-) {
+#[inline(never)]
+unsafe fn finish<T: Wide>(params: &MulAddParams, row: usize, sums: *const T, c: *const u8, r: *mut u8) {
     let cols = params.r.cols as usize;
     let mut col = 0;
     while col < cols {
@@ -243,14 +237,14 @@ unsafe fn finish<S: Simd, T: Wide>(
                 let sum = *sums.add(col + i);
                 *total = if params.saturating { sum.add_saturating(*total, params) } else { sum.add(*total) };
             }
-            narrow_run::<S, T>(At { layout: &params.r, tile: r, row, col }, params.r_signed, total);
+            narrow_run(At { layout: &params.r, tile: r, row, col }, params.r_signed, total);
         }
         col += n;
     }
 }
 
-#[inline(always)]
-unsafe fn narrow_run<S: Simd, T: Wide>(at: At<'_, *mut u8>, signed: bool, from: &[T]) {
+#[inline(never)]
+unsafe fn narrow_run<T: Wide>(at: At<'_, *mut u8>, signed: bool, from: &[T]) {
     let elem = at.layout.elem;
     let n = from.len();
     // SAFETY: forwarded.
@@ -259,18 +253,18 @@ unsafe fn narrow_run<S: Simd, T: Wide>(at: At<'_, *mut u8>, signed: bool, from: 
             Class::Single => {
                 let mut run = [0.0; CHUNK];
                 run.iter_mut().zip(from).for_each(|(run, x)| *run = single_for(x.to_f64(), elem));
-                round::<S>(elem, false, &mut run[..n]);
-                write_f32(at, &run[..n]);
+                round::<Portable>(elem, false, &mut run);
+                write_f32(at, n, &run);
             }
             Class::Double => {
                 let mut run = [0.0; CHUNK];
                 run.iter_mut().zip(from).for_each(|(run, x)| *run = x.to_f64());
-                write_f64(at, &run[..n]);
+                write_f64(at, n, &run);
             }
             Class::Integer => {
                 let mut run = [0; CHUNK];
                 run.iter_mut().zip(from).for_each(|(run, x)| *run = x.to_i64(elem, signed));
-                write_i64(at, &run[..n]);
+                write_i64(at, n, &run);
             }
         }
     }

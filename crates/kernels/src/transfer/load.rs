@@ -218,13 +218,17 @@ unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Li
         unsafe {
             let to = dst.add(row * row_bytes);
             if whole {
-                for at in (0..words).step_by(S::LANES) {
+                let mut at = 0;
+                while at < words {
                     S::store(to.add(at * 4), S::LANES * 4, F::fetch_whole(lines, row, at));
+                    at += S::LANES;
                 }
             } else {
-                for at in (0..words).step_by(S::LANES) {
+                let mut at = 0;
+                while at < words {
                     let n = (words - at).min(S::LANES);
                     S::store(to.add(at * 4), n * 4, F::fetch(lines, row, at, n));
+                    at += n;
                 }
             }
         }

@@ -73,14 +73,18 @@ unsafe fn rows<S: Simd, W: Widen>(access: &Access, src: *const u8, first: *mut u
         unsafe {
             let (from, to) = (src.add(row * row_bytes), line(first, stride, row));
             if whole {
-                for at in (0..len).step_by(S::LANES) {
+                let mut at = 0;
+                while at < len {
                     let words = S::load(from.add(at * 4), S::LANES * 4);
                     W::store::<S>(to.add(at * W::BYTES), S::LANES, words);
+                    at += S::LANES;
                 }
             } else {
-                for at in (0..len).step_by(S::LANES) {
+                let mut at = 0;
+                while at < len {
                     let n = (len - at).min(S::LANES);
                     W::store::<S>(to.add(at * W::BYTES), n, S::load(from.add(at * 4), n * 4));
+                    at += n;
                 }
             }
         }

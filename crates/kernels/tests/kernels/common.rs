@@ -131,10 +131,7 @@ fn rounded(x: f64, mantissa_bits: i32, min_exponent: i32, max: f64, overflow: f6
     if x == 0.0 || x.is_nan() {
         return x;
     }
-    let mut exponent = min_exponent;
-    while exponent < 1024 && x.abs() >= 2.0_f64.powi(exponent + 1) {
-        exponent += 1;
-    }
+    let exponent = ((x.to_bits() >> 52 & 0x7ff) as i32 - 1023).max(min_exponent);
     let quantum = 2.0_f64.powi(exponent - mantissa_bits);
     let rounded = (x / quantum).round_ties_even() * quantum;
     if rounded.is_nan() || rounded.abs() > max { overflow.copysign(x) } else { rounded }

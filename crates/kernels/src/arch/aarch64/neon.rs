@@ -94,6 +94,26 @@ impl Simd for Neon {
         unsafe { vorrq_u32(a, b) }
     }
     #[inline(always)]
+    unsafe fn add_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { vreinterpretq_u32_f32(vaddq_f32(vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(b))) }
+    }
+    #[inline(always)]
+    unsafe fn sub_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { vreinterpretq_u32_f32(vsubq_f32(vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(b))) }
+    }
+    #[inline(always)]
+    unsafe fn mul_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { vreinterpretq_u32_f32(vmulq_f32(vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(b))) }
+    }
+    #[inline(always)]
+    unsafe fn div_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { vreinterpretq_u32_f32(vdivq_f32(vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(b))) }
+    }
+    #[inline(always)]
     unsafe fn map(v: Self::Words, f: impl Fn(u32) -> u32) -> Self::Words {
         vector(words(v).map(f))
     }

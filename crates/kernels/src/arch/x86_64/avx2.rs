@@ -139,6 +139,26 @@ impl Simd for Avx2 {
         unsafe { _mm256_or_si256(a, b) }
     }
     #[inline(always)]
+    unsafe fn add_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b))) }
+    }
+    #[inline(always)]
+    unsafe fn sub_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm256_castps_si256(_mm256_sub_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b))) }
+    }
+    #[inline(always)]
+    unsafe fn mul_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm256_castps_si256(_mm256_mul_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b))) }
+    }
+    #[inline(always)]
+    unsafe fn div_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm256_castps_si256(_mm256_div_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b))) }
+    }
+    #[inline(always)]
     unsafe fn map(v: Self::Words, f: impl Fn(u32) -> u32) -> Self::Words {
         // SAFETY: both types are 8 words.
         unsafe {

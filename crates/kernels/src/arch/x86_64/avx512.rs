@@ -104,6 +104,26 @@ impl Simd for Avx512 {
         unsafe { _mm512_or_si512(a, b) }
     }
     #[inline(always)]
+    unsafe fn add_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b))) }
+    }
+    #[inline(always)]
+    unsafe fn sub_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm512_castps_si512(_mm512_sub_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b))) }
+    }
+    #[inline(always)]
+    unsafe fn mul_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm512_castps_si512(_mm512_mul_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b))) }
+    }
+    #[inline(always)]
+    unsafe fn div_f32(a: Self::Words, b: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm512_castps_si512(_mm512_div_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b))) }
+    }
+    #[inline(always)]
     unsafe fn map(v: Self::Words, f: impl Fn(u32) -> u32) -> Self::Words {
         // SAFETY: both types are 16 words.
         unsafe {
