@@ -57,7 +57,10 @@ pub(crate) struct Cx<'m> {
     loc: LocId,
     /// Whether the current instruction is decorated *NoContraction*.
     exact: bool,
-    locs: FxHashMap<usize, LocId>,
+    /// Source position of each instruction, once it has one.
+    locs: Vec<LocId>,
+    /// Operands of the current instruction without their denormals.
+    pub(crate) flushed: FxHashMap<Id, Val>,
     /// Values that are in scope everywhere, in order of creation, and what each was made from.
     prologue: Vec<ir::Inst>,
     prologue_values: FxHashSet<Value>,
@@ -102,7 +105,8 @@ impl<'m> Cx<'m> {
             inst: 0,
             loc: 0,
             exact: false,
-            locs: FxHashMap::default(),
+            locs: vec![0; spv.insts.len()],
+            flushed: FxHashMap::default(),
             prologue: Vec::new(),
             prologue_values: FxHashSet::default(),
             consts: FxHashMap::default(),
@@ -136,12 +140,12 @@ impl<'m> Cx<'m> {
         self.inst = index;
         let inst = &self.spv.insts[index];
         self.exact = self.modes.is_exact(self.spv, self.globals, inst);
-        let next = self.module.locs.len() as LocId + 1;
-        self.loc = *self.locs.entry(index).or_insert(next);
-        if self.loc == next {
+        if self.locs[index] == 0 {
             let (file, line) = self.spv.line(index);
             self.module.locs.push(ir::SourceLoc { file: file.to_owned(), line, word: inst.at });
+            self.locs[index] = self.module.locs.len() as LocId;
         }
+        self.loc = self.locs[index];
     }
 
     /// Counts work that emits no instruction: composites of `n` constituents are copied.
@@ -227,10 +231,14 @@ impl<'m> Cx<'m> {
     /// An operand's type and value.
     pub(crate) fn val(&mut self, id: Id) -> Res<(Ty, Val)> {
         let Some(slot) = self.slots.get(&id) else {
-            return self.globals.get(id).cloned().ok_or_else(|| undefined(id));
+            let (ty, val) = self.globals.get(id).ok_or_else(|| undefined(id))?;
+            return Ok((*ty, self.flushed(id).unwrap_or_else(|| val.clone())));
         };
         let slot = slot.clone();
-        let val = self.reload(&slot)?;
+        let val = match self.flushed(id) {
+            Some(val) => val,
+            None => self.reload(&slot)?,
+        };
         Ok((slot.ty, val))
     }
 

@@ -318,7 +318,7 @@ impl Cx<'_> {
         let done = match inst.op {
             Op::SelectionMerge | Op::LoopMerge => Ok(()),
             Op::Phi => self.phi(&inst),
-            _ => self.modes.check(self.globals, &inst).and_then(|()| ops::emit(self, &inst)),
+            _ => self.operation(&inst),
         };
         match done {
             Ok(()) => Ok(()),
@@ -326,7 +326,15 @@ impl Cx<'_> {
         }
     }
 
+    fn operation(&mut self, inst: &Inst<'_>) -> Res<()> {
+        self.modes.check(self.globals, inst)?;
+        self.flush_operands(inst)?;
+        ops::emit(self, inst)?;
+        self.flush_result(inst)
+    }
+
     fn note(&mut self, fault: Fault, i: usize, inst: &Inst<'_>) -> Res<()> {
+        self.flushed.clear();
         let fault = self.spv.locate(fault, i);
         if fault.code == code::LIMIT || self.faults.len() + 1 >= MAX_FAULTS {
             return Err(fault);

@@ -1,8 +1,8 @@
 //! Float controls of an entry point (SPV_KHR_float_controls, SPV_KHR_float_controls2).
 //!
 //! The IR rounds to nearest even, keeps denormals, signed zeros, infinities and NaNs, so most modes
-//! ask for what is the case anyway. What remains: conversions that round towards zero, and where
-//! products and sums may be contracted.
+//! ask for what is the case anyway. What remains: conversions that round towards zero, denormals that
+//! are flushed (see [`crate::flush`]), and where products and sums may be contracted.
 
 use crate::diag::{Fault, Res, code, operand, unsupported};
 use crate::globals::Globals;
@@ -22,6 +22,8 @@ const FAST: u32 = 0x10;
 pub(crate) struct FloatModes {
     /// Widths whose results round towards zero.
     toward_zero: Vec<u32>,
+    /// Widths whose denormals are flushed to zero.
+    flushed: Vec<u32>,
     /// Default *FPFastMathMode* of a type.
     fast_math: FxHashMap<Scalar, u32>,
 }
@@ -42,9 +44,7 @@ impl FloatModes {
     fn read(&mut self, globals: &Globals, inst: &Inst<'_>) -> Res<()> {
         match ExecutionMode::from_u32(inst.arg(1)?) {
             Some(ExecutionMode::RoundingModeRTZ) => self.toward_zero.push(inst.arg(2)?),
-            Some(mode @ ExecutionMode::DenormFlushToZero) => {
-                return Err(unsupported(code::ENTRY_POINT, format!("the execution mode {mode:?}")));
-            }
+            Some(ExecutionMode::DenormFlushToZero) => self.flushed.push(inst.arg(2)?),
             Some(ExecutionMode::FPFastMathDefault) => {
                 let ty = globals.types.lookup(inst.arg(2)?)?;
                 let scalar = globals.types.leaf(ty).and_then(phalanx_ir::Type::scalar);
@@ -59,6 +59,16 @@ impl FloatModes {
     /// Whether results of this width round towards zero.
     pub(crate) fn rounds_toward_zero(&self, width: u32) -> bool {
         self.toward_zero.contains(&width)
+    }
+
+    /// Whether denormals of this width are flushed to zero.
+    pub(crate) fn flushes(&self, width: u32) -> bool {
+        self.flushed.contains(&width)
+    }
+
+    /// Whether denormals of any width are flushed to zero.
+    pub(crate) fn flushes_any(&self) -> bool {
+        !self.flushed.is_empty()
     }
 
     /// Whether an instruction must not be contracted with others: *NoContraction*, or a mode that

@@ -21,6 +21,7 @@ mod diag;
 mod emit;
 mod entry;
 mod float_modes;
+mod flush;
 mod globals;
 mod inspect;
 mod interface;

@@ -130,3 +130,26 @@ fn constants_of_the_wrong_type_are_refused() {
         assert!(found.contains(message), "{globals}: {found}");
     }
 }
+
+#[test]
+fn denormals_are_flushed_where_the_entry_point_asks() {
+    let body = "%p = OpAccessChain %ptr_f %floats %0 %lane\n%x = OpLoad %f32 %p\n%sum = OpFAdd %f32 %x %tiny\n\
+        %copy = OpSelect %f32 %yes %x %sum\n%a = OpBitcast %u32 %sum\n%b = OpBitcast %u32 %copy\n\
+        %r = OpBitwiseXor %u32 %a %b\nOpStore %out %r";
+    let globals = "%tiny = OpConstant %f32 0x1p-140\n%yes = OpConstantTrue %bool\n%fs = OpTypeRuntimeArray %f32\n\
+        %fb = OpTypeStruct %fs\n%ptr_fb = OpTypePointer StorageBuffer %fb\n%ptr_f = OpTypePointer StorageBuffer %f32\n\
+        %floats = OpVariable %ptr_fb StorageBuffer";
+    let annotations = "OpDecorate %fs ArrayStride 4\nOpDecorate %fb Block\nOpMemberDecorate %fb 0 Offset 0\n\
+        OpDecorate %floats DescriptorSet 0\nOpDecorate %floats Binding 0";
+    let text = shader(annotations, globals, body);
+    let flushing = text
+        .replace("OpCapability Int64\n", "OpCapability Int64\nOpCapability DenormFlushToZero\n")
+        .replace("LocalSize 4 1 1\n", "LocalSize 4 1 1\nOpExecutionMode %main DenormFlushToZero 32\n");
+    let one = 1_f32.to_bits();
+    let (tiny, input) = (1 << 9, [one, 5, 0x8000_0003, 0]);
+    let sums = [one, 5 + tiny, tiny - 3, tiny];
+    let kept: Vec<u32> = input.iter().zip(sums).map(|(a, b)| a ^ b).collect();
+    assert_eq!(Run::on(&input).go(&text)[0], kept);
+    // Copies keep denormals; sums neither see nor give them. What is -0 + 0 is 0.
+    assert_eq!(Run::on(&input).go(&flushing)[0], [0, 5, 0x8000_0003, 0]);
+}

@@ -1,0 +1,117 @@
+//! *DenormFlushToZero*: denormals that arithmetic takes or gives become zeros.
+//!
+//! The IR keeps denormals, so an entry point that must lose them gets the test spelled out around
+//! each arithmetic instruction. Copies, loads, stores and reinterpretations keep every bit.
+
+use crate::cx::Cx;
+use crate::diag::Res;
+use crate::reader::{Id, Inst};
+use crate::types::Ty;
+use crate::value::Val;
+use phalanx_ir::{self as ir, BinaryOp, CompareOp, Scalar, UnaryOp, Value, eval};
+use spirv::Op;
+
+/// Whether an instruction is arithmetic on floats, or may be.
+fn is_arithmetic(op: Op) -> bool {
+    matches!(
+        op,
+        Op::FAdd
+            | Op::FSub
+            | Op::FMul
+            | Op::FDiv
+            | Op::FRem
+            | Op::FMod
+            | Op::VectorTimesScalar
+            | Op::MatrixTimesScalar
+            | Op::VectorTimesMatrix
+            | Op::MatrixTimesVector
+            | Op::MatrixTimesMatrix
+            | Op::OuterProduct
+            | Op::Dot
+            | Op::FmaKHR
+            | Op::FConvert
+            | Op::QuantizeToF16
+            | Op::ExtInst
+            | Op::FOrdEqual
+            | Op::FUnordEqual
+            | Op::FOrdNotEqual
+            | Op::FUnordNotEqual
+            | Op::FOrdLessThan
+            | Op::FUnordLessThan
+            | Op::FOrdGreaterThan
+            | Op::FUnordGreaterThan
+            | Op::FOrdLessThanEqual
+            | Op::FUnordLessThanEqual
+            | Op::FOrdGreaterThanEqual
+            | Op::FUnordGreaterThanEqual
+    )
+}
+
+impl Cx<'_> {
+    /// Before an instruction: lets it see its operands without denormals.
+    pub(crate) fn flush_operands(&mut self, inst: &Inst<'_>) -> Res<()> {
+        self.flushed.clear();
+        if !self.modes.flushes_any() || !is_arithmetic(inst.op) {
+            return Ok(());
+        }
+        for &id in inst.args {
+            let Ok(ty) = self.ty_of(id) else { continue };
+            if self.is_flushed(ty) {
+                let (ty, val) = self.val(id)?;
+                let val = self.flush(ty, &val)?;
+                self.flushed.insert(id, val);
+            }
+        }
+        Ok(())
+    }
+
+    /// After an instruction: frees its result of denormals.
+    pub(crate) fn flush_result(&mut self, inst: &Inst<'_>) -> Res<()> {
+        self.flushed.clear();
+        if !self.modes.flushes_any() || !is_arithmetic(inst.op) || !self.slots.contains_key(&inst.id) {
+            return Ok(());
+        }
+        let ty = self.result_ty(inst)?;
+        if !self.is_flushed(ty) {
+            return Ok(());
+        }
+        let (_, val) = self.val(inst.id)?;
+        let val = self.flush(ty, &val)?;
+        self.define(inst, val)
+    }
+
+    /// An operand without its denormals, while an instruction is emitted that loses them.
+    pub(crate) fn flushed(&self, id: Id) -> Option<Val> {
+        self.flushed.get(&id).cloned()
+    }
+
+    fn is_flushed(&self, ty: Ty) -> bool {
+        let is_matrix = self.types().coop_mat(ty).is_some();
+        let scalar = self.types().scalar(ty).filter(|s| s.is_arithmetic_float() && !is_matrix);
+        scalar.is_some_and(|s| self.modes.flushes(s.bits()))
+    }
+
+    fn flush(&mut self, ty: Ty, val: &Val) -> Res<Val> {
+        let mut values = self.flatten(ty, val)?;
+        for v in &mut values {
+            *v = self.flush_scalar(*v);
+        }
+        self.unflatten(ty, &values)
+    }
+
+    fn flush_scalar(&mut self, v: Value) -> Value {
+        let ir::Type::Scalar(scalar) = self.func.ty(v) else { return v };
+        let exponent = match scalar {
+            Scalar::F16 => -14,
+            Scalar::F32 => -126,
+            _ => -1022,
+        };
+        let least = self.constant(scalar, eval::from_f64(scalar, 2_f64.powi(exponent)));
+        let zero = self.constant(scalar, 0);
+        let size = self.b().unary(UnaryOp::Fabs, v);
+        let small = self.b().compare(CompareOp::FordLt, size, least);
+        // Keeps the sign.
+        let nothing = self.b().binary(BinaryOp::Fmul, v, zero);
+        self.b().select(small, nothing, v)
+    }
+}
