@@ -5,6 +5,8 @@
 
 mod emit;
 mod fixed;
+#[path = "../ops/mutate.rs"]
+mod mutate;
 mod program;
 mod random;
 

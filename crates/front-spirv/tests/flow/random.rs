@@ -116,6 +116,17 @@ fn check(seed: u64) {
 }
 
 #[test]
+fn damaged_programs_are_diagnosed() {
+    for seed in 0..40 {
+        let program = Random(seed * 77 + 1).body(0, false, false, true);
+        for ssa in [false, true] {
+            let words = phalanx_spirv_asm::assemble(&emit(&program, ssa)).unwrap();
+            super::mutate::mutate(&words, &phalanx_front_spirv::Options::default());
+        }
+    }
+}
+
+#[test]
 fn programs_do_what_they_say() {
     let count = std::env::var("PHALANX_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
     for seed in 0..count {

@@ -4,6 +4,8 @@
 
 mod constants;
 mod interface;
+#[path = "../ops/mutate.rs"]
+mod mutate;
 mod pointers;
 mod variables;
 
@@ -35,6 +37,7 @@ impl Run<'_> {
         let words = phalanx_spirv_asm::assemble(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let options =
             Options { entry: self.entry, specialization: &self.spec, subgroup_size: 4, ..Options::default() };
+        mutate::mutate(&words, &options);
         translate(&words, &options)
     }
 

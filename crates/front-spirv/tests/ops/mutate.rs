@@ -3,7 +3,7 @@
 
 #![expect(clippy::panic, reason = "a check that fails panics")]
 
-use phalanx_front_spirv::{Class, Options, translate};
+use phalanx_front_spirv::{Class, Options, inspect, translate};
 
 /// Mutations of each module.
 const ROUNDS: u64 = 300;
@@ -52,6 +52,8 @@ fn damage(words: &mut Vec<u32>, random: &mut Random) {
 }
 
 fn check(words: &[u32], options: &Options<'_>, seed: u64) {
+    // Whatever it says: it must not panic.
+    let _ = inspect(words);
     match translate(words, options) {
         Ok(module) => {
             if let Err(e) = phalanx_ir::verify(module) {
