@@ -28,6 +28,7 @@ pub(crate) const SUPPORTED: &[C] = &[
     C::GroupNonUniformClustered,
     C::GroupNonUniformQuad,
     C::GroupNonUniformPartitionedEXT,
+    C::UniformDecoration,
     C::GroupNonUniformRotateKHR,
     C::QuadControlKHR,
     C::SubgroupBallotKHR,

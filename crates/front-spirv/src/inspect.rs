@@ -179,7 +179,7 @@ pub fn inspect(words: &[u32]) -> Result<Info, Diagnostics> {
 ///
 /// # Errors
 ///
-/// As [`inspect`].
+/// As [`inspect()`].
 pub fn inspect_specialized(words: &[u32], specialization: &[(u32, u64)]) -> Result<Info, Diagnostics> {
     let spv = Spv::read(words)?;
     let mut info = Info {

@@ -1,8 +1,29 @@
 //! SPIR-V to IR at specialisation time.
 //!
-//! [`translate`] turns one entry point of a module, specialised, into an IR module; [`inspect`] says
+//! [`translate`] turns one entry point of a module, specialised, into an IR module; [`inspect()`] says
 //! what a module holds and needs. Any sequence of words is accepted as input and answered with
 //! diagnostics where it is not a module that we can run.
+//!
+//! ```
+//! use phalanx_front_spirv::{Options, inspect, translate};
+//!
+//! let words = phalanx_spirv_asm::assemble(
+//!     "OpCapability Shader
+//!      OpMemoryModel Logical GLSL450
+//!      OpEntryPoint GLCompute %main \"main\"
+//!      OpExecutionMode %main LocalSize 64 1 1
+//!      %void = OpTypeVoid
+//!      %type = OpTypeFunction %void
+//!      %main = OpFunction %void None %type
+//!      %entry = OpLabel
+//!      OpReturn
+//!      OpFunctionEnd",
+//! )?;
+//! assert_eq!(inspect(&words)?.entry_points[0].local_size, Some([64, 1, 1]));
+//! let module = translate(&words, &Options::default())?;
+//! assert_eq!(module.workgroup_size, [64, 1, 1]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! The way of a module: [`reader`] finds the instructions, [`module`] sorts them into tables,
 //! [`globals`] evaluates types and constants with the specialisation, [`interface`] places the

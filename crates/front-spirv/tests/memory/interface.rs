@@ -152,6 +152,33 @@ fn words_come_in_either_byte_order() {
 }
 
 #[test]
+fn random_words_are_diagnosed() {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = move |n: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) % n
+    };
+    for _ in 0..20_000 {
+        let mut words = vec![0x0723_0203, 0x0001_0600, 0, 50, 0];
+        for _ in 0..random(40) {
+            // Mostly plausible instructions: a known opcode, a few small operands.
+            let n = 1 + random(6) as u32;
+            let opcodes = if random(4) == 0 { 6000 } else { 330 };
+            words.push(n << 16 | random(opcodes) as u32);
+            for _ in 1..n {
+                let values = if random(8) == 0 { 1 << 32 } else { 50 };
+                words.push(random(values) as u32);
+            }
+        }
+        let found = phalanx_front_spirv::translate(&words, &Default::default()).unwrap_err();
+        assert!(found.0.iter().all(|d| d.class != Class::Bug), "{found}");
+        let _ = inspect(&words);
+    }
+}
+
+#[test]
 fn every_truncation_is_diagnosed() {
     let words = phalanx_spirv_asm::assemble(&shader("", "", "OpStore %out %8")).unwrap();
     for n in 0..words.len() {
