@@ -13,6 +13,8 @@ use std::marker::PhantomData;
 
 /// What a family does with its operands before the micro-kernel runs.
 trait Prepare {
+    /// Bytes of an operand as the micro-kernel sees it, per byte of its tile.
+    const WIDENING: usize;
     /// # Safety
     /// As for the multiplication.
     unsafe fn prepare<D: Dot>(params: &MulAddParams, operands: Operands, scratch: *mut u8) -> Operands;
@@ -26,6 +28,7 @@ struct Quads;
 struct Pairs;
 
 impl Prepare for Ready {
+    const WIDENING: usize = 1;
     #[inline(always)]
     unsafe fn prepare<D: Dot>(_: &MulAddParams, operands: Operands, _: *mut u8) -> Operands {
         operands
@@ -33,6 +36,7 @@ impl Prepare for Ready {
 }
 
 impl Prepare for Quads {
+    const WIDENING: usize = 1;
     #[inline(always)]
     unsafe fn prepare<D: Dot>(params: &MulAddParams, operands: Operands, scratch: *mut u8) -> Operands {
         // SAFETY: forwarded.
@@ -41,6 +45,7 @@ impl Prepare for Quads {
 }
 
 impl Prepare for Pairs {
+    const WIDENING: usize = 2;
     #[inline(always)]
     unsafe fn prepare<D: Dot>(params: &MulAddParams, operands: Operands, scratch: *mut u8) -> Operands {
         // SAFETY: forwarded.
@@ -59,14 +64,19 @@ unsafe fn mul_add<S: Simd, D: Dot, P: Prepare>(
     use crate::elem::Elem;
     let elem = params.r.elem;
     let finish = match elem {
-        _ if D::INTEGER && params.saturating => Finish::Saturate,
+        _ if D::INTEGER && params.saturating => Finish::WithoutC,
         Elem::F16 => Finish::F16,
         _ => Finish::Plain,
     };
     // SAFETY: forwarded.
     unsafe {
-        let operands = P::prepare::<D>(params, operands, scratch);
-        drive::<D>(params, operands, finish, run);
+        let prepared = P::prepare::<D>(params, operands, scratch);
+        if finish == Finish::WithoutC {
+            let diverted = prepare::divert_results(params, prepared, scratch, P::WIDENING);
+            drive::<D>(params, diverted, finish, run);
+            return prepare::add_saturating(params, operands, diverted.r);
+        }
+        drive::<D>(params, prepared, finish, run);
         if matches!(elem, Elem::BF16 | Elem::E4M3 | Elem::E5M2) {
             for t in 0..(params.m * params.n) as usize {
                 let (dst, bytes) = (*operands.r.add(t), params.r.bytes());

@@ -26,8 +26,8 @@ pub(crate) enum Finish {
     Plain,
     /// Round to f16.
     F16,
-    /// Add C with saturation; until then the accumulators hold the product alone.
-    Saturate,
+    /// Nothing, and C is left out: it is added afterwards, with saturation.
+    WithoutC,
 }
 
 /// A vector of columns: where it lies in the tiles of a grid row.
@@ -211,7 +211,7 @@ unsafe fn start<D: Dot, const MR: usize, const NV: usize>(
     // SAFETY: as for `panel`.
     unsafe {
         let mut acc = [[D::zero(); NV]; MR];
-        if !(D::INTEGER && panel.finish == Finish::Saturate) {
+        if !(D::INTEGER && panel.finish == Finish::WithoutC) {
             let tiles = panel.operands.c.add(i * panel.params.n as usize);
             for x in 0..NV {
                 let column = panel.columns[x];
@@ -246,14 +246,10 @@ unsafe fn finish<D: Dot, const MR: usize, const NV: usize>(
 ) {
     // SAFETY: as for `panel`.
     unsafe {
-        match panel.finish {
-            Finish::Saturate if D::INTEGER => {
-                store::<D, MR, NV>(panel, i, row, acc, |x, y, v| saturated::<D>(panel, i, row + y, x, v));
-            }
-            Finish::F16 if !D::INTEGER => {
-                store::<D, MR, NV>(panel, i, row, acc, |_, _, v| D::round_f16(v));
-            }
-            _ => store::<D, MR, NV>(panel, i, row, acc, |_, _, v| v),
+        if !D::INTEGER && panel.finish == Finish::F16 {
+            store::<D, MR, NV>(panel, i, row, acc, |v| D::round_f16(v));
+        } else {
+            store::<D, MR, NV>(panel, i, row, acc, |v| v);
         }
     }
 }
@@ -264,7 +260,7 @@ unsafe fn store<D: Dot, const MR: usize, const NV: usize>(
     i: usize,
     row: usize,
     acc: [[D::Acc; NV]; MR],
-    f: impl Fn(usize, usize, D::Acc) -> D::Acc,
+    f: impl Fn(D::Acc) -> D::Acc,
 ) {
     let ldr = panel.params.ldr as usize;
     // SAFETY: as for `panel`.
@@ -275,45 +271,8 @@ unsafe fn store<D: Dot, const MR: usize, const NV: usize>(
             let lo = (*tiles.add(column.lo)).add(column.offset + row * ldr);
             let hi = (*tiles.add(column.hi)).add(column.offset + row * ldr);
             for (y, acc) in acc.iter().enumerate() {
-                D::store_acc(lo.add(y * ldr), hi.wrapping_add(y * ldr), f(x, y, acc[x]));
+                D::store_acc(lo.add(y * ldr), hi.wrapping_add(y * ldr), f(acc[x]));
             }
         }
-    }
-}
-
-/// Adds C to one vector with saturation, by way of memory: rare enough.
-#[inline(always)]
-unsafe fn saturated<D: Dot>(panel: &Panel<'_>, i: usize, row: usize, x: usize, acc: D::Acc) -> D::Acc {
-    let params = panel.params;
-    let column = panel.columns[x];
-    let at = column.offset + row * params.ldc as usize;
-    let (mut sum, mut addend) = (Stage([0; 16]), Stage([0; 16]));
-    let (first, second) = ((&raw mut sum).cast::<u8>(), (&raw mut addend).cast::<u8>());
-    let half = D::LANES * 2;
-    // SAFETY: as for `panel`; the stages hold one vector.
-    unsafe {
-        let tiles = panel.operands.c.add(i * params.n as usize);
-        D::store_acc(first, first.add(half), acc);
-        let c = D::load_acc((*tiles.add(column.lo)).add(at), (*tiles.add(column.hi)).add(at));
-        D::store_acc(second, second.add(half), c);
-        saturate_words(&mut sum, &addend, params.c_signed, params.r_signed);
-        D::load_acc(first, first.add(half))
-    }
-}
-
-/// Room for one vector of accumulators.
-#[repr(align(64))]
-struct Stage([i32; 16]);
-
-#[inline(never)]
-fn saturate_words(sum: &mut Stage, addend: &Stage, c_signed: bool, r_signed: bool) {
-    for (sum, &c) in sum.0.iter_mut().zip(&addend.0) {
-        let c = if c_signed { i64::from(c) } else { i64::from(c as u32) };
-        let exact = i64::from(*sum) + c;
-        *sum = if r_signed {
-            exact.clamp(i32::MIN.into(), i32::MAX.into()) as i32
-        } else {
-            exact.clamp(0, u32::MAX.into()) as u32 as i32
-        };
     }
 }

@@ -11,7 +11,9 @@
 //! The second term depends on the column only and joins what the accumulators start with. Its sum over K comes
 //! from the same dot product, with ones for A. Padding along K is zero in B, so what it becomes in A is harmless.
 //!
-//! Without that instruction, bytes are widened to i16 in place order, for the dot product of pairs of i16.
+//! A saturating multiplication leaves its products in scratch memory, from where they are added to C.
+//!
+//! Without the byte dot product, bytes are widened to i16 in place order, for the dot product of pairs of i16.
 
 use super::MulAddParams;
 use super::panel::{Operands, b_vector, column, column_count};
@@ -29,6 +31,8 @@ pub(crate) struct Scratch {
     /// One tile in its wanted layout, before widening.
     stage: usize,
     compensation: usize,
+    sum_pointers: usize,
+    sum_tiles: usize,
     /// Bytes in all.
     pub(crate) bytes: usize,
 }
@@ -38,6 +42,7 @@ impl Scratch {
     pub(crate) fn new(params: &MulAddParams, widening: usize) -> Self {
         let (a_count, b_count) = ((params.m * params.k) as usize, (params.k * params.n) as usize);
         let columns = params.n as usize * params.vectors.max(1) as usize;
+        let sum_count = if params.saturating { (params.m * params.n) as usize } else { 0 };
         let mut end = 0_usize;
         let mut take = |bytes: usize| {
             let start = end;
@@ -51,6 +56,8 @@ impl Scratch {
             b_tiles: take(b_count * params.want_b.bytes() * widening),
             stage: take(params.want_a.bytes().max(params.want_b.bytes())),
             compensation: take(columns * 64),
+            sum_pointers: take(sum_count * size_of::<usize>()),
+            sum_tiles: take(sum_count * params.r.bytes()),
             bytes: end,
         }
     }
@@ -184,6 +191,51 @@ unsafe fn widen(
         } else {
             for at in 0..want.bytes() {
                 *to.add(at) = i16::from(*src.add(at));
+            }
+        }
+    }
+}
+
+/// Lets the products of a saturating multiplication go to scratch memory.
+///
+/// # Safety
+/// As for [`bytes`]; `widening` is that of the family.
+#[inline(always)]
+pub(crate) unsafe fn divert_results(
+    params: &MulAddParams,
+    mut operands: Operands,
+    scratch: *mut u8,
+    widening: usize,
+) -> Operands {
+    let parts = Scratch::new(params, widening);
+    // SAFETY: the parts of the scratch memory are disjoint and sized for what is written there.
+    unsafe {
+        let pointers = scratch.add(parts.sum_pointers).cast::<*mut u8>();
+        for t in 0..(params.m * params.n) as usize {
+            *pointers.add(t) = scratch.add(parts.sum_tiles + t * params.r.bytes());
+        }
+        operands.r = pointers;
+    }
+    operands
+}
+
+/// Adds C to the diverted products, saturating to the range of the result.
+///
+/// # Safety
+/// `sums` are the products that [`divert_results`] made room for; `operands` are those of the caller.
+#[inline(never)]
+pub(crate) unsafe fn add_saturating(params: &MulAddParams, operands: Operands, sums: *const *mut u8) {
+    let (low, high) =
+        if params.r_signed { (i64::from(i32::MIN), i64::from(i32::MAX)) } else { (0, i64::from(u32::MAX)) };
+    for t in 0..(params.m * params.n) as usize {
+        // SAFETY: all three tiles are i32 rows of the same padded length.
+        unsafe {
+            let (sum, c) = ((*sums.add(t)).cast::<i32>(), (*operands.c.add(t)).cast::<i32>());
+            let r = (*operands.r.add(t)).cast::<i32>();
+            for at in 0..params.r.bytes() / 4 {
+                let c = *c.add(at);
+                let c = if params.c_signed { i64::from(c) } else { i64::from(c as u32) };
+                *r.add(at) = (i64::from(*sum.add(at)) + c).clamp(low, high) as i32;
             }
         }
     }

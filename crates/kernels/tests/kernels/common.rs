@@ -2,7 +2,7 @@
 //! tiles filled and read element by element through the public layout.
 
 use half::{bf16, f16};
-use phalanx_kernels::{Elem, TileLayout, Use};
+use phalanx_kernels::{Elem, Isa, TileLayout, Use};
 
 /// Pseudo-random numbers (splitmix64).
 pub(crate) struct Random(pub(crate) u64);
@@ -23,6 +23,15 @@ impl Random {
     pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as u64) as usize]
     }
+}
+
+/// One instruction set of every level, and the best: all code and all layouts that differ outside multiplication.
+pub(crate) fn levels() -> Vec<Isa> {
+    let mut list = Isa::available();
+    let best = list.last().copied();
+    list.dedup_by_key(|isa| isa.level());
+    list.extend(best.filter(|best| !list.contains(best)));
+    list
 }
 
 /// 64-byte aligned bytes between guards, which are checked when dropped.

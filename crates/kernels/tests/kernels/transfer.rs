@@ -1,6 +1,6 @@
 //! Loads and stores on every instruction set: all types, uses, orders, odd strides, buffers that end anywhere.
 
-use crate::common::{Buffer, Matrix, Random, same, truncate};
+use crate::common::{Buffer, Matrix, Random, levels, same, truncate};
 use phalanx_kernels::{Access, Elem, Isa, TileLayout, Use};
 
 const SIZES: [(u32, u32); 12] = [
@@ -105,7 +105,7 @@ fn check_store(
 
 /// Every type, use, order and size.
 fn for_all(mut f: impl FnMut(Isa, &TileLayout, bool)) {
-    for isa in Isa::available() {
+    for isa in levels() {
         for elem in Elem::ALL {
             for use_ in Use::ALL {
                 for (rows, cols) in SIZES {
@@ -174,7 +174,7 @@ fn partly_outside() {
 #[test]
 fn wild_offsets_and_strides_touch_nothing() {
     let mut random = Random(4);
-    for isa in Isa::available() {
+    for isa in levels() {
         for elem in Elem::ALL {
             for column_major in [false, true] {
                 let layout = isa.layout(elem, Use::Accumulator, 16, 16);
@@ -192,7 +192,7 @@ fn wild_offsets_and_strides_touch_nothing() {
 
 #[test]
 fn every_small_float_survives() {
-    for isa in Isa::available() {
+    for isa in levels() {
         for elem in [Elem::F16, Elem::BF16, Elem::E4M3, Elem::E5M2] {
             for use_ in Use::ALL {
                 let count = 1_u32 << (8 * elem.bytes());
