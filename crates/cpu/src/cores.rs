@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 /// Number of cores that this process may use, at least 1.
-pub(crate) fn usable() -> usize {
+pub fn usable() -> usize {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     physical().map_or(threads, |cores| cores.clamp(1, threads))
 }

@@ -29,10 +29,11 @@ mod testing;
 mod tests;
 
 pub use cache::CacheKey;
+pub use cores::usable as usable_cores;
 pub use device::{Config, Created, Device, Dispatch, Report};
 pub use error::Error;
 pub use jit::JitError;
 pub use memory::{Buffer, Descriptor, MemoryError};
-pub use phalanx_back_llvm::{Dumps, Options};
+pub use phalanx_back_llvm::{Dumps, Error as CompileError, Options};
 pub use pipeline::Pipeline;
 pub use stop::CancelToken;

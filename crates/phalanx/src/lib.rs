@@ -1,1 +1,77 @@
-//! Runs cooperative-matrix and cooperative-vector kernels on any machine.
+//! Runs cooperative-matrix and cooperative-vector kernels on any machine, at the machine's speed.
+//!
+//! Kernels are compute shaders in SPIR-V or GLSL. A [`Device`] compiles them to [`Pipeline`]s, which are
+//! dispatched on [`Buffer`]s:
+//!
+//! ```
+//! use phalanx::{Binding, Device, DeviceOptions, Dispatch, PipelineDescriptor, glsl};
+//!
+//! let words = glsl::compile(
+//!     "#version 450
+//!      layout(local_size_x = 64) in;
+//!      layout(set = 0, binding = 0) buffer Data { float x[]; };
+//!      layout(push_constant) uniform Push { float factor; };
+//!      void main() { x[gl_GlobalInvocationID.x] *= factor; }",
+//!     &glsl::GlslOptions::default(),
+//! )?;
+//! let device = Device::new(&DeviceOptions::default())?;
+//! let module = device.create_module(&words)?;
+//! let pipeline = device.create_pipeline(&PipelineDescriptor::new(&module))?;
+//!
+//! let buffer = device.create_buffer_from(&[1.0_f32; 256])?;
+//! device.dispatch(&Dispatch {
+//!     bindings: &[Binding::new(0, 0, &buffer)],
+//!     push_constants: &3.0_f32.to_le_bytes(),
+//!     ..Dispatch::new(&pipeline, [4, 1, 1])
+//! })?;
+//! assert_eq!(buffer.read_slice::<f32>(0, 256)?, [3.0; 256]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Nothing is global: a device owns its threads and caches, and two devices do not know each other. All objects
+//! may be shared between threads, and several threads may dispatch at once.
+//!
+//! # Safety of kernels
+//!
+//! Accesses of bound buffers, push constants and shared memory are kept within their bounds: reads
+//! outside give zero, writes outside do nothing. A kernel that computes *device addresses* can access any memory
+//! of the process, as on a GPU, and has to be trusted.
+//!
+//! # Environment
+//!
+//! | variable          | meaning                                                                  |
+//! |-------------------|--------------------------------------------------------------------------|
+//! | `PHALANX_ISA`     | instructions to use: `native`, `portable`, `avx2`, `avx512`, …           |
+//! | `PHALANX_TIMEOUT` | seconds after which a dispatch is stopped, if nothing else says so; 0: never |
+//! | `PHALANX_DEBUG`   | words of `ir`, `llvm`, `asm`, `verify`, `time`: what to print when compiling |
+
+mod bindings;
+mod buffer;
+mod debug;
+mod device;
+mod dispatch;
+mod error;
+pub mod glsl;
+mod info;
+mod interpreter;
+mod load;
+mod module;
+pub mod peak;
+mod pipeline;
+
+pub use bindings::{Binding, BindingError, BindingProblem, OFFSET_ALIGNMENT, Place};
+pub use buffer::Buffer;
+pub use device::{Device, DeviceKind, DeviceOptions};
+pub use dispatch::{Dispatch, DispatchReport};
+pub use error::{Error, ErrorClass};
+pub use info::{ComponentType, DeviceInfo, MatrixShape, MatrixTypes};
+pub use load::{assemble, load};
+pub use module::{Module, SpecValue};
+pub use phalanx_cpu::{CancelToken, MemoryError};
+pub use phalanx_front_spirv::{
+    BindingLayout, Diagnostic, Diagnostics, EntryInfo, Info as ModuleInfo, Location, MatrixInfo,
+    MemberLayout, MulAddInfo, ScalarType, SpecConstant, TypeLayout,
+};
+pub use phalanx_ir::{BindingInfo, BindingKind, MatType, Scalar, Scope, Use};
+pub use phalanx_spirv_asm::AsmError;
+pub use pipeline::{CompileTimes, Pipeline, PipelineDescriptor};

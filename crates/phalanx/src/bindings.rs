@@ -1,0 +1,267 @@
+//! Puts buffers where a shader wants them, and says what does not fit.
+
+use std::fmt;
+
+use phalanx_cpu::{Descriptor, MemoryError};
+use phalanx_ir::{BindingInfo, BindingKind};
+
+use crate::buffer::Buffer;
+
+/// Offsets of bindings are multiples of this number of bytes.
+pub const OFFSET_ALIGNMENT: u64 = 16;
+
+/// A buffer at its place in a shader.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding<'a> {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding number in the set.
+    pub binding: u32,
+    /// Index in the descriptor array; 0 where there is none.
+    pub index: u32,
+    /// The buffer.
+    pub buffer: &'a Buffer,
+    /// First byte that the shader sees: a multiple of [`OFFSET_ALIGNMENT`].
+    pub offset: u64,
+    /// Bytes that the shader sees; all up to the end without it.
+    pub size: Option<u64>,
+}
+
+impl<'a> Binding<'a> {
+    /// A whole buffer at a binding.
+    pub fn new(set: u32, binding: u32, buffer: &'a Buffer) -> Self {
+        Self { set, binding, index: 0, buffer, offset: 0, size: None }
+    }
+
+    /// The same at an index of a descriptor array.
+    pub fn at_index(self, index: u32) -> Self {
+        Self { index, ..self }
+    }
+
+    fn place(&self) -> Place {
+        Place { set: self.set, binding: self.binding, index: self.index }
+    }
+}
+
+/// A place for a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding number in the set.
+    pub binding: u32,
+    /// Index in the descriptor array.
+    pub index: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.set, self.binding)?;
+        if self.index != 0 { write!(f, "[{}]", self.index) } else { Ok(()) }
+    }
+}
+
+/// Buffers that do not fit the shader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BindingError {
+    /// What does not fit.
+    pub problem: BindingProblem,
+    /// What the shader has.
+    pub expected: Vec<BindingInfo>,
+    /// What was bound.
+    pub found: Vec<Place>,
+}
+
+/// What does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BindingProblem {
+    /// Nothing is bound where the shader reads or writes.
+    Missing(Place),
+    /// Something is bound where the shader has nothing.
+    Unknown(Place),
+    /// Something is bound beyond the end of a descriptor array.
+    Index(Place),
+    /// Two buffers are bound at one place.
+    Twice(Place),
+    /// An offset is no multiple of [`OFFSET_ALIGNMENT`].
+    Alignment(Place, u64),
+    /// A range lies outside of its buffer.
+    Range(Place, MemoryError),
+}
+
+impl fmt::Display for BindingProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(place) => write!(f, "nothing is bound at {place}"),
+            Self::Unknown(place) => write!(f, "a buffer is bound at {place}, where the shader has none"),
+            Self::Index(place) => write!(f, "a buffer is bound at {place}, beyond the end of the array"),
+            Self::Twice(place) => write!(f, "two buffers are bound at {place}"),
+            Self::Alignment(place, offset) => {
+                write!(f, "the offset {offset} at {place} is no multiple of {OFFSET_ALIGNMENT}")
+            }
+            Self::Range(place, error) => write!(f, "at {place}: {error}"),
+        }
+    }
+}
+
+impl fmt::Display for BindingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; expected ", self.problem)?;
+        list(f, &self.expected, |f, info| describe(f, info))?;
+        f.write_str("; found ")?;
+        list(f, &self.found, |f, place| place.fmt(f))
+    }
+}
+
+impl std::error::Error for BindingError {}
+
+fn list<T>(
+    f: &mut fmt::Formatter<'_>,
+    items: &[T],
+    write: impl Fn(&mut fmt::Formatter<'_>, &T) -> fmt::Result,
+) -> fmt::Result {
+    if items.is_empty() {
+        return f.write_str("none");
+    }
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            f.write_str(", ")?;
+        }
+        write(f, item)?;
+    }
+    Ok(())
+}
+
+fn describe(f: &mut fmt::Formatter<'_>, info: &BindingInfo) -> fmt::Result {
+    let kind = match info.kind {
+        BindingKind::Storage => "storage",
+        BindingKind::Uniform => "uniform",
+    };
+    write!(f, "{}:{} ({kind}", info.set, info.binding)?;
+    match info.count {
+        Some(1) => {}
+        Some(count) => write!(f, ", {count} elements")?,
+        None => f.write_str(", any number of elements")?,
+    }
+    if !info.name.is_empty() {
+        write!(f, " `{}`", info.name.escape_debug())?;
+    }
+    f.write_str(")")
+}
+
+/// The descriptors of each binding of a shader, in the shader's order. What is bound at places that only
+/// other entry points of the module use (`declared`) is left out.
+pub(crate) fn resolve<'a>(
+    expected: &[BindingInfo],
+    declared: &[(u32, u32)],
+    bound: &[Binding<'a>],
+) -> Result<Vec<Vec<Descriptor<'a>>>, BindingError> {
+    let error = |problem| BindingError {
+        problem,
+        expected: expected.to_vec(),
+        found: bound.iter().map(Binding::place).collect(),
+    };
+    let mut tables: Vec<Vec<Option<Descriptor<'a>>>> = vec![Vec::new(); expected.len()];
+    for binding in bound {
+        let place = binding.place();
+        let at = |info: &BindingInfo| (info.set, info.binding) == (place.set, place.binding);
+        let Some(slot) = expected.iter().position(at) else {
+            if declared.contains(&(place.set, place.binding)) {
+                continue;
+            }
+            return Err(error(BindingProblem::Unknown(place)));
+        };
+        let (info, table) = (&expected[slot], &mut tables[slot]);
+        let limit = info.count.unwrap_or(MAX_DESCRIPTORS).min(MAX_DESCRIPTORS);
+        if place.index >= limit {
+            return Err(error(BindingProblem::Index(place)));
+        }
+        if binding.offset % OFFSET_ALIGNMENT != 0 {
+            return Err(error(BindingProblem::Alignment(place, binding.offset)));
+        }
+        let descriptor = binding
+            .buffer
+            .memory()
+            .descriptor(binding.offset, binding.size)
+            .map_err(|range| error(BindingProblem::Range(place, range)))?;
+        let index = place.index as usize;
+        if table.len() <= index {
+            table.resize(index + 1, None);
+        }
+        if table[index].replace(descriptor).is_some() {
+            return Err(error(BindingProblem::Twice(place)));
+        }
+    }
+    for (info, table) in expected.iter().zip(&tables) {
+        if table.is_empty() && info.count != Some(0) {
+            let place = Place { set: info.set, binding: info.binding, index: 0 };
+            return Err(error(BindingProblem::Missing(place)));
+        }
+    }
+    Ok(tables.into_iter().map(|table| table.into_iter().map(Option::unwrap_or_default).collect()).collect())
+}
+
+/// Longest descriptor array.
+const MAX_DESCRIPTORS: u32 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(binding: u32, count: Option<u32>) -> BindingInfo {
+        BindingInfo {
+            set: 0,
+            binding,
+            count,
+            kind: BindingKind::Storage,
+            writable: true,
+            name: format!("b{binding}"),
+        }
+    }
+
+    fn problem(bound: &[Binding<'_>]) -> BindingProblem {
+        let expected = [info(0, Some(1)), info(1, Some(4))];
+        resolve(&expected, &[(0, 7)], bound).unwrap_err().problem
+    }
+
+    #[test]
+    fn what_fits_is_put_in_order() {
+        let [a, b] = [16, 64].map(|size| Buffer::with_size(size).unwrap());
+        let bound = [
+            Binding::new(0, 1, &b).at_index(2),
+            Binding { offset: 16, ..Binding::new(0, 1, &b) },
+            Binding::new(0, 7, &a),
+            Binding::new(0, 0, &a),
+        ];
+        let tables = resolve(&[info(0, Some(1)), info(1, None)], &[(0, 7)], &bound).unwrap();
+        assert_eq!(tables.iter().map(Vec::len).collect::<Vec<_>>(), [1, 3]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told() {
+        let buffer = Buffer::with_size(16).unwrap();
+        let (a, b) = (Binding::new(0, 0, &buffer), Binding::new(0, 1, &buffer));
+        let place = |binding, index| Place { set: 0, binding, index };
+        assert_eq!(problem(&[a]), BindingProblem::Missing(place(1, 0)));
+        assert_eq!(problem(&[a, b, Binding::new(0, 2, &buffer)]), BindingProblem::Unknown(place(2, 0)));
+        assert_eq!(problem(&[a, b.at_index(4)]), BindingProblem::Index(place(1, 4)));
+        assert_eq!(problem(&[a, b, a]), BindingProblem::Twice(place(0, 0)));
+        let odd = Binding { offset: 8, ..a };
+        assert_eq!(problem(&[odd, b]), BindingProblem::Alignment(place(0, 0), 8));
+        let outside = Binding { offset: 16, size: Some(1), ..a };
+        assert!(matches!(problem(&[outside, b]), BindingProblem::Range(..)));
+    }
+
+    #[test]
+    fn the_message_lists_both_sides() {
+        let buffer = Buffer::with_size(16).unwrap();
+        let bound = [Binding::new(3, 5, &buffer).at_index(1)];
+        let error = resolve(&[info(0, Some(1)), info(1, None)], &[], &bound).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a buffer is bound at 3:5[1], where the shader has none; expected 0:0 (storage `b0`), \
+             0:1 (storage, any number of elements `b1`); found 3:5[1]"
+        );
+    }
+}

@@ -1,0 +1,363 @@
+//! Devices.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bytemuck::NoUninit;
+use phalanx_cpu::{CacheKey, Config, Created, Descriptor};
+use phalanx_front_spirv as front;
+use phalanx_ir::{Verified, passes, verify};
+
+use crate::bindings;
+use crate::buffer::Buffer;
+use crate::debug::Debug;
+use crate::dispatch::{Dispatch, DispatchReport};
+use crate::error::Error;
+use crate::info::{self, DeviceInfo};
+use crate::interpreter::Interpreter;
+use crate::module::Module;
+use crate::pipeline::{Code, CompileTimes, Pipeline, PipelineDescriptor, Shape};
+
+/// Time after which a dispatch is stopped, unless options, environment or dispatch say otherwise.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Environment variable with that time in seconds; 0 for no limit.
+const TIMEOUT_VARIABLE: &str = "PHALANX_TIMEOUT";
+
+/// Invocations of a subgroup, unless a pipeline asks for another number.
+const DEFAULT_SUBGROUP_SIZE: u32 = 32;
+
+/// Subgroup sizes that pipelines may ask for.
+const SUBGROUP_SIZES: [u32; 6] = [4, 8, 16, 32, 64, 128];
+
+/// Kinds of devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DeviceKind {
+    /// The processor, at its speed.
+    #[default]
+    Cpu,
+    /// The reference: executes the IR literally. Thousands of times slower; for comparing results.
+    Interpreter,
+}
+
+/// How to make a device.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceOptions {
+    /// What runs the kernels.
+    pub kind: DeviceKind,
+    /// Threads that run kernels, the calling one included; one per core without it.
+    pub threads: Option<usize>,
+    /// Directory in which compiled code is kept from one run of a program to the next. Code in it is
+    /// executed, so nobody else should be able to write it.
+    pub cache_dir: Option<PathBuf>,
+    /// Time after which a dispatch is stopped. Without it, the environment variable `PHALANX_TIMEOUT`
+    /// says so in seconds (0 for no limit), else it is a minute.
+    pub timeout: Option<Duration>,
+}
+
+/// Something that runs kernels. Clones refer to the same device; it may be used from several
+/// threads at once.
+///
+/// ```
+/// use phalanx::{Device, DeviceOptions};
+/// let device = Device::new(&DeviceOptions { threads: Some(2), ..DeviceOptions::default() })?;
+/// assert_eq!(device.info().threads, 2);
+/// # Ok::<(), phalanx::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Device {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// Tells devices apart.
+    id: u64,
+    backend: Backend,
+    info: DeviceInfo,
+    limits: front::Limits,
+    timeout: Option<Duration>,
+    debug: Debug,
+}
+
+#[derive(Debug)]
+enum Backend {
+    Cpu(Box<phalanx_cpu::Device>),
+    Interpreter(Interpreter),
+}
+
+impl Device {
+    /// Makes a device.
+    ///
+    /// # Errors
+    ///
+    /// When threads cannot be started, or the environment asks for what does not exist.
+    pub fn new(options: &DeviceOptions) -> Result<Self, Error> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let debug = Debug::from_env()?;
+        let timeout = timeout(options)?;
+        let (backend, threads, instruction_sets) = match options.kind {
+            DeviceKind::Cpu => {
+                let config = Config {
+                    threads: options.threads,
+                    cache_dir: options.cache_dir.clone(),
+                    timeout,
+                    dumps: debug.dumps(),
+                    isa: None,
+                };
+                let device = phalanx_cpu::Device::new(&config)?;
+                let sets = device.isa().instruction_sets().into_iter().map(str::to_owned).collect();
+                let threads = device.threads();
+                (Backend::Cpu(Box::new(device)), threads, sets)
+            }
+            DeviceKind::Interpreter => (Backend::Interpreter(Interpreter::default()), 1, Vec::new()),
+        };
+        let limits = front::Limits::default();
+        let info = describe(options.kind, threads, instruction_sets, &limits);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { inner: Arc::new(Inner { id, backend, info, limits, timeout, debug }) })
+    }
+
+    /// What it is and offers.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.inner.info
+    }
+
+    /// A buffer of `size` bytes, all zero.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory.
+    pub fn create_buffer(&self, size: u64) -> Result<Buffer, Error> {
+        let buffer = Buffer::with_size(size)?;
+        if let Backend::Interpreter(interpreter) = &self.inner.backend {
+            interpreter.add(buffer.memory());
+        }
+        Ok(buffer)
+    }
+
+    /// A buffer that holds these numbers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::create_buffer`].
+    pub fn create_buffer_from<T: NoUninit>(&self, data: &[T]) -> Result<Buffer, Error> {
+        let buffer = self.create_buffer(size_of_val(data) as u64)?;
+        buffer.write_slice(0, data)?;
+        Ok(buffer)
+    }
+
+    /// Reads a SPIR-V module.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Spirv`] says what is wrong and where.
+    pub fn create_module(&self, words: &[u32]) -> Result<Module, Error> {
+        Module::new(words)
+    }
+
+    /// Compiles an entry point of a module, or finds it in a cache.
+    ///
+    /// # Errors
+    ///
+    /// When the module is invalid as specialised, or needs what is not supported.
+    pub fn create_pipeline(&self, descriptor: &PipelineDescriptor<'_>) -> Result<Pipeline, Error> {
+        let found = descriptor.subgroup_size.unwrap_or(DEFAULT_SUBGROUP_SIZE);
+        if !SUBGROUP_SIZES.contains(&found) {
+            return Err(Error::SubgroupSize { expected: SUBGROUP_SIZES.to_vec(), found });
+        }
+        match &self.inner.backend {
+            Backend::Cpu(cpu) => self.create_cpu_pipeline(cpu, descriptor, found),
+            Backend::Interpreter(_) => {
+                let (module, translate) = self.translate(descriptor, found)?;
+                let times = CompileTimes { translate, ..CompileTimes::default() };
+                let shape = Shape {
+                    device: self.inner.id,
+                    name: module.name.clone(),
+                    bindings: module.bindings.clone(),
+                    declared: descriptor.module.declared().to_vec(),
+                    push_bytes: module.push_bytes,
+                    workgroup_size: module.workgroup_size,
+                    subgroup_size: module.subgroup_size,
+                    shared_bytes: module.shared_bytes,
+                    times,
+                };
+                Ok(Pipeline { code: Code::Interpreter(Arc::new(module)), shape: Arc::new(shape) })
+            }
+        }
+    }
+
+    /// Runs a dispatch and waits for its end.
+    ///
+    /// A kernel with buffer references can access any memory of the process; this function trusts
+    /// it. All other accesses are kept within the buffers that are bound.
+    ///
+    /// # Errors
+    ///
+    /// When buffers or push constants do not fit the pipeline, or the dispatch is stopped.
+    pub fn dispatch(&self, dispatch: &Dispatch<'_>) -> Result<DispatchReport, Error> {
+        let shape = &dispatch.pipeline.shape;
+        if shape.device != self.inner.id {
+            return Err(Error::OtherDevice { what: "pipeline" });
+        }
+        match (&self.inner.backend, &dispatch.pipeline.code) {
+            (Backend::Cpu(cpu), Code::Cpu(pipeline)) => {
+                let tables = bindings::resolve(&shape.bindings, &shape.declared, dispatch.bindings)?;
+                let descriptors: Vec<&[Descriptor<'_>]> = tables.iter().map(Vec::as_slice).collect();
+                let report = cpu.dispatch(&phalanx_cpu::Dispatch {
+                    pipeline,
+                    groups: dispatch.groups,
+                    base: dispatch.base,
+                    descriptors: &descriptors,
+                    push: dispatch.push_constants,
+                    timeout: dispatch.timeout,
+                    cancel: dispatch.cancel,
+                })?;
+                Ok(DispatchReport { elapsed: report.elapsed, printed: report.printed })
+            }
+            (Backend::Interpreter(interpreter), Code::Interpreter(module)) => {
+                let limit = dispatch.timeout.or(self.inner.timeout);
+                interpreter.dispatch(module, &shape.declared, dispatch, limit)
+            }
+            _ => Err(Error::bug("a pipeline of another kind than its device")),
+        }
+    }
+
+    fn create_cpu_pipeline(
+        &self,
+        cpu: &phalanx_cpu::Device,
+        descriptor: &PipelineDescriptor<'_>,
+        subgroup_size: u32,
+    ) -> Result<Pipeline, Error> {
+        let key = self.cache_key(cpu, descriptor, subgroup_size);
+        let cached = if self.inner.debug.looks_inside() { None } else { cpu.cached(&key) };
+        let (created, mut times) = match cached {
+            Some(created) => (created, CompileTimes { cached: true, ..CompileTimes::default() }),
+            None => self.compile(cpu, descriptor, subgroup_size, &key)?,
+        };
+        times.compile = created.compile;
+        times.load = created.load;
+        self.inner.debug.print_dumps(&created.dumps);
+        let pipeline = created.pipeline;
+        self.inner.debug.print_time(&format!(
+            "{}: translate {:?}, optimize {:?}, compile {:?}, load {:?}{}",
+            pipeline.name(),
+            times.translate,
+            times.optimize,
+            times.compile,
+            times.load,
+            if times.cached { ", from a cache" } else { "" }
+        ));
+        let shape = Shape {
+            device: self.inner.id,
+            name: pipeline.name().to_owned(),
+            bindings: pipeline.bindings().to_vec(),
+            declared: descriptor.module.declared().to_vec(),
+            push_bytes: pipeline.push_bytes(),
+            workgroup_size: pipeline.workgroup_size(),
+            subgroup_size: pipeline.subgroup_size(),
+            shared_bytes: pipeline.shared_bytes(),
+            times,
+        };
+        Ok(Pipeline { code: Code::Cpu(pipeline), shape: Arc::new(shape) })
+    }
+
+    fn compile(
+        &self,
+        cpu: &phalanx_cpu::Device,
+        descriptor: &PipelineDescriptor<'_>,
+        subgroup_size: u32,
+        key: &CacheKey,
+    ) -> Result<(Created, CompileTimes), Error> {
+        let (module, translate) = self.translate(descriptor, subgroup_size)?;
+        let start = Instant::now();
+        let module = passes::optimize(module, &self.inner.debug.passes())
+            .map_err(|error| Error::bug(error.to_string()))?;
+        let optimize = start.elapsed();
+        let created = cpu.create_pipeline(&module, Some(key))?;
+        Ok((created, CompileTimes { translate, optimize, ..CompileTimes::default() }))
+    }
+
+    /// SPIR-V to verified IR.
+    fn translate(
+        &self,
+        descriptor: &PipelineDescriptor<'_>,
+        subgroup_size: u32,
+    ) -> Result<(Verified, Duration), Error> {
+        let start = Instant::now();
+        let specialization = specialization(descriptor);
+        let options = front::Options {
+            entry: descriptor.entry,
+            specialization: &specialization,
+            subgroup_size,
+            limits: self.inner.limits,
+        };
+        let module = front::translate(descriptor.module.words(), &options)?;
+        let module = verify(module).map_err(|errors| Error::bug(errors.to_string()))?;
+        Ok((module, start.elapsed()))
+    }
+
+    /// Hashes all that decides about a pipeline's code.
+    fn cache_key(
+        &self,
+        cpu: &phalanx_cpu::Device,
+        descriptor: &PipelineDescriptor<'_>,
+        subgroup_size: u32,
+    ) -> CacheKey {
+        let entry = descriptor.entry.map_or(String::new(), |name| format!("entry {name}"));
+        let numbers = format!("{subgroup_size} {:?} {:?}", specialization(descriptor), self.inner.limits);
+        let words = bytemuck::cast_slice(descriptor.module.words());
+        cpu.cache_key(&[words, entry.as_bytes(), numbers.as_bytes()])
+    }
+}
+
+/// The specialisation constants, each once and in order.
+fn specialization(descriptor: &PipelineDescriptor<'_>) -> Vec<(u32, u64)> {
+    let values = descriptor.specialization.iter().map(|&(id, value)| (id, value.bits()));
+    values.collect::<std::collections::BTreeMap<_, _>>().into_iter().collect()
+}
+
+/// The time limit of dispatches that state none.
+fn timeout(options: &DeviceOptions) -> Result<Option<Duration>, Error> {
+    if options.timeout.is_some() {
+        return Ok(options.timeout);
+    }
+    let Ok(text) = std::env::var(TIMEOUT_VARIABLE) else { return Ok(Some(DEFAULT_TIMEOUT)) };
+    let seconds = text.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    match seconds {
+        Some(Duration::ZERO) => Ok(None),
+        Some(limit) => Ok(Some(limit)),
+        None => {
+            let expected = "a number of seconds".to_owned();
+            Err(Error::Setting { name: TIMEOUT_VARIABLE, expected, found: text })
+        }
+    }
+}
+
+fn describe(
+    kind: DeviceKind,
+    threads: usize,
+    instruction_sets: Vec<String>,
+    limits: &front::Limits,
+) -> DeviceInfo {
+    let name = match kind {
+        DeviceKind::Cpu => info::processor_name(),
+        DeviceKind::Interpreter => "interpreter".to_owned(),
+    };
+    DeviceInfo {
+        name,
+        cores: phalanx_cpu::usable_cores(),
+        threads,
+        instruction_sets,
+        subgroup_sizes: SUBGROUP_SIZES.to_vec(),
+        default_subgroup_size: DEFAULT_SUBGROUP_SIZE,
+        max_workgroup_invocations: limits.workgroup_invocations,
+        max_shared_bytes: limits.shared_bytes,
+        max_push_bytes: limits.push_bytes,
+        max_matrix_dimension: 512,
+        matrix_types: info::matrix_types(),
+        preferred_shapes: info::preferred_shapes(),
+    }
+}

@@ -1,0 +1,60 @@
+//! Dispatches.
+
+use std::time::Duration;
+
+use phalanx_cpu::CancelToken;
+
+use crate::bindings::Binding;
+use crate::pipeline::Pipeline;
+
+/// A pipeline to be run on buffers.
+#[derive(Clone, Copy, Debug)]
+pub struct Dispatch<'a> {
+    /// The pipeline.
+    pub pipeline: &'a Pipeline,
+    /// Work-groups along x, y and z.
+    pub groups: [u32; 3],
+    /// The first work-group.
+    pub base: [u32; 3],
+    /// The buffers.
+    pub bindings: &'a [Binding<'a>],
+    /// The push constants; at least as many bytes as the pipeline reads.
+    pub push_constants: &'a [u8],
+    /// Time after which the dispatch is stopped; the device's without it. [`Duration::MAX`] stands for no limit.
+    pub timeout: Option<Duration>,
+    /// Stops the dispatch when another thread cancels the token.
+    pub cancel: Option<&'a CancelToken>,
+}
+
+impl<'a> Dispatch<'a> {
+    /// So many work-groups of a pipeline, without arguments.
+    ///
+    /// Arguments are given as fields:
+    ///
+    /// ```
+    /// # use phalanx::{Binding, Buffer, Dispatch, Pipeline};
+    /// fn dispatch<'a>(pipeline: &'a Pipeline, bindings: &'a [Binding<'a>]) -> Dispatch<'a> {
+    ///     Dispatch { bindings, ..Dispatch::new(pipeline, [8, 8, 1]) }
+    /// }
+    /// ```
+    pub fn new(pipeline: &'a Pipeline, groups: [u32; 3]) -> Self {
+        Self {
+            pipeline,
+            groups,
+            base: [0; 3],
+            bindings: &[],
+            push_constants: &[],
+            timeout: None,
+            cancel: None,
+        }
+    }
+}
+
+/// What a dispatch did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DispatchReport {
+    /// Time from the call to the end of the last work-group.
+    pub elapsed: Duration,
+    /// The lines that it printed. Those of one invocation are in order.
+    pub printed: Vec<String>,
+}

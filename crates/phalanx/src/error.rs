@@ -1,0 +1,202 @@
+//! What can go wrong.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use phalanx_cpu::MemoryError;
+use phalanx_front_spirv::{Class, Diagnostics};
+use phalanx_spirv_asm::AsmError;
+
+use crate::bindings::BindingError;
+use crate::glsl::GlslError;
+
+/// A failure of this library.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// GLSL that does not compile.
+    #[error(transparent)]
+    Glsl(#[from] GlslError),
+    /// SPIR-V that is invalid or not supported.
+    #[error("{0}")]
+    Spirv(#[from] Diagnostics),
+    /// Text that cannot be assembled.
+    #[error("{}:{error}", path.display())]
+    Assembly {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column.
+        error: AsmError,
+    },
+    /// A file that cannot be read.
+    #[error("{} cannot be read: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A file whose name does not tell what it is.
+    #[error("{} is no shader: expected .comp, .glsl, .spv or .spvasm", path.display())]
+    FileType {
+        /// The file.
+        path: PathBuf,
+    },
+    /// An environment variable or an option with a value that is none.
+    #[error("{name}: expected {expected}, found `{found}`")]
+    Setting {
+        /// Name of the variable or option.
+        name: &'static str,
+        /// What it can be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
+    /// A subgroup size that the device does not have.
+    #[error("a subgroup size of {found}: expected one of {expected:?}")]
+    SubgroupSize {
+        /// The device's sizes.
+        expected: Vec<u32>,
+        /// The size asked for.
+        found: u32,
+    },
+    /// Buffers that do not fit the shader.
+    #[error(transparent)]
+    Bindings(#[from] BindingError),
+    /// Fewer push constants than the shader reads.
+    #[error("the shader reads {expected} bytes of push constants, found {found}")]
+    PushConstants {
+        /// Bytes that it reads.
+        expected: u32,
+        /// Bytes given.
+        found: usize,
+    },
+    /// More work-groups than can be counted.
+    #[error("{groups:?} work-groups from {base:?} are too many")]
+    TooManyGroups {
+        /// Work-groups along each axis.
+        groups: [u32; 3],
+        /// The first one.
+        base: [u32; 3],
+    },
+    /// An object of another device.
+    #[error("the {what} belongs to another device")]
+    OtherDevice {
+        /// Which object.
+        what: &'static str,
+    },
+    /// Memory that cannot be had, or a range outside of a buffer.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The shader is valid, and this device does not run it.
+    #[error("not supported: {what}")]
+    Unsupported {
+        /// What is missing.
+        what: String,
+    },
+    /// A dispatch took too long and was stopped. Its buffers hold what it had written by then.
+    #[error("the dispatch did not end within {limit:?} and was stopped")]
+    Timeout {
+        /// The limit.
+        limit: Duration,
+    },
+    /// A dispatch was cancelled. Its buffers hold what it had written by then.
+    #[error("the dispatch was cancelled")]
+    Cancelled,
+    /// The interpreter stopped a dispatch that does what it must not.
+    #[error("the dispatch was stopped: {0}")]
+    Interpreter(phalanx_interp::Error),
+    /// The device could not be started.
+    #[error("the device could not be started: {0}")]
+    Device(phalanx_cpu::Error),
+    /// Our own fault.
+    #[error("this is a bug in Phalanx, please report it: {message}")]
+    Bug {
+        /// What does not hold.
+        message: String,
+    },
+}
+
+/// Whose fault an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorClass {
+    /// The input breaks its specification, or does not fit together.
+    Invalid,
+    /// The input is valid and needs something that is not built.
+    Unsupported,
+    /// The input may be fine; the machine could not do it: no memory, no time, no such file.
+    Runtime,
+    /// Ours.
+    Bug,
+}
+
+impl Error {
+    /// Whose fault it is.
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            Self::Spirv(diagnostics) => class_of(diagnostics),
+            Self::Unsupported { .. } => ErrorClass::Unsupported,
+            Self::Bug { .. } => ErrorClass::Bug,
+            Self::Memory(MemoryError::OutOfRange { .. }) => ErrorClass::Invalid,
+            Self::Memory(_)
+            | Self::File { .. }
+            | Self::Timeout { .. }
+            | Self::Cancelled
+            | Self::Device(_) => ErrorClass::Runtime,
+            Self::Glsl(_)
+            | Self::Assembly { .. }
+            | Self::FileType { .. }
+            | Self::Setting { .. }
+            | Self::SubgroupSize { .. }
+            | Self::Bindings(_)
+            | Self::PushConstants { .. }
+            | Self::TooManyGroups { .. }
+            | Self::OtherDevice { .. }
+            | Self::Interpreter(_) => ErrorClass::Invalid,
+        }
+    }
+
+    /// A fault of ours.
+    pub(crate) fn bug(message: impl Into<String>) -> Self {
+        Self::Bug { message: message.into() }
+    }
+}
+
+/// A bug weighs more than an invalid input, and that more than one that is not supported.
+fn class_of(diagnostics: &Diagnostics) -> ErrorClass {
+    let has = |class| diagnostics.0.iter().any(|diagnostic| diagnostic.class == class);
+    if has(Class::Bug) {
+        ErrorClass::Bug
+    } else if has(Class::Invalid) {
+        ErrorClass::Invalid
+    } else {
+        ErrorClass::Unsupported
+    }
+}
+
+impl From<phalanx_cpu::Error> for Error {
+    fn from(error: phalanx_cpu::Error) -> Self {
+        use phalanx_cpu::{CompileError, Error as Cpu};
+        match error {
+            Cpu::Compile(CompileError::Unsupported { what }) => Self::Unsupported { what },
+            Cpu::Memory(error) => Self::Memory(error),
+            Cpu::Timeout { limit } => Self::Timeout { limit },
+            Cpu::Cancelled => Self::Cancelled,
+            Cpu::TooManyGroups { groups, base } => Self::TooManyGroups { groups, base },
+            Cpu::PushConstants { expected, found } => Self::PushConstants { expected, found },
+            error @ (Cpu::Isa(_) | Cpu::Threads(_)) => Self::Device(error),
+            other => Self::bug(other.to_string()),
+        }
+    }
+}
+
+impl From<phalanx_interp::Error> for Error {
+    fn from(error: phalanx_interp::Error) -> Self {
+        match error {
+            phalanx_interp::Error::MemoryLimit { needed, .. } => {
+                Self::Memory(MemoryError::OutOfMemory { bytes: needed })
+            }
+            other => Self::Interpreter(other),
+        }
+    }
+}

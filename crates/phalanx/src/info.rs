@@ -1,0 +1,193 @@
+//! What a device offers.
+
+use std::fmt;
+
+/// What a device is and offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// Name of the processor.
+    pub name: String,
+    /// Cores that this process may use.
+    pub cores: usize,
+    /// Threads that a dispatch runs on.
+    pub threads: usize,
+    /// Instruction sets that code uses beyond the architecture's base.
+    pub instruction_sets: Vec<String>,
+    /// Subgroup sizes that a pipeline may ask for.
+    pub subgroup_sizes: Vec<u32>,
+    /// Subgroup size of pipelines that do not ask.
+    pub default_subgroup_size: u32,
+    /// Most invocations of a work-group.
+    pub max_workgroup_invocations: u32,
+    /// Most bytes that a work-group shares.
+    pub max_shared_bytes: u32,
+    /// Most bytes of push constants.
+    pub max_push_bytes: u32,
+    /// Largest number of rows, columns or inner dimension of a cooperative matrix.
+    pub max_matrix_dimension: u32,
+    /// The types that cooperative matrices can be multiplied with.
+    pub matrix_types: Vec<MatrixTypes>,
+    /// Shapes that run well, the best first. Any M, N and K from 1 to the maximum can be used.
+    pub preferred_shapes: Vec<MatrixShape>,
+}
+
+/// The types of a multiplication `A * B + C`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MatrixTypes {
+    /// Type of A's components.
+    pub a: ComponentType,
+    /// Type of B's components.
+    pub b: ComponentType,
+    /// Type of C's components.
+    pub c: ComponentType,
+    /// Type of the result's components.
+    pub result: ComponentType,
+    /// Whether adding C may saturate.
+    pub saturating: bool,
+}
+
+/// The shape of a multiplication of an M×K matrix with a K×N matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MatrixShape {
+    /// Rows of A and of the result.
+    pub m: u32,
+    /// Columns of B and of the result.
+    pub n: u32,
+    /// Columns of A, rows of B.
+    pub k: u32,
+}
+
+impl fmt::Display for MatrixShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}x{}", self.m, self.n, self.k)
+    }
+}
+
+/// The type of a matrix component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each is its own name: float, brain float, signed or unsigned, and bits")]
+pub enum ComponentType {
+    F16,
+    F32,
+    F64,
+    BF16,
+    E4M3,
+    E5M2,
+    S8,
+    S16,
+    S32,
+    S64,
+    U8,
+    U16,
+    U32,
+    U64,
+}
+
+impl ComponentType {
+    /// Its name, as in `f16` or `u8`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F16 => "f16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::BF16 => "bf16",
+            Self::E4M3 => "e4m3",
+            Self::E5M2 => "e5m2",
+            Self::S8 => "s8",
+            Self::S16 => "s16",
+            Self::S32 => "s32",
+            Self::S64 => "s64",
+            Self::U8 => "u8",
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+        }
+    }
+}
+
+impl fmt::Display for ComponentType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The types that can be multiplied. Every device multiplies them all.
+pub(crate) fn matrix_types() -> Vec<MatrixTypes> {
+    use ComponentType as T;
+    let mut rows = Vec::new();
+    let mut add = |a, b, c: T, saturating| rows.push(MatrixTypes { a, b, c, result: c, saturating });
+    let floats: [(T, &[T]); 6] = [
+        (T::F16, &[T::F16, T::F32]),
+        (T::BF16, &[T::BF16, T::F32]),
+        (T::F32, &[T::F32]),
+        (T::F64, &[T::F64]),
+        (T::E4M3, &[T::F16, T::F32]),
+        (T::E5M2, &[T::F16, T::F32]),
+    ];
+    for (factor, sums) in floats {
+        for &sum in sums {
+            add(factor, factor, sum, false);
+        }
+    }
+    for (signed, unsigned, sums) in [
+        (T::S8, T::U8, [T::S32, T::U32]),
+        (T::S16, T::U16, [T::S32, T::U32]),
+        (T::S32, T::U32, [T::S32, T::U32]),
+        (T::S64, T::U64, [T::S64, T::U64]),
+    ] {
+        for saturating in [false, true] {
+            for (a, b) in [(signed, signed), (unsigned, unsigned), (signed, unsigned), (unsigned, signed)] {
+                for sum in sums {
+                    add(a, b, sum, saturating);
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// Shapes that run well.
+pub(crate) fn preferred_shapes() -> Vec<MatrixShape> {
+    [(16, 16, 16), (32, 32, 32), (64, 64, 32), (8, 8, 16), (16, 8, 16)]
+        .map(|(m, n, k)| MatrixShape { m, n, k })
+        .to_vec()
+}
+
+/// Name of the processor, as the system gives it.
+pub(crate) fn processor_name() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let named = text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        matches!(key.trim(), "model name" | "Model").then(|| value.trim().to_owned())
+    });
+    named.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("{} processor", std::env::consts::ARCH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn rows_are_distinct() {
+        let rows = matrix_types();
+        let distinct: BTreeSet<_> = rows.iter().map(|r| (r.a, r.b, r.c, r.result, r.saturating)).collect();
+        assert_eq!(distinct.len(), rows.len());
+    }
+
+    #[test]
+    fn the_required_rows_are_there() {
+        use ComponentType as T;
+        // VK_EXT_cooperative_matrix_maintenance1 demands these.
+        for (a, c) in [(T::F16, T::F16), (T::F16, T::F32), (T::U8, T::U32), (T::U8, T::S32), (T::S8, T::S32)]
+        {
+            let row = MatrixTypes { a, b: a, c, result: c, saturating: false };
+            assert!(matrix_types().contains(&row), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn the_processor_has_a_name() {
+        assert!(!processor_name().is_empty());
+    }
+}

@@ -1,0 +1,121 @@
+//! Pipelines.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use phalanx_ir::{BindingInfo, Verified};
+
+use crate::module::{Module, SpecValue};
+
+/// What to make a pipeline of.
+#[derive(Clone, Copy, Debug)]
+pub struct PipelineDescriptor<'a> {
+    /// The module.
+    pub module: &'a Module,
+    /// Name of the entry point; the only compute entry point without it.
+    pub entry: Option<&'a str>,
+    /// Values of specialisation constants, by their ids. The last of several counts.
+    pub specialization: &'a [(u32, SpecValue)],
+    /// Invocations of a subgroup; the device's default without it.
+    pub subgroup_size: Option<u32>,
+}
+
+impl<'a> PipelineDescriptor<'a> {
+    /// The module's only entry point, with all at its defaults.
+    pub fn new(module: &'a Module) -> Self {
+        Self { module, entry: None, specialization: &[], subgroup_size: None }
+    }
+}
+
+/// A compiled entry point. Clones refer to the same pipeline.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    pub(crate) code: Code,
+    pub(crate) shape: Arc<Shape>,
+}
+
+/// What runs.
+#[derive(Clone, Debug)]
+pub(crate) enum Code {
+    Cpu(Arc<phalanx_cpu::Pipeline>),
+    Interpreter(Arc<Verified>),
+}
+
+/// What is known about a pipeline, whatever runs it.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    pub(crate) device: u64,
+    pub(crate) name: String,
+    pub(crate) bindings: Vec<BindingInfo>,
+    /// Set and binding of all buffers of the module.
+    pub(crate) declared: Vec<(u32, u32)>,
+    pub(crate) push_bytes: u32,
+    pub(crate) workgroup_size: [u32; 3],
+    pub(crate) subgroup_size: u32,
+    pub(crate) shared_bytes: u32,
+    pub(crate) times: CompileTimes,
+}
+
+/// How long creating a pipeline took, by stages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CompileTimes {
+    /// SPIR-V to IR, verified.
+    pub translate: Duration,
+    /// Passes over the IR.
+    pub optimize: Duration,
+    /// IR to machine code.
+    pub compile: Duration,
+    /// Loading the code.
+    pub load: Duration,
+    /// Whether the code came from a cache.
+    pub cached: bool,
+}
+
+impl CompileTimes {
+    /// All stages together.
+    pub fn total(&self) -> Duration {
+        self.translate + self.optimize + self.compile + self.load
+    }
+}
+
+impl Pipeline {
+    /// Name of the entry point.
+    pub fn name(&self) -> &str {
+        &self.shape.name
+    }
+
+    /// The buffers that it uses.
+    pub fn bindings(&self) -> &[BindingInfo] {
+        &self.shape.bindings
+    }
+
+    /// Bytes of push constants that it reads.
+    pub fn push_bytes(&self) -> u32 {
+        self.shape.push_bytes
+    }
+
+    /// Invocations of a work-group along x, y and z.
+    pub fn workgroup_size(&self) -> [u32; 3] {
+        self.shape.workgroup_size
+    }
+
+    /// Invocations of a subgroup.
+    pub fn subgroup_size(&self) -> u32 {
+        self.shape.subgroup_size
+    }
+
+    /// Bytes that a work-group shares.
+    pub fn shared_bytes(&self) -> u32 {
+        self.shape.shared_bytes
+    }
+
+    /// How long creating it took.
+    pub fn compile_time(&self) -> Duration {
+        self.shape.times.total()
+    }
+
+    /// How long the stages of creating it took.
+    pub fn compile_times(&self) -> CompileTimes {
+        self.shape.times
+    }
+}

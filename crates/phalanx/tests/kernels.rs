@@ -1,0 +1,308 @@
+//! GLSL kernels end to end, on the CPU and on the interpreter.
+
+use std::time::Duration;
+
+use phalanx::glsl::{self, GlslOptions};
+use phalanx::{
+    Binding, Buffer, Device, DeviceKind, DeviceOptions, Dispatch, Error, ErrorClass, Pipeline,
+    PipelineDescriptor, SpecValue,
+};
+
+fn devices() -> [Device; 2] {
+    [DeviceKind::Cpu, DeviceKind::Interpreter].map(|kind| {
+        Device::new(&DeviceOptions { kind, threads: Some(2), ..DeviceOptions::default() }).unwrap()
+    })
+}
+
+fn compile(source: &str) -> Vec<u32> {
+    let header = "#version 460
+        #extension GL_KHR_cooperative_matrix : enable
+        #extension GL_KHR_memory_scope_semantics : enable
+        #extension GL_KHR_shader_subgroup_arithmetic : enable
+        #extension GL_KHR_shader_subgroup_basic : enable
+        #extension GL_EXT_shader_explicit_arithmetic_types : enable
+        #extension GL_EXT_buffer_reference : enable
+        #extension GL_EXT_debug_printf : enable
+        #extension GL_EXT_nonuniform_qualifier : enable\n";
+    glsl::compile(&format!("{header}{source}"), &GlslOptions::default()).unwrap()
+}
+
+fn pipeline(device: &Device, source: &str) -> Pipeline {
+    let module = device.create_module(&compile(source)).unwrap();
+    device.create_pipeline(&PipelineDescriptor::new(&module)).unwrap()
+}
+
+#[test]
+fn a_scalar_kernel() {
+    for device in devices() {
+        let pipeline = pipeline(
+            &device,
+            "layout(local_size_x = 48) in;
+             layout(binding = 0) readonly buffer A { float a[]; };
+             layout(binding = 1) buffer B { float b[]; };
+             layout(push_constant) uniform P { float k; uint n; };
+             void main() {
+                 uint i = gl_GlobalInvocationID.x;
+                 if (i < n) { b[i] += k * a[i]; }
+             }",
+        );
+        let a = device.create_buffer_from(&(0..100).map(|i| i as f32).collect::<Vec<_>>()).unwrap();
+        let b = device.create_buffer_from(&[1.0_f32; 100]).unwrap();
+        let mut push = 0.5_f32.to_le_bytes().to_vec();
+        push.extend(90_u32.to_le_bytes());
+        let bindings = [Binding::new(0, 0, &a), Binding::new(0, 1, &b)];
+        let dispatch =
+            Dispatch { bindings: &bindings, push_constants: &push, ..Dispatch::new(&pipeline, [3, 1, 1]) };
+        device.dispatch(&dispatch).unwrap();
+        let result: Vec<f32> = b.read_slice(0, 100).unwrap();
+        for (i, &value) in result.iter().enumerate() {
+            assert_eq!(value, if i < 90 { 1.0 + 0.5 * i as f32 } else { 1.0 }, "{i}");
+        }
+    }
+}
+
+#[test]
+fn barriers_and_shared_memory() {
+    for device in devices() {
+        let pipeline = pipeline(
+            &device,
+            "layout(local_size_x = 128) in;
+             layout(binding = 0) buffer A { uint a[]; };
+             shared uint s[128];
+             void main() {
+                 uint l = gl_LocalInvocationID.x, g = gl_GlobalInvocationID.x;
+                 s[l] = a[g];
+                 barrier();
+                 for (uint d = 1; d < 128; d *= 2) {
+                     uint v = l >= d ? s[l - d] : 0;
+                     barrier();
+                     s[l] += v;
+                     barrier();
+                 }
+                 a[g] = s[l];
+             }",
+        );
+        let buffer = device.create_buffer_from(&[1_u32; 512]).unwrap();
+        let bindings = [Binding::new(0, 0, &buffer)];
+        device.dispatch(&Dispatch { bindings: &bindings, ..Dispatch::new(&pipeline, [4, 1, 1]) }).unwrap();
+        let result: Vec<u32> = buffer.read_slice(0, 512).unwrap();
+        for (i, &value) in result.iter().enumerate() {
+            assert_eq!(value, i as u32 % 128 + 1, "{i}");
+        }
+    }
+}
+
+#[test]
+fn a_base_moves_the_work_groups() {
+    for device in devices() {
+        let pipeline = pipeline(
+            &device,
+            "layout(local_size_x = 1) in;
+             layout(binding = 0) buffer A { uint a[]; };
+             void main() { a[gl_WorkGroupID.y * 4 + gl_WorkGroupID.x] = 1 + gl_NumWorkGroups.x; }",
+        );
+        let buffer = device.create_buffer_from(&[0_u32; 16]).unwrap();
+        let bindings = [Binding::new(0, 0, &buffer)];
+        let dispatch =
+            Dispatch { base: [1, 2, 0], bindings: &bindings, ..Dispatch::new(&pipeline, [2, 1, 1]) };
+        device.dispatch(&dispatch).unwrap();
+        let mut expected = [0_u32; 16];
+        expected[9..11].fill(3);
+        assert_eq!(buffer.read_slice::<u32>(0, 16).unwrap(), expected);
+    }
+}
+
+#[test]
+fn specialization_and_subgroup_sizes() {
+    for device in devices() {
+        let words = compile(
+            "layout(local_size_x_id = 0) in;
+             layout(constant_id = 1) const float K = 2.0;
+             layout(binding = 0) buffer A { float a[]; };
+             void main() { a[gl_GlobalInvocationID.x] = K * float(gl_SubgroupSize) + subgroupAdd(1.0); }",
+        );
+        let module = device.create_module(&words).unwrap();
+        let constant = module.info().spec_constants.iter().find(|constant| constant.id == 1).unwrap();
+        assert_eq!((constant.name.as_str(), constant.bits), ("K", u64::from(2.0_f32.to_bits())));
+        for size in [4, 32, 128] {
+            let specialization = [(0, SpecValue::from(256_u32)), (1, SpecValue::from(0.5_f32))];
+            let pipeline = device
+                .create_pipeline(&PipelineDescriptor {
+                    specialization: &specialization,
+                    subgroup_size: Some(size),
+                    ..PipelineDescriptor::new(&module)
+                })
+                .unwrap();
+            assert_eq!(pipeline.workgroup_size(), [256, 1, 1]);
+            let buffer = device.create_buffer(1024).unwrap();
+            let bindings = [Binding::new(0, 0, &buffer)];
+            device.dispatch(&Dispatch { bindings: &bindings, ..Dispatch::new(&pipeline, [1; 3]) }).unwrap();
+            assert_eq!(buffer.read_slice::<f32>(0, 256).unwrap(), [1.5 * size as f32; 256]);
+        }
+    }
+}
+
+#[test]
+fn arrays_of_buffers_and_addresses() {
+    for device in devices() {
+        let pipeline = pipeline(
+            &device,
+            "layout(local_size_x = 4) in;
+             layout(buffer_reference, std430) buffer Ref { uint x[4]; };
+             layout(binding = 0) buffer A { uint a[]; } arrays[3];
+             layout(push_constant) uniform P { Ref r; };
+             void main() {
+                 uint i = gl_LocalInvocationID.x;
+                 arrays[nonuniformEXT(i % 3)].a[i] = r.x[i] + i;
+             }",
+        );
+        let parts: Vec<Buffer> = (0..3).map(|_| device.create_buffer(16).unwrap()).collect();
+        let far = device.create_buffer_from(&[10_u32, 20, 30, 40]).unwrap();
+        let bindings: Vec<_> =
+            parts.iter().enumerate().map(|(i, part)| Binding::new(0, 0, part).at_index(i as u32)).collect();
+        let push = far.device_address().to_le_bytes();
+        let dispatch =
+            Dispatch { bindings: &bindings, push_constants: &push, ..Dispatch::new(&pipeline, [1; 3]) };
+        device.dispatch(&dispatch).unwrap();
+        let found: Vec<Vec<u32>> = parts.iter().map(|part| part.read_slice(0, 4).unwrap()).collect();
+        assert_eq!(found, [[10, 0, 0, 43], [0, 21, 0, 0], [0, 0, 32, 0]]);
+    }
+}
+
+#[test]
+fn printing() {
+    for device in devices() {
+        let pipeline = pipeline(
+            &device,
+            "layout(local_size_x = 2) in;
+             void main() { debugPrintfEXT(\"%d %f %v2f\", int(gl_LocalInvocationID.x) - 1, 0.5, vec2(1, 2)); }",
+        );
+        let mut printed = device.dispatch(&Dispatch::new(&pipeline, [1; 3])).unwrap().printed;
+        printed.sort();
+        assert_eq!(
+            printed,
+            ["-1 0.500000 1.000000, 2.000000", "0 0.500000 1.000000, 2.000000"],
+            "{:?}",
+            device.info().name
+        );
+    }
+}
+
+#[test]
+fn accesses_out_of_bounds_are_harmless() {
+    for device in devices() {
+        let pipeline = pipeline(
+            &device,
+            "layout(local_size_x = 64) in;
+             layout(binding = 0) buffer A { uint a[]; };
+             void main() {
+                 uint i = gl_LocalInvocationID.x;
+                 uint far = i * 0x01000001u;
+                 a[far + 4u] = 7;
+                 if (i < 4) { a[i] = a[i + 4u] + a.length(); }
+             }",
+        );
+        let buffer = device.create_buffer(64).unwrap();
+        let bindings = [Binding { size: Some(16), ..Binding::new(0, 0, &buffer) }];
+        device.dispatch(&Dispatch { bindings: &bindings, ..Dispatch::new(&pipeline, [1; 3]) }).unwrap();
+        let result: Vec<u32> = buffer.read_slice(0, 16).unwrap();
+        assert_eq!(result[..4], [4; 4]);
+        assert_eq!(result[4..], [0; 12]);
+    }
+}
+
+#[test]
+fn endless_loops_end() {
+    for device in devices() {
+        let pipeline = pipeline(
+            &device,
+            "layout(local_size_x = 64) in;
+             layout(binding = 0) buffer A { uint a[]; };
+             void main() { uint i = 0; while (a[0] == 0) { i++; } a[1] = i; }",
+        );
+        let buffer = device.create_buffer(16).unwrap();
+        let bindings = [Binding::new(0, 0, &buffer)];
+        let timeout = Some(Duration::from_millis(50));
+        let dispatch = Dispatch { bindings: &bindings, timeout, ..Dispatch::new(&pipeline, [4, 1, 1]) };
+        let error = device.dispatch(&dispatch).unwrap_err();
+        assert!(matches!(error, Error::Timeout { .. }), "{error}");
+        assert_eq!(error.class(), ErrorClass::Runtime);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_told() {
+    for device in devices() {
+        let pipeline = pipeline(
+            &device,
+            "layout(local_size_x = 1) in;
+             layout(set = 1, binding = 3) buffer A { uint a[]; } data;
+             layout(push_constant) uniform P { uint x; };
+             void main() { data.a[0] = x; }",
+        );
+        let error = device.dispatch(&Dispatch::new(&pipeline, [1; 3])).unwrap_err();
+        assert_eq!(error.to_string(), "nothing is bound at 1:3; expected 1:3 (storage `data`); found none");
+        let buffer = device.create_buffer(4).unwrap();
+        let bindings = [Binding::new(1, 3, &buffer)];
+        let error = device
+            .dispatch(&Dispatch { bindings: &bindings, ..Dispatch::new(&pipeline, [1; 3]) })
+            .unwrap_err();
+        assert!(matches!(error, Error::PushConstants { expected: 4, found: 0 }), "{error}");
+        let [other, _] = devices();
+        let push = [0; 4];
+        let dispatch =
+            Dispatch { bindings: &bindings, push_constants: &push, ..Dispatch::new(&pipeline, [1; 3]) };
+        assert!(matches!(other.dispatch(&dispatch), Err(Error::OtherDevice { .. })));
+    }
+}
+
+#[test]
+fn bad_modules_are_told() {
+    for device in devices() {
+        for words in [&[][..], &[1, 2, 3], &[0x0723_0203, 0x0001_0600, 0, 8, 0, 0xffff_ffff]] {
+            let error = device.create_module(words).unwrap_err();
+            assert_eq!(error.class(), ErrorClass::Invalid, "{error}");
+        }
+        let module = device.create_module(&compile("void main() {}")).unwrap();
+        let descriptor = PipelineDescriptor::new(&module);
+        let error = device
+            .create_pipeline(&PipelineDescriptor { subgroup_size: Some(48), ..descriptor })
+            .unwrap_err();
+        assert!(matches!(error, Error::SubgroupSize { found: 48, .. }));
+        let error =
+            device.create_pipeline(&PipelineDescriptor { entry: Some("absent"), ..descriptor }).unwrap_err();
+        assert!(error.to_string().contains("absent"), "{error}");
+    }
+}
+
+#[test]
+fn pipelines_are_found_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = DeviceOptions { cache_dir: Some(directory.path().into()), ..DeviceOptions::default() };
+    let words = compile(
+        "layout(local_size_x = 1) in;
+         layout(constant_id = 0) const uint K = 1;
+         layout(binding = 0) buffer A { uint a[]; };
+         void main() { a[0] = K; }",
+    );
+    for round in 0..2 {
+        let device = Device::new(&options).unwrap();
+        let module = device.create_module(&words).unwrap();
+        let create = |value: u32| {
+            let specialization = [(0, SpecValue::from(value))];
+            let descriptor =
+                PipelineDescriptor { specialization: &specialization, ..PipelineDescriptor::new(&module) };
+            device.create_pipeline(&descriptor).unwrap()
+        };
+        assert_eq!(create(5).compile_times().cached, round > 0);
+        assert!(create(5).compile_times().cached);
+        assert_eq!(create(6).compile_times().cached, round > 0);
+        let buffer = device.create_buffer(16).unwrap();
+        let bindings = [Binding::new(0, 0, &buffer)];
+        for value in [5, 6] {
+            let pipeline = create(value);
+            device.dispatch(&Dispatch { bindings: &bindings, ..Dispatch::new(&pipeline, [1; 3]) }).unwrap();
+            assert_eq!(buffer.read_slice::<u32>(0, 1).unwrap(), [value]);
+        }
+    }
+}
