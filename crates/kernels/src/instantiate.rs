@@ -105,11 +105,6 @@ macro_rules! basic {
             unsafe { arith::fill::<$simd>(&*p, dst, bits) }
         }
         $(#[$attr])*
-        unsafe extern "C" fn splat_lanes(p: *const ComponentParams, dst: *mut u8, values: *const u8) {
-            // SAFETY: the contract of `SplatLanesFn`.
-            unsafe { arith::splat_lanes(&*p, dst, values) }
-        }
-        $(#[$attr])*
         unsafe extern "C" fn copy(p: *const ElementParams, dst: *mut u8, x: *const u8) {
             // SAFETY: the contract of `UnaryFn`.
             unsafe { arith::copy(&*p, dst, x) }
@@ -128,11 +123,6 @@ macro_rules! basic {
         unsafe extern "C" fn scale(p: *const ElementParams, dst: *mut u8, x: *const u8, bits: u64) {
             // SAFETY: the contract of `ScaleFn`.
             unsafe { arith::scale::<$simd>(&*p, dst, x, bits) }
-        }
-        $(#[$attr])*
-        unsafe extern "C" fn scale_lanes(p: *const ComponentParams, dst: *mut u8, x: *const u8, values: *const u8) {
-            // SAFETY: the contract of `ScaleLanesFn`.
-            unsafe { arith::scale_lanes::<$simd>(&*p, dst, x, values) }
         }
         $(#[$attr])*
         unsafe extern "C" fn convert_(p: *const ConvertParams, dst: *mut u8, src: *const u8) {
@@ -247,7 +237,22 @@ macro_rules! table {
 mod plain {
     use super::*;
 
-    // Gathering single elements gains nothing from vectors: these serve all instruction sets.
+    // Rare, or gathering single elements, which gains little from vectors: these serve all instruction sets.
+    pub(super) unsafe extern "C" fn splat_lanes(p: *const ComponentParams, dst: *mut u8, values: *const u8) {
+        // SAFETY: the contract of `SplatLanesFn`.
+        unsafe { arith::splat_lanes(&*p, dst, values) }
+    }
+
+    pub(super) unsafe extern "C" fn scale_lanes(
+        p: *const ComponentParams,
+        dst: *mut u8,
+        x: *const u8,
+        values: *const u8,
+    ) {
+        // SAFETY: the contract of `ScaleLanesFn`.
+        unsafe { arith::scale_lanes::<portable::Portable>(&*p, dst, x, values) }
+    }
+
     pub(super) unsafe extern "C" fn bitcast(p: *const ConvertParams, dst: *mut u8, src: *const u8) {
         // SAFETY: the contract of `ConvertFn`.
         unsafe { convert::bitcast(&*p, dst, src) }
@@ -285,7 +290,7 @@ pub(crate) use plain::TABLE as PORTABLE;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
-    use super::plain::{bitcast, extract_lanes, insert_lanes};
+    use super::plain::{bitcast, extract_lanes, insert_lanes, scale_lanes, splat_lanes};
     use super::*;
     use crate::arch::x86_64::avx2::{self, Avx2};
     basic!(Avx2, #[target_feature(enable = "avx2,fma,f16c")]);
@@ -313,11 +318,10 @@ pub(crate) use avx2::TABLE as AVX2;
 
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
-    use super::plain::{bitcast, extract_lanes, insert_lanes};
+    use super::plain::{bitcast, extract_lanes, insert_lanes, scale_lanes, splat_lanes};
     use super::*;
     use crate::arch::x86_64::avx512::{self, Avx512};
     basic!(Avx512, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]);
-    /// The block shapes are the same for all families.
     macro_rules! wide {
         ($name:ident, $dot:ty, $prepare:ty, $features:literal) => {
             family!($name, Avx512, $dot, $prepare, blocks: [
@@ -326,31 +330,38 @@ mod avx512 {
             ], #[target_feature(enable = $features)]);
         };
     }
+    macro_rules! half {
+        ($name:ident, $dot:ty, $prepare:ty, $features:literal) => {
+            family!($name, Avx512, $dot, $prepare, blocks: [
+                (1, 1), (2, 1), (4, 1), (8, 1), (16, 1), (1, 2), (2, 2), (4, 2), (8, 2)
+            ], #[target_feature(enable = $features)]);
+        };
+    }
     wide!(f32, avx512::F32<false>, Ready, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
-    wide!(f32_half, avx512::F32<true>, Ready, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
+    half!(f32_half, avx512::F32<true>, Ready, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
     wide!(bf16, avx512::Bf16<false>, Ready, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512bf16");
-    wide!(
+    half!(
         bf16_half,
         avx512::Bf16<true>,
         Ready,
         "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512bf16"
     );
     wide!(u8s8, avx512::U8S8<false>, Quads, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512vnni");
-    wide!(
+    half!(
         u8s8_half,
         avx512::U8S8<true>,
         Quads,
         "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512vnni"
     );
     wide!(s8u8, avx512::S8U8<false>, Quads, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512vnni");
-    wide!(
+    half!(
         s8u8_half,
         avx512::S8U8<true>,
         Quads,
         "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512vnni"
     );
-    wide!(i16, avx512::I16<false>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
-    wide!(i16_half, avx512::I16<true>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
+    half!(i16, avx512::I16<false>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
+    half!(i16_half, avx512::I16<true>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
     pub(crate) static TABLE: Table = table! {
         mul_add_f32: f32::kernel,
         mul_add_f32_half: f32_half::kernel,
@@ -369,7 +380,7 @@ pub(crate) use avx512::TABLE as AVX512;
 
 #[cfg(target_arch = "aarch64")]
 mod neon {
-    use super::plain::{bitcast, extract_lanes, insert_lanes};
+    use super::plain::{bitcast, extract_lanes, insert_lanes, scale_lanes, splat_lanes};
     use super::*;
     use crate::arch::aarch64::neon::{self, Neon};
     basic!(Neon, #[target_feature(enable = "neon")]);

@@ -4,13 +4,14 @@
 //! range values by saturation, NaN by zero. Integers wrap.
 
 use super::run::{
-    At, CHUNK, Class, copy_run, read_f32, read_f64, read_i64, read_i64_as_f32, round, write_f32,
-    write_f32_as_i64, write_f64, write_i64,
+    At, CHUNK, Class, copy_run, read_f32, read_f64, read_i32, read_i32_as_f32, read_i64, round, write_f32,
+    write_f32_as_i32, write_f64, write_i32, write_i64,
 };
 use super::{ConvertParams, native_row, zero_padding};
 use crate::elem::Elem;
 use crate::float;
 use crate::layout::TileLayout;
+use crate::portable::Portable;
 use crate::simd::{RoundWords, Simd, with_round};
 use std::marker::PhantomData;
 
@@ -83,15 +84,36 @@ pub(crate) unsafe fn convert<S: Simd>(p: &ConvertParams, dst: *mut u8, src: *con
             let words = RoundWords::<S> { dst, src, bytes: p.to.bytes(), simd: PhantomData };
             return with_round(p.to.elem, p.saturate_fp8, words);
         }
+        let wide = [p.from.elem, p.to.elem].iter().any(|elem| elem.bytes() == 8);
         let (from, to) = flattened(&p.from, &p.to);
         let (from, to) = (&from, &to);
         for (row, col, n) in Runs::new(from) {
             let (from, to) =
                 (At { layout: from, tile: src, row, col }, At { layout: to, tile: dst, row, col });
-            match from.class() {
-                Class::Single => from_f32::<S>(p, to, from, n),
-                Class::Double => from_f64::<S>(p, to, from, n),
-                Class::Integer => from_i64::<S>(p, to, from, n),
+            match (from.class(), Class::of(p.to.elem)) {
+                _ if wide => convert_wide(p, to, from, n),
+                (Class::Single, Class::Single) => {
+                    let mut chunk = [0.0_f32; CHUNK];
+                    read_f32(from, n, &mut chunk);
+                    round::<S>(p.to.elem, p.saturate_fp8, &mut chunk);
+                    write_f32(to, n, &chunk);
+                }
+                (Class::Single, _) => {
+                    let mut chunk = [0.0_f32; CHUNK];
+                    read_f32(from, n, &mut chunk);
+                    write_f32_as_i32(to, p.to_signed, n, &chunk);
+                }
+                (_, Class::Single) => {
+                    let mut chunk = [0.0_f32; CHUNK];
+                    read_i32_as_f32(from, p.from_signed, n, &mut chunk);
+                    round::<S>(p.to.elem, p.saturate_fp8, &mut chunk);
+                    write_f32(to, n, &chunk);
+                }
+                _ => {
+                    let mut chunk = [0_i32; CHUNK];
+                    read_i32(from, p.from_signed, n, &mut chunk);
+                    write_i32(to, n, &chunk);
+                }
             }
         }
         zero_padding(&p.to, dst);
@@ -115,76 +137,44 @@ fn flattened(from: &TileLayout, to: &TileLayout) -> (TileLayout, TileLayout) {
     (row(from), row(to))
 }
 
-#[inline(always)]
-unsafe fn from_f32<S: Simd>(p: &ConvertParams, to: At<'_, *mut u8>, from: At<'_, *const u8>, n: usize) {
-    let mut chunk = [0.0_f32; CHUNK];
-    // SAFETY: forwarded.
-    unsafe {
-        read_f32(from, n, &mut chunk);
-        match Class::of(p.to.elem) {
-            Class::Single => {
-                round::<S>(p.to.elem, p.saturate_fp8, &mut chunk);
-                write_f32(to, n, &chunk);
-            }
-            Class::Double => {
-                let mut wide = [0.0; CHUNK];
-                for (wide, &x) in wide.iter_mut().zip(&chunk) {
-                    *wide = f64::from(x);
-                }
-                write_f64(to, n, &wide);
-            }
-            Class::Integer => write_f32_as_i64(to, p.to_signed, n, &chunk),
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn from_f64<S: Simd>(p: &ConvertParams, to: At<'_, *mut u8>, from: At<'_, *const u8>, n: usize) {
-    let mut wide = [0.0_f64; CHUNK];
+/// Converts a run from or to a 64-bit type. Compiled once, for the base instruction set.
+#[inline(never)]
+unsafe fn convert_wide(p: &ConvertParams, to: At<'_, *mut u8>, from: At<'_, *const u8>, n: usize) {
     let mut single = [0.0_f32; CHUNK];
+    let mut double = [0.0_f64; CHUNK];
     let mut integer = [0_i64; CHUNK];
     // SAFETY: forwarded.
     unsafe {
-        read_f64(from, n, &mut wide);
+        match (from.class(), Class::of(p.to.elem)) {
+            (Class::Integer, to_class) => {
+                read_i64(from, p.from_signed, n, &mut integer);
+                let signed = p.from_signed;
+                single = integer.map(|x| if signed { x as f32 } else { x as u64 as f32 });
+                if to_class == Class::Double {
+                    double = integer.map(|x| if signed { x as f64 } else { x as u64 as f64 });
+                }
+            }
+            (class, to_class) => {
+                if class == Class::Single {
+                    read_f32(from, n, &mut single);
+                    double = single.map(f64::from);
+                } else {
+                    read_f64(from, n, &mut double);
+                    single = double.map(|x| single_for(x, p.to.elem));
+                }
+                if to_class == Class::Integer {
+                    integer = double.map(|x| to_integer(x, p.to.elem, p.to_signed));
+                }
+            }
+        }
         match Class::of(p.to.elem) {
             Class::Single => {
-                for (single, &x) in single.iter_mut().zip(&wide) {
-                    *single = single_for(x, p.to.elem);
-                }
-                round::<S>(p.to.elem, p.saturate_fp8, &mut single);
+                round::<Portable>(p.to.elem, p.saturate_fp8, &mut single);
                 write_f32(to, n, &single);
             }
-            Class::Double => write_f64(to, n, &wide),
-            Class::Integer => {
-                for (integer, &x) in integer.iter_mut().zip(&wide) {
-                    *integer = to_integer(x, p.to.elem, p.to_signed);
-                }
-                write_i64(to, n, &integer);
-            }
+            Class::Double => write_f64(to, n, &double),
+            Class::Integer => write_i64(to, n, &integer),
         }
-    }
-}
-
-#[inline(always)]
-unsafe fn from_i64<S: Simd>(p: &ConvertParams, to: At<'_, *mut u8>, from: At<'_, *const u8>, n: usize) {
-    let mut wide = [0_i64; CHUNK];
-    let mut double = [0.0_f64; CHUNK];
-    // SAFETY: forwarded.
-    unsafe {
-        if Class::of(p.to.elem) == Class::Single {
-            let mut single = [0.0_f32; CHUNK];
-            read_i64_as_f32(from, p.from_signed, n, &mut single);
-            round::<S>(p.to.elem, p.saturate_fp8, &mut single);
-            return write_f32(to, n, &single);
-        }
-        read_i64(from, p.from_signed, n, &mut wide);
-        if Class::of(p.to.elem) == Class::Integer {
-            return write_i64(to, n, &wide);
-        }
-        for (double, &x) in double.iter_mut().zip(&wide) {
-            *double = if p.from_signed { x as f64 } else { x as u64 as f64 };
-        }
-        write_f64(to, n, &double);
     }
 }
 

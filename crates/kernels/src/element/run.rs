@@ -206,34 +206,64 @@ pub(crate) unsafe fn write_i64(at: At<'_, *mut u8>, n: usize, values: &[i64; CHU
     }
 }
 
-/// Reads a run of integers as the nearest f32.
+/// Reads a run of integers up to 32 bits, extended by their signedness.
 ///
 /// # Safety
 /// The run lies in the tile.
 #[inline(always)]
-pub(crate) unsafe fn read_i64_as_f32(at: At<'_, *const u8>, signed: bool, n: usize, out: &mut [f32; CHUNK]) {
+pub(crate) unsafe fn read_i32(at: At<'_, *const u8>, signed: bool, n: usize, out: &mut [i32; CHUNK]) {
     // SAFETY: forwarded.
     unsafe {
         match (at.layout.storage, signed) {
-            (Elem::I8, true) => read::<i8, _>(at, n, out, f32::from),
-            (Elem::I8, false) => read::<u8, _>(at, n, out, f32::from),
-            (Elem::I16, true) => read::<i16, _>(at, n, out, f32::from),
-            (Elem::I16, false) => read::<u16, _>(at, n, out, f32::from),
-            (Elem::I32, true) => read::<i32, _>(at, n, out, |x| x as f32),
-            (Elem::I32, false) => read::<u32, _>(at, n, out, |x| x as f32),
-            (Elem::I64, true) => read::<i64, _>(at, n, out, |x| x as f32),
-            (Elem::I64, false) => read::<u64, _>(at, n, out, |x| x as f32),
+            (Elem::I8, true) => read::<i8, _>(at, n, out, i32::from),
+            (Elem::I8, false) => read::<u8, _>(at, n, out, i32::from),
+            (Elem::I16, true) => read::<i16, _>(at, n, out, i32::from),
+            (Elem::I16, false) => read::<u16, _>(at, n, out, i32::from),
+            (Elem::I32, _) => read::<i32, _>(at, n, out, |x| x),
             _ => wrong_class(),
         }
     }
 }
 
-/// Writes a run of f32 as integers, truncated and saturated as `as` does.
+/// Writes a run of integers up to 32 bits, keeping the low bits.
 ///
 /// # Safety
 /// The run lies in the tile.
 #[inline(always)]
-pub(crate) unsafe fn write_f32_as_i64(at: At<'_, *mut u8>, signed: bool, n: usize, values: &[f32; CHUNK]) {
+pub(crate) unsafe fn write_i32(at: At<'_, *mut u8>, n: usize, values: &[i32; CHUNK]) {
+    // SAFETY: forwarded.
+    unsafe {
+        match at.layout.storage {
+            Elem::I8 => write(at, n, values, |x: i32| x as i8),
+            Elem::I16 => write(at, n, values, |x: i32| x as i16),
+            Elem::I32 => write(at, n, values, |x: i32| x),
+            _ => wrong_class(),
+        }
+    }
+}
+
+/// Reads a run of integers up to 32 bits as the nearest f32.
+///
+/// # Safety
+/// The run lies in the tile.
+#[inline(always)]
+pub(crate) unsafe fn read_i32_as_f32(at: At<'_, *const u8>, signed: bool, n: usize, out: &mut [f32; CHUNK]) {
+    let mut integers = [0; CHUNK];
+    // SAFETY: forwarded.
+    unsafe { read_i32(at, signed, n, &mut integers) };
+    if signed || at.layout.storage != Elem::I32 {
+        *out = integers.map(|x| x as f32);
+    } else {
+        *out = integers.map(|x| x as u32 as f32);
+    }
+}
+
+/// Writes a run of f32 as integers up to 32 bits, truncated and saturated as `as` does.
+///
+/// # Safety
+/// The run lies in the tile.
+#[inline(always)]
+pub(crate) unsafe fn write_f32_as_i32(at: At<'_, *mut u8>, signed: bool, n: usize, values: &[f32; CHUNK]) {
     // SAFETY: forwarded.
     unsafe {
         match (at.layout.storage, signed) {
@@ -243,8 +273,6 @@ pub(crate) unsafe fn write_f32_as_i64(at: At<'_, *mut u8>, signed: bool, n: usiz
             (Elem::I16, false) => write(at, n, values, |x: f32| x as u16),
             (Elem::I32, true) => write(at, n, values, |x: f32| x as i32),
             (Elem::I32, false) => write(at, n, values, |x: f32| x as u32),
-            (Elem::I64, true) => write(at, n, values, |x: f32| x as i64),
-            (Elem::I64, false) => write(at, n, values, |x: f32| x as u64),
             _ => wrong_class(),
         }
     }

@@ -106,16 +106,20 @@ impl Isa {
         params.vectors = params.want_b.ld.div_ceil(self.lanes() as u32);
         let half = self.column_step(params.b.cols) < self.lanes() as u32;
         let total = if half { params.n.div_ceil(2) } else { params.n * params.vectors };
-        (params.group, params.block_rows) = blocking(self.level(), params.rows, total);
+        (params.group, params.block_rows) =
+            blocking(self.level(), half || family == Family::Pairs, params.rows, total);
     }
 }
 
-/// Vectors in a block, and rows in it by the number of vectors.
-fn blocking(level: Level, rows: u32, vectors: u32) -> (u8, [u8; 4]) {
+/// Vectors in a block, and rows in it by the number of vectors. Only blocks that the kernels are compiled for may
+/// be chosen; those of `narrow` families have at most two vectors.
+fn blocking(level: Level, narrow: bool, rows: u32, vectors: u32) -> (u8, [u8; 4]) {
     let group = match (level, vectors) {
         (_, 1) => 1,
+        (Level::Avx512, _) if narrow => 2,
         (Level::Avx512 | Level::Avx2, 3) => 3,
-        (Level::Avx512, v) if v % 4 == 0 => 4,
+        // As many accumulators as with 8 rows of two vectors, but fewer loads.
+        (Level::Avx512, _) if vectors.is_multiple_of(4) => 4,
         _ => 2,
     };
     let block_rows = match level {
