@@ -55,7 +55,7 @@ const EVERYTHING: [&str; 8] = [
 ];
 
 /// Outside crates that belong to some rooms only.
-const CONFINED: [(&str, &[&str]); 8] = [
+const CONFINED: [(&str, &[&str]); 9] = [
     ("inkwell", &["phalanx-back-llvm", "phalanx-cpu"]),
     ("llvm-sys", &["phalanx-back-llvm", "phalanx-cpu"]),
     (
@@ -67,6 +67,7 @@ const CONFINED: [(&str, &[&str]); 8] = [
         &["phalanx-front-spirv", "phalanx-front-mlir", "phalanx", "phalanx-filetest", "phalanx-spirv-asm"],
     ),
     ("glslang", &["phalanx", "phalanx-filetest"]),
+    ("glslang-sys", &["phalanx"]),
     ("ash", &["phalanx-vulkan"]),
     ("vulkanalia-sys", &["phalanx-vulkan"]),
     // A library's errors are typed; only programs may flatten them.
