@@ -1,1 +1,25 @@
-//! Runs the file tests.
+//! Runs the file tests: every file below `filetests/` says in its comments what is to be done with
+//! it and what must come out. [`directive`] has the language of those comments, `docs/testing.md`
+//! shows it by example.
+//!
+//! A test that runs does so on the interpreter, on the interpreter after the passes, and on the
+//! CPU, for each subgroup size it names; all must give what the file expects.
+
+#![forbid(unsafe_code)]
+
+pub mod compare;
+pub mod compile;
+pub mod data;
+pub mod directive;
+mod error;
+mod expr;
+pub mod known;
+pub mod random;
+pub mod runner;
+mod slot;
+mod snapshot;
+pub mod target;
+mod tokens;
+
+pub use error::Wrong;
+pub use slot::Slot;

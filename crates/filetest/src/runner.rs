@@ -1,0 +1,184 @@
+//! Does what a test file says.
+
+use crate::compare;
+use crate::compile::{Finding, Source, load};
+use crate::directive::{Command, Language, TestFile};
+use crate::snapshot;
+use crate::target::{Outcome, Target};
+use phalanx_ir::{Verified, passes};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// A test that failed: what the reader needs to see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure(pub String);
+
+impl Failure {
+    fn at(file: &TestFile, line: usize, text: impl AsRef<str>) -> Self {
+        Self(format!("{}:{line}: {}", file.path.display(), text.as_ref()))
+    }
+}
+
+/// How to run files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// Rewrite snapshots instead of comparing with them.
+    pub bless: bool,
+}
+
+/// The test files below a directory, sorted.
+///
+/// # Errors
+///
+/// When a directory cannot be read.
+pub fn discover(root: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut directories = vec![root.to_owned()];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if Language::of(&path).is_some() {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The tests of a file, one for each case.
+///
+/// # Errors
+///
+/// When the file cannot be read, or a directive is wrong.
+pub fn read(path: &Path) -> Result<Vec<TestFile>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|e| Failure(format!("{}: {e}", path.display())))?;
+    TestFile::parse(path, &text).map_err(|e| Failure(e.to_string()))
+}
+
+/// Runs a test.
+///
+/// # Errors
+///
+/// What failed.
+pub fn run_test(file: &TestFile, settings: &Settings) -> Result<(), Failure> {
+    let source = load(file);
+    for command in &file.commands {
+        match command {
+            Command::Verify | Command::Translate => check_findings(file, &source)?,
+            Command::Print { optimized } => {
+                let module = module(file, &source, first_subgroup(file))?;
+                let module = if *optimized { optimize(file, module)? } else { module };
+                snapshot::check(file, &module, settings.bless)?;
+            }
+            Command::Run => run(file, &source)?,
+        }
+    }
+    Ok(())
+}
+
+type Loaded = Result<Source, Vec<Finding>>;
+
+/// The size that says so in the file, or none for IR, which has its own.
+fn first_subgroup(file: &TestFile) -> Option<u32> {
+    file.subgroups.first().copied()
+}
+
+fn module(file: &TestFile, source: &Loaded, subgroup: Option<u32>) -> Result<Verified, Failure> {
+    let module = match source {
+        Ok(source) => source.module(file, subgroup),
+        Err(findings) => Err(findings.clone()),
+    };
+    module.map_err(|findings| {
+        let mut text = String::from("does not compile");
+        for finding in findings {
+            let line = finding.line.map_or(String::new(), |line| format!("{line}: "));
+            let _ = write!(text, "\n  {line}{}", finding.text);
+        }
+        Failure::at(file, 1, text)
+    })
+}
+
+fn optimize(file: &TestFile, module: Verified) -> Result<Verified, Failure> {
+    let options = passes::Options { verify: true, ..passes::Options::default() };
+    passes::optimize(module, &options).map_err(|bug| Failure::at(file, 1, bug.to_string()))
+}
+
+// ── errors ──
+
+/// Every finding is expected and every expectation found.
+fn check_findings(file: &TestFile, source: &Loaded) -> Result<(), Failure> {
+    let findings = match source {
+        Ok(source) => source.module(file, first_subgroup(file)).err().unwrap_or_default(),
+        Err(findings) => findings.clone(),
+    };
+    let mut problems = Vec::new();
+    let matches = |finding: &Finding, expected: &crate::directive::ExpectedError| {
+        finding.text.contains(&expected.text) && (expected.at.is_none() || expected.at == finding.line)
+    };
+    for finding in &findings {
+        if !file.errors.iter().any(|expected| matches(finding, expected)) {
+            let line = finding.line.map_or("unknown line".into(), |line| format!("line {line}"));
+            problems.push(format!("unexpected, at {line}: {}", finding.text));
+        }
+    }
+    for expected in &file.errors {
+        if !findings.iter().any(|finding| matches(finding, expected)) {
+            problems.push(format!("expected, at line {}: {}", expected.line, expected.text));
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(Failure::at(file, 1, problems.join("\n  "))) }
+}
+
+// ── running ──
+
+fn run(file: &TestFile, source: &Loaded) -> Result<(), Failure> {
+    let sizes: Vec<_> = match file.subgroups.is_empty() {
+        true => vec![None],
+        false => file.subgroups.iter().copied().map(Some).collect(),
+    };
+    for subgroup in sizes {
+        let module = module(file, source, subgroup)?;
+        let mut first: Option<Outcome> = None;
+        for target in Target::list(&file.targets, file.all_isas) {
+            let place = format!("on the {target}, subgroups of {}", module.subgroup_size);
+            let outcome = match (target.run(&module, file), &file.run_error) {
+                (Ok(outcome), None) => outcome,
+                (Err(error), Some(expected)) if error.contains(expected.as_str()) => continue,
+                (Ok(_), Some(expected)) => {
+                    return Err(Failure::at(file, 1, format!("{place}: ran, expected an error: {expected}")));
+                }
+                (Err(error), _) => return Err(Failure::at(file, 1, format!("{place}: {error}"))),
+            };
+            check_outcome(file, &outcome, first.as_ref(), &place)?;
+            first.get_or_insert(outcome);
+        }
+    }
+    Ok(())
+}
+
+fn check_outcome(
+    file: &TestFile,
+    outcome: &Outcome,
+    first: Option<&Outcome>,
+    place: &str,
+) -> Result<(), Failure> {
+    for (index, output) in file.outputs.iter().enumerate() {
+        let found = &outcome.buffers[&output.slot];
+        let first = first.map(|first| first.buffers[&output.slot].as_slice());
+        let expected = &outcome.expected[index];
+        if let Some(table) = compare::difference(&output.data, expected, first, found, &output.tolerance) {
+            let what = if output.line == 0 { "was written" } else { "is wrong" };
+            let text = format!("{} {what} {place}: {table}", output.slot);
+            return Err(Failure::at(file, output.line.max(1), text));
+        }
+    }
+    if file.printed != outcome.printed {
+        let text =
+            format!("printed {place}:\n  expected {:?}\n  found    {:?}", file.printed, outcome.printed);
+        return Err(Failure::at(file, 1, text));
+    }
+    Ok(())
+}

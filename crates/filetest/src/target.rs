@@ -1,0 +1,215 @@
+//! Runs a module on a target.
+
+use crate::data::Data;
+use crate::directive::{TargetKind, TestFile};
+use crate::slot::Slot;
+use phalanx_cpu::{Buffer, Config, Descriptor, Device, Dispatch};
+use phalanx_interp::{Limits, Memory, Region};
+use phalanx_ir::passes;
+use phalanx_ir::{Binding, BindingInfo, Verified};
+use phalanx_kernels::Isa;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+/// Who runs a module, and with which instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The interpreter.
+    Interp,
+    /// The interpreter, after the passes.
+    Passes,
+    /// The CPU.
+    Cpu(Isa),
+}
+
+impl Target {
+    /// The targets that a test runs on, the interpreter first.
+    pub fn list(kinds: &[TargetKind], all_isas: bool) -> Vec<Self> {
+        let mut kinds = kinds.to_vec();
+        kinds.sort_unstable();
+        kinds.dedup();
+        let isas = || match Isa::detect() {
+            Ok(_) if all_isas && std::env::var_os(Isa::ENV).is_none() => Isa::available(),
+            Ok(isa) => vec![isa],
+            // Running will say what is wrong with the variable.
+            Err(_) => vec![Isa::native()],
+        };
+        let targets = |kind: &TargetKind| match kind {
+            TargetKind::Interp => vec![Self::Interp],
+            TargetKind::Passes => vec![Self::Passes],
+            TargetKind::Cpu => isas().into_iter().map(Self::Cpu).collect(),
+        };
+        kinds.iter().flat_map(targets).collect()
+    }
+
+    /// Runs a module as the test says.
+    ///
+    /// # Errors
+    ///
+    /// Why it could not be run to its end.
+    pub fn run(self, module: &Verified, file: &TestFile) -> Result<Outcome, String> {
+        match self {
+            Self::Interp => interpret(module, file),
+            Self::Passes => {
+                let options = passes::Options { verify: true, ..passes::Options::default() };
+                let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
+                interpret(&module, file)
+            }
+            Self::Cpu(isa) => cpu(isa, module, file),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interp => f.write_str("interpreter"),
+            Self::Passes => f.write_str("interpreter after the passes"),
+            Self::Cpu(isa) => write!(f, "cpu {isa}"),
+        }
+    }
+}
+
+/// What a run left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The contents of the buffers.
+    pub buffers: BTreeMap<Slot, Vec<u8>>,
+    /// The contents that were expected of them, by the index of the output.
+    pub expected: Vec<Vec<u8>>,
+    /// The lines printed, sorted.
+    pub printed: Vec<String>,
+}
+
+/// What fills a buffer whose contents are not given, so that what is not written shows.
+const FILL: u8 = 0xa5;
+
+/// The buffers of a test with their sizes.
+fn sizes(file: &TestFile) -> BTreeMap<Slot, usize> {
+    let inputs = file.inputs.iter().map(|(slot, data)| (*slot, data));
+    let outputs = file.outputs.iter().map(|output| (output.slot, &output.data));
+    let mut sizes = BTreeMap::new();
+    for (slot, data) in inputs.chain(outputs) {
+        let size: &mut usize = sizes.entry(slot).or_default();
+        *size = data.bytes().max(*size);
+    }
+    sizes
+}
+
+/// The contents of the buffers before, and the push constants.
+struct Setup {
+    buffers: BTreeMap<Slot, Vec<u8>>,
+    push: Vec<u8>,
+    expected: Vec<Vec<u8>>,
+}
+
+fn setup(file: &TestFile, address: &dyn Fn(Slot) -> Option<u64>) -> Result<Setup, String> {
+    let encode = |data: &Data| data.encode(address).map_err(|wrong| wrong.to_string());
+    let mut buffers = BTreeMap::new();
+    for (slot, size) in sizes(file) {
+        let mut bytes = vec![FILL; size];
+        if let Some(data) = file.inputs.get(&slot) {
+            let given = encode(data)?;
+            bytes[..given.len()].copy_from_slice(&given);
+        }
+        buffers.insert(slot, bytes);
+    }
+    let expected = file.outputs.iter().map(|output| encode(&output.data)).collect::<Result<_, _>>()?;
+    Ok(Setup { buffers, push: encode(&file.push)?, expected })
+}
+
+fn binding_of(bindings: &[BindingInfo], slot: Slot) -> Option<usize> {
+    bindings.iter().position(|b| (b.set, b.binding) == (slot.set, slot.binding))
+}
+
+// ── interpreter ──
+
+/// Instructions that a test may execute.
+const MAX_STEPS: u64 = 50_000_000;
+
+fn interpret(module: &Verified, file: &TestFile) -> Result<Outcome, String> {
+    let slots: Vec<_> = sizes(file).into_keys().collect();
+    // Far apart, so that no small mistake leads from one to the next.
+    let address = |slot| slots.iter().position(|s| *s == slot).map(|i| (i as u64 + 1) << 32);
+    let mut setup = setup(file, &address)?;
+    let mut memory = Memory::new();
+    for (slot, bytes) in &mut setup.buffers {
+        let size = bytes.len() as u64;
+        let buffer = memory.add_buffer(bytes, address(*slot).unwrap_or(0));
+        if let Some(binding) = binding_of(&module.bindings, *slot) {
+            let region = Region { buffer, offset: 0, bytes: size };
+            memory.bind(Binding::new(binding), slot.index as usize, region);
+        }
+    }
+    memory.set_push(&setup.push);
+    let limits = Limits { max_steps: MAX_STEPS, ..Limits::default() };
+    let report = phalanx_interp::run(module, &mut memory, file.groups, file.base, &limits);
+    let mut printed = report.map_err(|error| error.to_string())?.output;
+    drop(memory);
+    printed.sort();
+    Ok(Outcome { buffers: setup.buffers, expected: setup.expected, printed })
+}
+
+// ── CPU ──
+
+/// Threads of the devices: more than one, so that work-groups run at the same time.
+const THREADS: usize = 2;
+
+fn device(isa: Isa) -> Result<Arc<Device>, String> {
+    static DEVICES: Mutex<Vec<(Isa, Arc<Device>)>> = Mutex::new(Vec::new());
+    let mut devices = DEVICES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some((_, device)) = devices.iter().find(|(of, _)| *of == isa) {
+        return Ok(Arc::clone(device));
+    }
+    let config = Config { threads: Some(THREADS), isa: Some(isa), ..Config::default() };
+    let device = Arc::new(Device::new(&config).map_err(|error| error.to_string())?);
+    devices.push((isa, Arc::clone(&device)));
+    Ok(device)
+}
+
+fn cpu(isa: Isa, module: &Verified, file: &TestFile) -> Result<Outcome, String> {
+    let device = device(isa)?;
+    let options = passes::Options { verify: true, ..passes::Options::default() };
+    let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
+    let created = device.create_pipeline(&module, None).map_err(|error| error.to_string())?;
+    let mut buffers = BTreeMap::new();
+    for (slot, size) in sizes(file) {
+        buffers.insert(slot, Buffer::new(size as u64).map_err(|error| error.to_string())?);
+    }
+    let setup = setup(file, &|slot| buffers.get(&slot).map(Buffer::device_address))?;
+    for (slot, bytes) in &setup.buffers {
+        buffers[slot].write(0, bytes).map_err(|error| error.to_string())?;
+    }
+    let mut descriptors = vec![Vec::new(); module.bindings.len()];
+    for (slot, buffer) in &buffers {
+        if let Some(binding) = binding_of(&module.bindings, *slot) {
+            let array: &mut Vec<Descriptor<'_>> = &mut descriptors[binding];
+            let index = slot.index as usize;
+            array.resize(array.len().max(index + 1), Descriptor::default());
+            array[index] = buffer.descriptor(0, None).map_err(|error| error.to_string())?;
+        }
+    }
+    for (array, binding) in descriptors.iter_mut().zip(&module.bindings) {
+        let count = binding.count.unwrap_or(1).max(1) as usize;
+        array.resize(array.len().max(count), Descriptor::default());
+    }
+    let descriptors: Vec<_> = descriptors.iter().map(Vec::as_slice).collect();
+    let report = device.dispatch(&Dispatch {
+        pipeline: &created.pipeline,
+        groups: file.groups,
+        base: file.base,
+        descriptors: &descriptors,
+        push: &setup.push,
+        timeout: Some(file.timeout),
+        cancel: None,
+    });
+    let mut printed = report.map_err(|error| error.to_string())?.printed;
+    printed.sort();
+    let read = |(slot, buffer): (&Slot, &Buffer)| {
+        let bytes = buffer.read(0, buffer.size()).map_err(|error| error.to_string())?;
+        Ok((*slot, bytes))
+    };
+    let buffers = buffers.iter().map(read).collect::<Result<_, String>>()?;
+    Ok(Outcome { buffers, expected: setup.expected, printed })
+}
