@@ -20,8 +20,8 @@
 //! An iteration must either always repeat the loop or never; otherwise, or when a limit is exceeded,
 //! everything is undone and the loop stays.
 //!
-//! Loops are unrolled for their indices if a variable's index depends on the loop's counter, or
-//! within narrower limits if they hold matrix operations.
+//! Loops are unrolled for their indices if the index of a matrix or of a short array depends on the
+//! loop's counter, or within narrower limits if they hold matrix operations.
 
 use super::walk::Walk;
 use crate::entities::{Block, Inst, Label, Value, Var};
@@ -35,6 +35,9 @@ const MAX_COPIES: usize = 33;
 const MAX_CLONED: usize = 4096;
 /// The same for one loop that has matrix operations, but no index by its counter.
 const MAX_CLONED_PLAIN: usize = 512;
+/// Most elements of an array of scalars that are worth turning into registers. Longer ones stay in
+/// memory, where an index costs nothing and unrolled code would cost time to compile.
+const MAX_ELEMENTS: u32 = 16;
 /// Most instructions that are copied in all, those undone included.
 const MAX_TRIED: usize = 3 * MAX_CLONED;
 
@@ -143,9 +146,12 @@ fn gain_of_block(func: &Function, block: Block, counters: &[Var]) -> Gain {
 
 fn gain_of_inst(func: &Function, inst: Inst, counters: &[Var]) -> Gain {
     let info = func.inst(inst);
+    let gains = |var: Var| func.var(var).ty.mat().is_some() || func.var(var).count <= MAX_ELEMENTS;
     let index = match info.op {
-        Op::VarLoad(_) | Op::VarComponentLoad(_) | Op::VarComponentStore(_) => info.args.first(),
-        Op::VarStore(_) if info.args.len() > 1 => info.args.first(),
+        Op::VarLoad(var) | Op::VarComponentLoad(var) | Op::VarComponentStore(var) if gains(var) => {
+            info.args.first()
+        }
+        Op::VarStore(var) if info.args.len() > 1 && gains(var) => info.args.first(),
         _ => None,
     };
     if index.is_some_and(|&v| depends_on(func, v, counters)) {

@@ -410,7 +410,7 @@ fn an_early_way_out_is_kept() {
 fn loops_that_cannot_be_unrolled_stay() {
     let code = |limit: &str, step: &str| {
         format!(
-            "push 4 shared 64 var $i: i32 var $t: i32[64] {{
+            "push 4 shared 64 var $i: i32 var $t: i32[16] {{
             %0: i32 = const 0
             %p: ptr<push> = push_ptr
             %n: i32 = load %p
