@@ -108,7 +108,7 @@ impl fmt::Display for BindingProblem {
 impl fmt::Display for BindingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; expected ", self.problem)?;
-        list(f, &self.expected, |f, info| describe(f, info))?;
+        list(f, &self.expected, describe)?;
         f.write_str("; found ")?;
         list(f, &self.found, |f, place| place.fmt(f))
     }

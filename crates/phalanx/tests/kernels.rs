@@ -1,4 +1,5 @@
 //! GLSL kernels end to end, on the CPU and on the interpreter.
+#![expect(clippy::unwrap_used, reason = "a failure here fails the test")]
 
 use std::time::Duration;
 
@@ -304,5 +305,107 @@ fn pipelines_are_found_again() {
             device.dispatch(&Dispatch { bindings: &bindings, ..Dispatch::new(&pipeline, [1; 3]) }).unwrap();
             assert_eq!(buffer.read_slice::<u32>(0, 1).unwrap(), [value]);
         }
+    }
+}
+
+/// D = A * B + C with one matrix of `T` and `S` per subgroup, B column-major.
+const MATRIX_SOURCE: &str = "
+    layout(local_size_x = 64) in;
+    layout(constant_id = 0) const uint M = 16;
+    layout(constant_id = 1) const uint N = 16;
+    layout(constant_id = 2) const uint K = 16;
+    layout(binding = 0) readonly buffer BufA { T a[]; };
+    layout(binding = 1) readonly buffer BufB { T b[]; };
+    layout(binding = 2) readonly buffer BufC { S c[]; };
+    layout(binding = 3) writeonly buffer BufD { S d[]; };
+    layout(push_constant) uniform P { uint n; uint k; };
+    void main() {
+        const uint row = gl_WorkGroupID.y * M;
+        const uint col = (gl_WorkGroupID.x * gl_NumSubgroups + gl_SubgroupID) * N;
+        coopmat<S, gl_ScopeSubgroup, M, N, gl_MatrixUseAccumulator> acc;
+        coopMatLoad(acc, c, row * n + col, n, gl_CooperativeMatrixLayoutRowMajor);
+        for (uint i = 0; i < k; i += K) {
+            coopmat<T, gl_ScopeSubgroup, M, K, gl_MatrixUseA> ma;
+            coopmat<T, gl_ScopeSubgroup, K, N, gl_MatrixUseB> mb;
+            coopMatLoad(ma, a, row * k + i, k, gl_CooperativeMatrixLayoutRowMajor);
+            coopMatLoad(mb, b, col * k + i, k, gl_CooperativeMatrixLayoutColumnMajor);
+            acc = coopMatMulAdd(ma, mb, acc);
+        }
+        coopMatStore(acc, d, row * n + col, n, gl_CooperativeMatrixLayoutRowMajor);
+    }";
+
+/// Multiplies matrices of small whole numbers, whose products and sums are exact in every type.
+fn multiply(types: [&str; 2], shape: [u32; 3], to_bytes: [fn(i32) -> Vec<u8>; 2]) {
+    let (m, n, k) = (shape[0] * 2, shape[1] * 4, shape[2] * 3);
+    let value = |seed: u32, index: u32| (index.wrapping_mul(2_654_435_761 + seed) >> 20) as i32 % 4;
+    let fill = |seed: u32, count: u32| (0..count).map(move |index| value(seed, index)).collect::<Vec<i32>>();
+    let (a, b, c) = (fill(1, m * k), fill(2, n * k), fill(3, m * n));
+    let mut expected = Vec::new();
+    for (row, col) in (0..m).flat_map(|row| (0..n).map(move |col| (row, col))) {
+        let product = |i: u32| a[(row * k + i) as usize] * b[(col * k + i) as usize];
+        expected.extend(to_bytes[1]((0..k).map(product).sum::<i32>() + c[(row * n + col) as usize]));
+    }
+    let source = format!("#define T {}\n#define S {}\n{MATRIX_SOURCE}", types[0], types[1]);
+    for device in devices() {
+        let module = device.create_module(&compile(&source)).unwrap();
+        let specialization: Vec<_> = (0..3).map(|id| (id, shape[id as usize].into())).collect();
+        let pipeline = device
+            .create_pipeline(&PipelineDescriptor {
+                specialization: &specialization,
+                ..PipelineDescriptor::new(&module)
+            })
+            .unwrap();
+        let upload = |data: &[i32], to_bytes: fn(i32) -> Vec<u8>| {
+            let bytes: Vec<u8> = data.iter().flat_map(|&value| to_bytes(value)).collect();
+            device.create_buffer_from(&bytes).unwrap()
+        };
+        let buffers = [
+            upload(&a, to_bytes[0]),
+            upload(&b, to_bytes[0]),
+            upload(&c, to_bytes[1]),
+            device.create_buffer(expected.len() as u64).unwrap(),
+        ];
+        let bindings: Vec<_> =
+            buffers.iter().enumerate().map(|(i, buffer)| Binding::new(0, i as u32, buffer)).collect();
+        let push = [n.to_le_bytes(), k.to_le_bytes()].concat();
+        let groups = [n / shape[1] / 2, m / shape[0], 1];
+        let dispatch =
+            Dispatch { bindings: &bindings, push_constants: &push, ..Dispatch::new(&pipeline, groups) };
+        device.dispatch(&dispatch).unwrap();
+        let found = buffers[3].read(0, expected.len() as u64).unwrap();
+        assert!(found == expected, "{types:?} {shape:?} on {}", device.info().name);
+    }
+}
+
+const SHAPES: [[u32; 3]; 4] = [[16, 16, 16], [32, 8, 16], [1, 5, 3], [33, 17, 20]];
+
+#[test]
+fn matrices_of_halves() {
+    let f16 = |value: i32| half::f16::from_f32(value as f32).to_le_bytes().to_vec();
+    let f32 = |value: i32| (value as f32).to_le_bytes().to_vec();
+    for shape in SHAPES {
+        multiply(["float16_t", "float"], shape, [f16, f32]);
+        multiply(["float16_t", "float16_t"], shape, [f16, f16]);
+    }
+}
+
+#[test]
+fn matrices_of_floats() {
+    let f32 = |value: i32| (value as f32).to_le_bytes().to_vec();
+    let f64 = |value: i32| f64::from(value).to_le_bytes().to_vec();
+    for shape in SHAPES {
+        multiply(["float", "float"], shape, [f32, f32]);
+        multiply(["float64_t", "float64_t"], shape, [f64, f64]);
+    }
+}
+
+#[test]
+fn matrices_of_integers() {
+    let i8 = |value: i32| (value as i8).to_le_bytes().to_vec();
+    let i32 = |value: i32| value.to_le_bytes().to_vec();
+    for shape in SHAPES {
+        multiply(["int8_t", "int"], shape, [i8, i32]);
+        multiply(["uint8_t", "uint"], shape, [i8, i32]);
+        multiply(["int", "int"], shape, [i32, i32]);
     }
 }
