@@ -23,6 +23,10 @@ trait Prepare {
 /// Tiles are in the form that the micro-kernel wants.
 struct Ready;
 /// Quads of bytes.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "only x86-64 has a kernel with byte dot products")
+)]
 struct Quads;
 /// Bytes to pairs of i16.
 struct Pairs;
@@ -295,16 +299,16 @@ mod avx2 {
     use crate::arch::x86_64::avx2::{self, Avx2};
     basic!(Avx2, #[target_feature(enable = "avx2,fma,f16c")]);
     family!(f32, Avx2, avx2::F32, Ready,
-        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (1, 3), (2, 3), (4, 3)],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
         #[target_feature(enable = "avx2,fma,f16c")]);
     family!(i16, Avx2, avx2::I16, Pairs,
-        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (1, 3), (2, 3), (4, 3)],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
         #[target_feature(enable = "avx2,fma,f16c")]);
     family!(u8s8, Avx2, avx2::U8S8, Quads,
-        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (1, 3), (2, 3), (4, 3)],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
         #[target_feature(enable = "avx2,fma,f16c,avxvnni")]);
     family!(s8u8, Avx2, avx2::S8U8, Quads,
-        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (1, 3), (2, 3), (4, 3)],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
         #[target_feature(enable = "avx2,fma,f16c,avxvnni")]);
     pub(crate) static TABLE: Table = table! {
         mul_add_f32: f32::kernel,

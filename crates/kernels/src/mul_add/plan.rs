@@ -125,7 +125,7 @@ fn blocking(level: Level, narrow: bool, rows: u32, vectors: u32) -> (u8, [u8; 4]
     let block_rows = match level {
         // A single vector of columns needs 16 rows to cover the latency and the broadcasts.
         Level::Avx512 => [if rows.is_multiple_of(16) { 16 } else { 8 }, 8, 8, 4],
-        Level::Avx2 => [8, 4, 4, 1],
+        Level::Avx2 => [8, 6, 4, 1],
         Level::Neon => [8, 8, 4, 4],
         Level::Portable => [4, 4, 2, 1],
     };

@@ -67,6 +67,10 @@ impl Scratch {
 ///
 /// # Safety
 /// The operands are as `params` describes, `scratch` is as large as its [`Scratch`] says.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    expect(dead_code, reason = "only x86-64 has a kernel with byte dot products")
+)]
 #[inline(always)]
 pub(crate) unsafe fn bytes<D: Dot>(
     params: &MulAddParams,
