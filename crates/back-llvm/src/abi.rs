@@ -10,6 +10,7 @@
 //! - `bindings` has [`Meta::num_bindings`] entries, `push` has [`Meta::push_bytes`] bytes, `shared` has
 //!   [`Meta::shared_bytes`] bytes and `scratch` has [`Meta::scratch_bytes`] bytes, the latter two aligned to
 //!   [`MEMORY_ALIGN`];
+//! - the stack has room for [`Meta::stack_bytes`] and [`CALLEE_STACK_BYTES`];
 //! - `size` bytes from `base` of every descriptor are mapped.
 //!
 //! Invariant: compiled code reads these structures by the offsets in `offset`, which the Rust compiler computes.
@@ -22,6 +23,9 @@ pub const ENTRY_SYMBOL: &str = "phalanx_entry";
 
 /// Alignment of shared memory and of scratch memory in bytes.
 pub const MEMORY_ALIGN: usize = 64;
+
+/// Stack that kernels, mathematics and services need at most, in bytes.
+pub const CALLEE_STACK_BYTES: usize = 64 << 10;
 
 /// A buffer: its address and its size in bytes. The null descriptor has size 0.
 #[repr(C)]
@@ -103,6 +107,8 @@ pub type Entry = unsafe extern "C" fn(*const SubgroupContext);
 pub struct Meta {
     /// Bytes of [`SubgroupContext::scratch`].
     pub scratch_bytes: u64,
+    /// Bytes of the stack that the function itself needs, without the kernels and services it calls.
+    pub stack_bytes: u64,
     /// Bytes of [`SubgroupContext::shared`].
     pub shared_bytes: u32,
     /// Bytes of [`DispatchContext::push`].

@@ -20,6 +20,7 @@ mod memory;
 mod optimize;
 mod pointer;
 mod prologue;
+mod report;
 mod service;
 mod subgroup;
 mod target;
@@ -91,7 +92,7 @@ pub fn compile(module: &Verified, target: &Target, options: &Options) -> Result<
     let (emit, function, meta) = lower::Lower::module(emit, module, &uniformity, target.isa)?;
     let lower = start.elapsed();
     let mut compiled = optimize::to_object(&cx, &emit.module, function, target, options)?;
-    compiled.meta = meta;
+    compiled.meta = Meta { stack_bytes: compiled.meta.stack_bytes, ..meta };
     compiled.times.lower = lower;
     Ok(compiled)
 }

@@ -110,6 +110,8 @@ impl<'a, 'c> Lower<'a, 'c> {
             subgroup_size: self.w,
             workgroup_size: self.ir.workgroup_size,
             formats: self.ir.formats.clone(),
+            // Known when there is code.
+            stack_bytes: 0,
         }
     }
 

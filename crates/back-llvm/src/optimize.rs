@@ -1,8 +1,9 @@
 //! From LLVM IR to an object: LLVM's verifier, a short list of passes, code generation.
 
 use crate::error::{Error, Result};
+use crate::report::{self, Report};
 use crate::target::Target;
-use crate::{Compiled, Dumps, Options, Times};
+use crate::{Compiled, Dumps, Meta, Options, Times};
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -16,7 +17,7 @@ use std::time::Instant;
 const PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
 loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
 
-/// Optimises a module and makes an object of it; the rest of the result is left empty.
+/// Optimises a module and makes an object of it; of the metadata only the stack's size is filled in.
 pub(crate) fn to_object(
     cx: &Context,
     module: &Module<'_>,
@@ -45,9 +46,13 @@ pub(crate) fn to_object(
             Some(String::from_utf8_lossy(&generate(module, &machine, FileType::Assembly)?).into_owned());
     }
     let start = Instant::now();
-    let object = generate(module, &machine, FileType::Object)?;
+    let (object, report) = Report::collect(cx, || generate(module, &machine, FileType::Object));
+    if let Some(error) = report.errors.first() {
+        return Err(Error::bug(format!("LLVM can't generate code: {error}")));
+    }
     let times = Times { optimize, generate: start.elapsed(), ..Times::default() };
-    Ok(Compiled { object, dumps, times, ..Compiled::default() })
+    let meta = Meta { stack_bytes: report.frame_bytes, ..Meta::default() };
+    Ok(Compiled { object: object?, meta, dumps, times })
 }
 
 fn optimize(module: &Module<'_>, machine: &TargetMachine) -> Result<()> {
@@ -73,6 +78,7 @@ fn set_attributes(cx: &Context, function: FunctionValue<'_>, target: &Target) {
         add("prefer-vector-width", "512");
         add("min-legal-vector-width", "512");
     }
+    add(report::ASK_FOR_FRAME.0, report::ASK_FOR_FRAME.1);
     // There is no C library to call, so no loop may become a call to one.
     add("no-builtins", "");
     let flag =

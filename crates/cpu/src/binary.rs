@@ -24,6 +24,7 @@ impl Binary {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let Meta {
             scratch_bytes,
+            stack_bytes,
             shared_bytes,
             push_bytes,
             num_bindings,
@@ -35,6 +36,7 @@ impl Binary {
         let mut out = Writer(Vec::with_capacity(self.object.len() + 512));
         out.text(&self.name);
         out.u64(*scratch_bytes);
+        out.u64(*stack_bytes);
         for word in [*shared_bytes, *push_bytes, *num_bindings, u32::from(*has_workgroup_barrier)] {
             out.u32(word);
         }
@@ -55,6 +57,7 @@ impl Binary {
             name: input.text()?,
             meta: Meta {
                 scratch_bytes: input.u64()?,
+                stack_bytes: input.u64()?,
                 shared_bytes: input.u32()?,
                 push_bytes: input.u32()?,
                 num_bindings: input.u32()?,
@@ -183,6 +186,7 @@ mod tests {
             name: "main".into(),
             meta: Meta {
                 scratch_bytes: 1 << 40,
+                stack_bytes: 1 << 20,
                 shared_bytes: 1,
                 push_bytes: 2,
                 num_bindings: 2,

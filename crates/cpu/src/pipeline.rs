@@ -79,6 +79,11 @@ impl Pipeline {
         self.meta.scratch_bytes
     }
 
+    /// Bytes of stack that a subgroup's code needs itself.
+    pub fn stack_bytes(&self) -> u64 {
+        self.meta.stack_bytes
+    }
+
     /// Size of the object file, from which the code was loaded.
     pub fn object_bytes(&self) -> usize {
         self.object_bytes

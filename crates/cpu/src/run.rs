@@ -58,6 +58,7 @@ impl Workplaces {
     fn give_back(&self, mut place: Workplace) {
         place.shared.trim(KEPT_BYTES);
         place.scratch.trim(KEPT_BYTES);
+        place.stacks.trim();
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(place);
     }
 }
@@ -188,12 +189,13 @@ impl Run {
     fn work_at(&self, place: &mut Workplace) -> Result<(), MemoryError> {
         let meta = self.pipeline.meta();
         let shared = place.shared.reserve(u64::from(meta.shared_bytes))?;
+        place.stacks.reserve(meta.stack_bytes)?;
         if meta.has_workgroup_barrier && meta.num_subgroups() > 1 {
             let subgroups = Subgroups::new(self, shared, &mut place.scratch, true)?;
             self.run_coroutines(subgroups, &mut place.stacks)
         } else {
             let subgroups = Subgroups::new(self, shared, &mut place.scratch, false)?;
-            place.stacks.on_main(|| self.run_in_turn(subgroups))
+            place.stacks.run(|| self.run_in_turn(subgroups))
         }
     }
 

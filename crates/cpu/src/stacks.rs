@@ -1,56 +1,83 @@
 //! Stacks that kernels run on.
 //!
-//! A kernel does not run on the stack of the thread that calls it: that one may be short, and the host
-//! does not know how much a kernel needs. Memory of a stack is taken from the system page by page as
-//! it is touched, so a large one costs address space only. A page that cannot be accessed lies below.
+//! A kernel does not run on the stack of the thread that calls it: that one may be short. How much
+//! compiled code needs is known when it is compiled. Memory of a stack is taken from the system page
+//! by page as it is touched, so a large one costs address space only. A page that cannot be accessed
+//! lies below each.
 
 use std::fmt;
 
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
+use phalanx_back_llvm::abi::CALLEE_STACK_BYTES;
 
 use crate::memory::MemoryError;
 
-/// Bytes of the stack on which subgroups run one after the other.
-const MAIN_BYTES: usize = 8 << 20;
+/// Smallest stack.
+const MIN_BYTES: usize = 256 << 10;
 
-/// Bytes of the stack of a subgroup that runs as a coroutine.
-const COROUTINE_BYTES: usize = 1 << 20;
+/// Larger stacks are given back after a dispatch.
+const KEPT_BYTES: usize = 1 << 20;
 
 /// Coroutine stacks that are kept for later.
 const KEPT: usize = 256;
 
-/// The stacks of a worker.
+/// What the host's own code needs of a stack, beside compiled code and what that calls.
+const HOST_BYTES: usize = 64 << 10;
+
+/// The stacks of a worker, all of one size.
 #[derive(Default)]
 pub(crate) struct Stacks {
-    main: Option<DefaultStack>,
-    coroutines: Vec<DefaultStack>,
+    stacks: Vec<DefaultStack>,
+    bytes: usize,
 }
 
 impl fmt::Debug for Stacks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stacks").field("coroutines", &self.coroutines.len()).finish_non_exhaustive()
+        f.debug_struct("Stacks").field("count", &self.stacks.len()).field("bytes", &self.bytes).finish()
     }
 }
 
 impl Stacks {
-    /// Runs `f` on the main stack.
-    pub(crate) fn on_main<R>(&mut self, f: impl FnOnce() -> R) -> Result<R, MemoryError> {
-        if self.main.is_none() {
-            self.main = Some(new_stack(MAIN_BYTES)?);
+    /// Makes the stacks large enough for code with frames of `frame_bytes`.
+    pub(crate) fn reserve(&mut self, frame_bytes: u64) -> Result<(), MemoryError> {
+        let too_much = || MemoryError::OutOfMemory { bytes: frame_bytes };
+        let bytes = usize::try_from(frame_bytes)
+            .ok()
+            .and_then(|bytes| bytes.checked_add(CALLEE_STACK_BYTES + HOST_BYTES))
+            .and_then(usize::checked_next_power_of_two)
+            .ok_or_else(too_much)?
+            .max(MIN_BYTES);
+        if bytes > self.bytes {
+            self.stacks.clear();
+            self.bytes = bytes;
         }
-        let stack = self.main.as_ref().expect("it was just made");
-        Ok(corosensei::on_stack(Borrowed(stack), f))
+        Ok(())
+    }
+
+    /// Runs `f` on a stack.
+    pub(crate) fn run<R>(&mut self, f: impl FnOnce() -> R) -> Result<R, MemoryError> {
+        let stack = self.take()?;
+        let result = corosensei::on_stack(Borrowed(&stack), f);
+        self.give_back(stack);
+        Ok(result)
     }
 
     /// A stack for a coroutine.
     pub(crate) fn take(&mut self) -> Result<DefaultStack, MemoryError> {
-        self.coroutines.pop().map_or_else(|| new_stack(COROUTINE_BYTES), Ok)
+        self.stacks.pop().map_or_else(|| new_stack(self.bytes.max(MIN_BYTES)), Ok)
     }
 
     /// Takes a stack back.
     pub(crate) fn give_back(&mut self, stack: DefaultStack) {
-        if self.coroutines.len() < KEPT {
-            self.coroutines.push(stack);
+        if self.stacks.len() < KEPT {
+            self.stacks.push(stack);
+        }
+    }
+
+    /// Frees stacks that are large.
+    pub(crate) fn trim(&mut self) {
+        if self.bytes > KEPT_BYTES {
+            *self = Self::default();
         }
     }
 }
@@ -62,8 +89,8 @@ fn new_stack(bytes: usize) -> Result<DefaultStack, MemoryError> {
 /// A stack that is lent out.
 struct Borrowed<'a>(&'a DefaultStack);
 
-// SAFETY: it has the bounds and the guard page of the stack that it borrows; `on_main` borrows that
-// exclusively, so nobody else runs on it.
+// SAFETY: it has the bounds and the guard page of the stack that it borrows; `run` borrows that
+// while it holds it, so nobody else runs on it.
 unsafe impl Stack for Borrowed<'_> {
     fn base(&self) -> StackPointer {
         self.0.base()

@@ -240,6 +240,26 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
+fn deep_stacks_are_provided() {
+    // A frame of 5 MiB, touched at its far end.
+    let body = prologue()
+        + "%a = alloca [5242880 x i8], align 64
+           store volatile i8 1, ptr %a
+           call void %barrier(ptr %c)
+           ret void";
+    let frame = Meta { stack_bytes: 5_242_880 + 256, num_bindings: 0, ..meta(128) };
+    let deep = pipeline_with(&body, frame.clone());
+    let alone = pipeline_with(&body, Meta { workgroup_size: [32, 1, 1], ..frame });
+    let device = device(2);
+    for pipeline in [&deep, &alone, &pipeline(EMPTY), &deep] {
+        device.dispatch(&plain(pipeline, [4, 1, 1])).unwrap();
+    }
+    let absurd = Meta { stack_bytes: u64::MAX, num_bindings: 0, ..meta(128) };
+    let result = device.dispatch(&plain(&pipeline_with(EMPTY, absurd), [1; 3]));
+    assert!(matches!(result, Err(Error::Memory(_))), "{result:?}");
+}
+
+#[test]
 fn absurd_scratch_memory_is_a_typed_error() {
     for scratch_bytes in [u64::MAX, 1 << 60] {
         let pipeline = pipeline_with(EMPTY, Meta { scratch_bytes, num_bindings: 0, ..meta(128) });

@@ -392,10 +392,8 @@ fn matrices_of_halves() {
 #[test]
 fn matrices_of_floats() {
     let f32 = |value: i32| (value as f32).to_le_bytes().to_vec();
-    let f64 = |value: i32| f64::from(value).to_le_bytes().to_vec();
     for shape in SHAPES {
         multiply(["float", "float"], shape, [f32, f32]);
-        multiply(["float64_t", "float64_t"], shape, [f64, f64]);
     }
 }
 
@@ -407,5 +405,37 @@ fn matrices_of_integers() {
         multiply(["int8_t", "int"], shape, [i8, i32]);
         multiply(["uint8_t", "uint"], shape, [i8, i32]);
         multiply(["int", "int"], shape, [i32, i32]);
+    }
+}
+
+#[test]
+fn large_frames_have_a_stack() {
+    // Each array is just small enough for the stack, and indexed so that it must be in memory.
+    let arrays = 120;
+    let declare: String = (0..arrays).map(|i| format!("uint a{i}[32];\n")).collect();
+    let write: String = (0..arrays).map(|i| format!("a{i}[j] = x[j] + {i};\n")).collect();
+    let read: String = (0..arrays).map(|i| format!("sum += a{i}[at];\n")).collect();
+    let source = format!(
+        "layout(local_size_x = 256) in;
+         layout(binding = 0) buffer A {{ uint x[]; }};
+         void main() {{
+             {declare}
+             for (uint j = 0; j < 32; j++) {{ {write} }}
+             uint at = x[gl_LocalInvocationIndex] & 31, sum = 0;
+             barrier();
+             {read}
+             x[gl_LocalInvocationIndex] = sum;
+         }}"
+    );
+    for device in devices() {
+        let module = device.create_module(&compile(&source)).unwrap();
+        let descriptor = PipelineDescriptor { subgroup_size: Some(128), ..PipelineDescriptor::new(&module) };
+        let pipeline = device.create_pipeline(&descriptor).unwrap();
+        let buffer = device.create_buffer_from(&(0..256).collect::<Vec<u32>>()).unwrap();
+        let bindings = [Binding::new(0, 0, &buffer)];
+        device.dispatch(&Dispatch { bindings: &bindings, ..Dispatch::new(&pipeline, [1; 3]) }).unwrap();
+        let constant: u32 = (0..arrays).sum();
+        let expected: Vec<u32> = (0..256).map(|l| (l & 31) * arrays + constant).collect();
+        assert_eq!(buffer.read_slice::<u32>(0, 256).unwrap(), expected);
     }
 }
