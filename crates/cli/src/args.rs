@@ -182,6 +182,9 @@ pub(crate) struct PeakArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
+    /// The size of the matrices
+    #[arg(long, value_name = "MxNxK", default_value_t = Mnk::cube(512))]
+    pub(crate) size: Mnk,
     /// Where the chart goes
     #[arg(long, value_name = "FILE", default_value = "out/ladder.svg")]
     pub(crate) svg: PathBuf,

@@ -3,7 +3,8 @@
 //! Each subcommand is a module of [`commands`]. The library is reached through [`runtime`] alone; what a user writes
 //! about buffers is understood in [`data`], and the matrix multiplications that are measured live in [`ladder`].
 //!
-//! Exit status: 0 if all went well, 1 if a result was wrong, 2 if the input was, 130 after Ctrl-C.
+//! Exit status: 0 if all went well, 1 if a result was wrong, 2 if the input was, 3 if Phalanx itself
+//! is wrong, 130 after Ctrl-C.
 
 #![forbid(unsafe_code)]
 
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
         Err(error) => {
             // If standard error is gone, the exit status still tells.
             let _ = writeln!(std::io::stderr(), "error: {error:#}");
-            ExitCode::from(2)
+            ExitCode::from(if runtime::is_bug(&error) { 3 } else { 2 })
         }
     }
 }

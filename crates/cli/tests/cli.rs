@@ -70,3 +70,188 @@ fn files_that_are_no_shader_are_refused() {
     refuses("binary.comp", "is no text");
     refuses("shader.txt", "what is it? Known are .comp");
 }
+
+const SCALE: &str = "#version 450
+layout(local_size_x = 32) in;
+layout(constant_id = 3) const float offset = 0.0;
+layout(set = 0, binding = 0) readonly buffer Input { float x[]; } source;
+layout(set = 0, binding = 1) writeonly buffer Output { float x[]; } result;
+layout(push_constant) uniform Push { uint count; float factor; };
+void main() {
+    uint i = gl_GlobalInvocationID.x;
+    if (i < count) result.x[i] = factor * source.x[i] + offset;
+}
+";
+
+/// A NumPy file of version 1.0 with one dimension.
+fn npy(values: &[f32]) -> Vec<u8> {
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({},), }}", values.len());
+    let padded = format!("{header:<117}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend_from_slice(&u16::try_from(padded.len()).expect("short").to_le_bytes());
+    bytes.extend_from_slice(padded.as_bytes());
+    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    bytes
+}
+
+fn succeeds(arguments: &[&str], directory: &Path) -> String {
+    let output = phalanx(arguments, directory);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {message}");
+    String::from_utf8(output.stdout).expect("output is text")
+}
+
+#[test]
+fn a_shader_runs_on_files() {
+    let directory = empty_directory();
+    let path = |name: &str| directory.path().join(name);
+    std::fs::write(path("scale.comp"), SCALE).expect("writable");
+    let input: Vec<f32> = (0..40_u8).map(f32::from).collect();
+    std::fs::write(path("in.npy"), npy(&input)).expect("writable");
+    let line = "run scale.comp --groups 2 --bind 0:0=in.npy --bind 0:1=zeros:f32[40] --push u32:40,f32:2.5 \
+                --spec 3=0.5 --threads 1 --out 0:1=out.npy --out 0:1=out.bin";
+    let arguments: Vec<&str> = line.split_whitespace().collect();
+    let text = succeeds(&arguments, directory.path());
+    assert!(text.contains("compiled in ") && text.contains("ran in "), "{text}");
+
+    let expected: Vec<f32> = input.iter().map(|value| 2.5 * value + 0.5).collect();
+    let bytes: Vec<u8> = expected.iter().flat_map(|value| value.to_le_bytes()).collect();
+    assert_eq!(std::fs::read(path("out.bin")).expect("written"), bytes);
+    let array = std::fs::read(path("out.npy")).expect("written");
+    assert!(array.ends_with(&bytes) && array.starts_with(b"\x93NUMPY"), "{array:?}");
+}
+
+#[test]
+fn a_run_that_does_not_fit_its_shader_is_refused() {
+    let directory = empty_directory();
+    std::fs::write(directory.path().join("scale.comp"), SCALE).expect("writable");
+    std::fs::write(directory.path().join("in.npy"), npy(&[1.0; 4])).expect("writable");
+    let stuck = "#version 450\nlayout(binding = 0) buffer B { uint x[]; };\n\
+                 void main() { while (x[0] == 0) atomicAdd(x[1], 1); }\n";
+    std::fs::write(directory.path().join("stuck.comp"), stuck).expect("writable");
+    let refuses = |line: &str, expected: &str| {
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        refuses(&arguments, directory.path(), &[expected]);
+    };
+    let whole = "run scale.comp --groups 1 --bind 0:0=in.npy --bind 0:1=zeros:f32[4] --push u32:4,f32:1";
+    refuses("run scale.comp --groups 1 --bind 0:0=in.npy --push u32:4,f32:1", "--bind 0:1 is missing");
+    refuses(&whole.replace("f32[4]", "f64[4]"), "has elements of type f32, not f64");
+    refuses(&whole.replace("in.npy", "f32[5]:in.npy"), "in.npy holds f32[4], but f32[5] was asked for");
+    refuses(&whole.replace(",f32:1", ""), "8 bytes of push constants, --push gives 4");
+    refuses(&format!("{whole} --entry other"), "no entry point `other`; it has main");
+    refuses(&format!("{whole} --spec 4=1"), "no specialisation constant 4; it has 3 offset");
+    refuses(&format!("{whole} --spec 3=true"), "specialisation constant 3 `offset` is f32, not true");
+    refuses(&format!("{whole} --subgroup-size 5"), "a subgroup size of 5");
+    refuses("run stuck.comp --groups 1 --bind 0:0=zeros:u32[2] --timeout 0.1", "did not end within 100ms");
+}
+
+#[test]
+fn a_check_says_what_a_shader_needs() {
+    let directory = empty_directory();
+    let shaders = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/ladder");
+    let tiled = shaders.join("tiled.comp");
+    let text = succeeds(&["check", tiled.to_str().expect("text"), "--spec", "0=32"], directory.path());
+    for part in [
+        "valid",
+        "CooperativeMatrixKHR",
+        "SPV_KHR_cooperative_matrix",
+        "f16 32x16 A",
+        "0:0 inputA",
+        "elements f16",
+        "20 bytes",
+        "6 B_COL_MAJOR = false",
+        "matrices of 32x16x16: f16 * f16 + f32 -> f32",
+        "vulkanMemoryModel",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing in\n{text}");
+    }
+}
+
+#[test]
+fn a_check_points_to_what_is_wrong() {
+    let directory = empty_directory();
+    let write = |name: &str, bytes: &[u8]| {
+        std::fs::write(directory.path().join(name), bytes).expect("writable");
+    };
+    write("typo.comp", b"#version 450\nvoid main() {\n  int x = y;\n}\n");
+    refuses(&["check", "typo.comp"], directory.path(), &["typo.comp:3: ", "'y'"]);
+    write("magic.spv", &[0; 20]);
+    refuses(&["check", "magic.spv"], directory.path(), &["magic.spv is not accepted", "magic"]);
+    write("words.spv", &[3, 2, 0x23, 7, 0, 6, 1, 0]);
+    refuses(&["check", "words.spv"], directory.path(), &["words.spv is not accepted"]);
+    write("odd.spvasm", b"OpCapability Shader\n%1 = OpNonsense\n");
+    refuses(&["check", "odd.spvasm"], directory.path(), &["odd.spvasm:2:", "OpNonsense"]);
+    let image = "#version 450\nlayout(binding = 0, rgba8) uniform image2D i;\n\
+                 void main() { imageStore(i, ivec2(0), vec4(0)); }\n";
+    write("image.comp", image.as_bytes());
+    refuses(&["check", "image.comp"], directory.path(), &["image.comp is not accepted", "not supported"]);
+}
+
+#[test]
+fn a_device_is_described() {
+    let directory = empty_directory();
+    let text = succeeds(&["devices"], directory.path());
+    assert!(text.contains("(default 32)") && text.contains("1-512"), "{text}");
+    let json = succeeds(&["devices", "--json"], directory.path());
+    let devices: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(devices[0]["default_subgroup_size"], 32);
+    let rows = devices[0]["matrices"].as_array().expect("an array");
+    assert!(rows.iter().any(|row| row["a"] == "s8" && row["c"] == "s32" && row["is_saturating"] == true));
+}
+
+#[test]
+fn every_rung_computes_the_right_result() {
+    let directory = empty_directory();
+    let types = "f16,f16:f16,f32,bf16,e4m3,e5m2,s8,u8";
+    let arguments =
+        ["bench", "gemm", "--sizes", "64", "--types", types, "--threads", "1", "--json", "b.json"];
+    let text = succeeds(&arguments, directory.path());
+    assert!(text.contains("8-bit dot product") && !text.contains("WRONG"), "{text}");
+    let json = std::fs::read(directory.path().join("b.json")).expect("written");
+    let records: Vec<serde_json::Map<String, serde_json::Value>> =
+        serde_json::from_slice(&json).expect("a list of records");
+    // Six rungs for eight pairs of types, but three of them are not in the older dialect.
+    assert_eq!(records.len(), 45);
+    let mut fields = [
+        "rung",
+        "a",
+        "c",
+        "m",
+        "n",
+        "k",
+        "tile",
+        "threads",
+        "seconds",
+        "gflops",
+        "peak_gflops",
+        "share_of_peak",
+        "max_rel_error",
+        "ok",
+        "compile_ms",
+    ];
+    fields.sort_unstable();
+    for record in &records {
+        let mut names: Vec<&str> = record.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(names, fields);
+        assert_eq!(record["ok"], true, "{record:?}");
+    }
+}
+
+#[test]
+fn a_column_major_b_gives_the_same_result() {
+    let directory = empty_directory();
+    let line = "bench gemm --sizes 64x96x64 --types f16,s8 --col-major-b --threads 2 --json -";
+    let arguments: Vec<&str> = line.split_whitespace().collect();
+    assert!(!succeeds(&arguments, directory.path()).contains("\"ok\": false"));
+}
+
+#[test]
+fn a_demo_writes_its_chart_and_its_records() {
+    let directory = empty_directory();
+    let text = succeeds(&["demo", "--size", "64"], directory.path());
+    assert!(text.contains("tiled-nv") && !text.contains("WRONG"), "{text}");
+    let chart = std::fs::read_to_string(directory.path().join("out/ladder.svg")).expect("written");
+    assert!(chart.starts_with("<svg"), "{chart}");
+    assert!(directory.path().join("out/ladder.json").exists());
+}

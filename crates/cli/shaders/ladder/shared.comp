@@ -1,7 +1,7 @@
 // The top rung: the subgroups of a work-group share what they load.
 //
 // A work-group of SUBGROUP_ROWS x SUBGROUP_COLS subgroups computes TILE_M x TILE_N elements. In each step along K,
-// its invocations copy a block of A and a block of B, 16 bytes at a time, into shared memory; then each subgroup
+// its invocations copy a block of A and a block of B, a piece each at a time, into shared memory; then each subgroup
 // multiplies the parts that it needs. The blocks of the next step are fetched into registers before the
 // multiplication starts, so that on a machine with many threads the two overlap.
 //
@@ -9,7 +9,8 @@
 // TILE_N / SUBGROUP_COLS, and TILE_K are multiples of lM, lN and lK. The strides of A and B, lK elements, and lN
 // elements of a row-major B are multiples of 16 bytes; the number of 16-byte pieces in each block is a multiple of the
 // number of invocations.
-// A_BYTES is the size of an A_TYPE (2 unless given).
+// A_BYTES is the size of an A_TYPE (2 unless given), PIECE the type of a piece and PIECE_BYTES its size (uvec4, which a
+// GPU moves best, unless given).
 #version 460
 #pragma use_vulkan_memory_model
 #extension GL_KHR_memory_scope_semantics : require
@@ -21,13 +22,17 @@
 #ifndef A_BYTES
 #define A_BYTES 2
 #endif
+#ifndef PIECE
+#define PIECE uvec4
+#define PIECE_BYTES 16
+#endif
 
 layout(constant_id = 9) const uint SUBGROUP_ROWS = 2;
 layout(constant_id = 10) const uint SUBGROUP_COLS = 2;
 // Unused pieces at the end of each row in shared memory; one of them spreads the rows over the banks of a GPU.
 layout(constant_id = 11) const uint PAD = 1;
 
-const uint PIECE_ELEMS = 16 / A_BYTES;
+const uint PIECE_ELEMS = PIECE_BYTES / A_BYTES;
 const uint INVOCATIONS = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
 
 // A block of B lies in shared memory as it lies in the buffer: TILE_K rows, or TILE_N columns.
@@ -45,16 +50,16 @@ const uint C_COLS = TILE_N / SUBGROUP_COLS / lN;
 const int LAYOUT_B =
     B_COL_MAJOR ? gl_CooperativeMatrixLayoutColumnMajor : gl_CooperativeMatrixLayoutRowMajor;
 
-// The same two buffers again, in pieces of 16 bytes.
-layout(set = 0, binding = 0) readonly buffer PiecesA { uvec4 x[]; } piecesA;
-layout(set = 0, binding = 1) readonly buffer PiecesB { uvec4 x[]; } piecesB;
+// The same two buffers again, in pieces.
+layout(set = 0, binding = 0) readonly buffer PiecesA { PIECE x[]; } piecesA;
+layout(set = 0, binding = 1) readonly buffer PiecesB { PIECE x[]; } piecesB;
 
-shared uvec4 sharedA[A_LINES * A_STRIDE];
-shared uvec4 sharedB[B_LINES * B_STRIDE];
+shared PIECE sharedA[A_LINES * A_STRIDE];
+shared PIECE sharedB[B_LINES * B_STRIDE];
 
 // What this invocation copies in one step.
-uvec4 fetchedA[A_COPIES];
-uvec4 fetchedB[B_COPIES];
+PIECE fetchedA[A_COPIES];
+PIECE fetchedB[B_COPIES];
 
 // Loads this invocation's pieces of the blocks that start at `k`.
 void fetch(uint tileRow, uint tileColumn, uint k)

@@ -3,7 +3,8 @@
 //! For each size and pair of types, random matrices are made once, the independent result is computed once, and every
 //! rung runs on the same buffers. D is filled with a pattern before the first dispatch, so that an element which a
 //! kernel does not write is an error. The first dispatch warms up; the shortest of those after it counts. The peaks
-//! are measured in the same run, on the same number of threads.
+//! are measured in the same run, on the same number of threads, before the ladder and after it; the larger of both
+//! counts, so that a machine which was busy at the beginning makes no rung look better than it is.
 
 use std::path::Path;
 use std::time::Duration;
@@ -26,7 +27,8 @@ use crate::{Status, chart, say, table};
 /// Timed dispatches go on until both are reached …
 const MIN_DISPATCHES: usize = 5;
 const MIN_TIME: Duration = Duration::from_millis(400);
-/// … or this is.
+/// … or one of these is.
+const MAX_DISPATCHES: usize = 1000;
 const MAX_TIME: Duration = Duration::from_secs(3);
 
 /// No rung takes longer; a kernel that does is stuck.
@@ -54,7 +56,7 @@ pub(crate) fn gemm(args: GemmArgs) -> Result<Status> {
 pub(crate) fn demo(args: DemoArgs) -> Result<Status> {
     let request = Request {
         types: Types::DEFAULT.to_vec(),
-        sizes: vec![Mnk::cube(512)],
+        sizes: vec![args.size],
         rungs: Rung::ALL.to_vec(),
         choices: Choices::default(),
         threads: args.threads,
@@ -73,7 +75,7 @@ pub(crate) fn demo(args: DemoArgs) -> Result<Status> {
 pub(crate) fn peak(args: &PeakArgs) -> Result<Status> {
     let device = Device::new(args.threads)?;
     let threads = device.info().threads;
-    let peaks = Peaks::measure(threads)?;
+    let peaks = Peaks::measure(threads);
     if args.json {
         let value = json!({
             "threads": threads,
@@ -96,16 +98,25 @@ struct Peaks {
 }
 
 impl Peaks {
-    fn measure(threads: usize) -> Result<Self> {
-        Ok(Self {
-            f32_fma: runtime::peak(Peak::F32Fma, threads)?,
-            bf16_dot: runtime::peak(Peak::Bf16Dot, threads)?,
-            i8_dot: runtime::peak(Peak::I8Dot, threads)?,
-        })
+    fn measure(threads: usize) -> Self {
+        Self {
+            f32_fma: runtime::peak(Peak::F32Fma, threads),
+            bf16_dot: runtime::peak(Peak::Bf16Dot, threads),
+            i8_dot: runtime::peak(Peak::I8Dot, threads),
+        }
     }
 
-    fn of(&self, types: Types) -> f64 {
-        match types.peak() {
+    /// The larger one of each.
+    fn max(&self, other: &Self) -> Self {
+        Self {
+            f32_fma: self.f32_fma.max(other.f32_fma),
+            bf16_dot: self.bf16_dot.max(other.bf16_dot),
+            i8_dot: self.i8_dot.max(other.i8_dot),
+        }
+    }
+
+    fn of(&self, peak: Peak) -> f64 {
+        match peak {
             Peak::F32Fma => self.f32_fma,
             Peak::Bf16Dot => self.bf16_dot,
             Peak::I8Dot => self.i8_dot,
@@ -129,11 +140,20 @@ fn measure(request: &Request, json: Option<&Path>, svg: Option<&Path>) -> Result
     let threads = device.info().threads;
     let bar = progress::bar(plans.len());
     bar.set_message("measuring the peaks");
-    let peaks = Peaks::measure(threads)?;
+    let before = Peaks::measure(threads);
 
-    let mut records = Vec::new();
-    let outcome = climb(&device, &peaks, &plans, &interrupt, &bar, &mut records);
+    let mut timings = Vec::new();
+    let outcome = climb(&device, &plans, &interrupt, &bar, &mut timings);
+    bar.set_message("measuring the peaks again");
+    let peaks = before.max(&Peaks::measure(threads));
     bar.finish_and_clear();
+    let records: Vec<Record> = timings
+        .iter()
+        .zip(&plans)
+        .map(|(timing, (rung, types, plan))| {
+            timing.record(*rung, *types, plan, threads, peaks.of(types.peak()))
+        })
+        .collect();
     if !records.is_empty() {
         say(format!("{}\n{}", device.info().name, peaks.describe(threads)))?;
         say(table::ladder(&records))?;
@@ -167,16 +187,16 @@ fn plans(request: &Request) -> Result<Vec<(Rung, Types, Plan)>> {
 
 fn climb(
     device: &Device,
-    peaks: &Peaks,
     plans: &[(Rung, Types, Plan)],
     interrupt: &Interrupt,
     bar: &ProgressBar,
-    records: &mut Vec<Record>,
+    timings: &mut Vec<Timing>,
 ) -> Result<()> {
+    let mut compiled = Compiled::default();
     let is_same_problem =
         |a: &(Rung, Types, Plan), b: &(Rung, Types, Plan)| (a.1, a.2.size) == (b.1, b.2.size);
     for plans in plans.chunk_by(is_same_problem) {
-        let (_, types, plan) = &plans[0];
+        let [(_, types, plan), ..] = plans else { continue };
         bar.set_message(format!("{types} {}: computing the expected result", plan.size));
         let problem = Problem::new(device, *types, plan)?;
         for (rung, types, plan) in plans {
@@ -185,19 +205,66 @@ fn climb(
             }
             bar.set_message(format!("{types} {}: {rung}", plan.size));
             let context = || format!("rung {rung} for {types} at {}", plan.size);
-            let Some(timing) = problem.time(device, *rung, plan, interrupt).with_context(context)? else {
+            let pipeline = compiled.pipeline(device, *rung, *types, plan).with_context(context)?;
+            let Some(timing) = problem.time(device, pipeline, plan, interrupt).with_context(context)? else {
                 return Ok(());
             };
-            records.push(timing.record(*rung, *types, plan, device.info().threads, peaks.of(*types)));
+            timings.push(timing);
             bar.inc(1);
         }
     }
     Ok(())
 }
 
+/// Every pipeline that was made. Sizes of the same plan share one, and with it the time that compiling really took.
+#[derive(Default)]
+struct Compiled(Vec<(Rung, Types, Vec<(u32, Constant)>, Pipeline)>);
+
+impl Compiled {
+    fn pipeline(&mut self, device: &Device, rung: Rung, types: Types, plan: &Plan) -> Result<&Pipeline> {
+        let is_same = |(known_rung, known_types, constants, _): &(Rung, Types, Vec<_>, Pipeline)| {
+            (*known_rung, *known_types, constants) == (rung, types, &plan.constants)
+        };
+        let index = match self.0.iter().position(is_same) {
+            Some(index) => index,
+            None => {
+                let pipeline = compile(device, rung, types, plan)?;
+                self.0.push((rung, types, plan.constants.clone(), pipeline));
+                self.0.len() - 1
+            }
+        };
+        Ok(&self.0[index].3)
+    }
+}
+
+fn compile(device: &Device, rung: Rung, types: Types, plan: &Plan) -> Result<Pipeline> {
+    let definitions = types.definitions();
+    let definitions: Vec<(&str, &str)> =
+        definitions.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    let words = runtime::compile_glsl(Glsl {
+        name: rung.name(),
+        source: &rung.source(),
+        definitions: &definitions,
+        include_directories: &[],
+    })?;
+    let constants: Vec<SpecConstant> = plan
+        .constants
+        .iter()
+        .map(|&(id, constant)| SpecConstant {
+            id,
+            value: match constant {
+                Constant::U32(value) => SpecNumber::Untyped(value.to_string()),
+                Constant::Bool(value) => SpecNumber::Bool(value),
+            },
+        })
+        .collect();
+    let options =
+        PipelineOptions { entry: "main", constants: &constants, subgroup_size: Some(SUBGROUP_SIZE) };
+    device.create_pipeline(&words, options)
+}
+
 /// The matrices of one size and pair of types, on the device and as expected.
 struct Problem {
-    types: Types,
     /// A, B, C and D.
     buffers: [Buffer; 4],
     result_bytes: usize,
@@ -227,26 +294,28 @@ impl Problem {
         };
         let result_bytes = c.bytes.len();
         let buffers = [upload(&a)?, upload(&b)?, upload(&c)?, device.create_buffer(result_bytes)?];
-        Ok(Self { types, buffers, result_bytes, reference })
+        Ok(Self { buffers, result_bytes, reference })
     }
 
-    /// Compiles, runs, checks and times a rung; nothing if it was interrupted before the first timed dispatch.
+    /// Runs, checks and times a rung; nothing if it was interrupted before the first timed dispatch.
     fn time(
         &self,
         device: &Device,
-        rung: Rung,
+        pipeline: &Pipeline,
         plan: &Plan,
         interrupt: &Interrupt,
     ) -> Result<Option<Timing>> {
-        let pipeline = self.compile(device, rung, plan)?;
         self.buffers[3].write(&vec![PATTERN; self.result_bytes])?;
-        let warm_up = self.dispatch(device, &pipeline, plan)?;
+        let warm_up = self.dispatch(device, pipeline, plan)?;
         let first = self.reference.compare(&self.buffers[3].read()?);
 
         let mut shortest: Option<Duration> = None;
         let (mut total, mut count) = (warm_up, 0);
-        while total < MAX_TIME && (count < MIN_DISPATCHES || total < MIN_TIME) && !interrupt.is_set() {
-            let elapsed = self.dispatch(device, &pipeline, plan)?;
+        let is_enough = |total, count| {
+            count >= MAX_DISPATCHES || total >= MAX_TIME || count >= MIN_DISPATCHES && total >= MIN_TIME
+        };
+        while !is_enough(total, count) && !interrupt.is_set() {
+            let elapsed = self.dispatch(device, pipeline, plan)?;
             shortest = Some(shortest.map_or(elapsed, |shortest| shortest.min(elapsed)));
             total += elapsed;
             count += 1;
@@ -265,44 +334,19 @@ impl Problem {
         }))
     }
 
-    fn compile(&self, device: &Device, rung: Rung, plan: &Plan) -> Result<Pipeline> {
-        let definitions = self.types.definitions();
-        let definitions: Vec<(&str, &str)> =
-            definitions.iter().map(|(name, text)| (*name, text.as_str())).collect();
-        let words = runtime::compile_glsl(Glsl {
-            name: rung.name(),
-            source: &rung.source(),
-            definitions: &definitions,
-            include_directories: &[],
-        })?;
-        let constants: Vec<SpecConstant> = plan
-            .constants
-            .iter()
-            .map(|&(id, constant)| SpecConstant {
-                id,
-                value: match constant {
-                    Constant::U32(value) => SpecNumber::Untyped(value.to_string()),
-                    Constant::Bool(value) => SpecNumber::Bool(value),
-                },
-            })
-            .collect();
-        let options =
-            PipelineOptions { entry: "main", constants: &constants, subgroup_size: Some(SUBGROUP_SIZE) };
-        device.create_pipeline(&words, options)
-    }
-
     fn dispatch(&self, device: &Device, pipeline: &Pipeline, plan: &Plan) -> Result<Duration> {
         let bindings: Vec<Binding<'_>> = (0..)
             .zip(&self.buffers)
             .map(|(binding, buffer)| Binding { set: 0, binding, index: 0, buffer })
             .collect();
-        device.dispatch(Dispatch {
+        let report = device.dispatch(Dispatch {
             pipeline,
             groups: plan.groups,
             bindings: &bindings,
             push_constants: &plan.push_constants(),
             timeout: Some(TIMEOUT),
-        })
+        })?;
+        Ok(report.elapsed)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{Status, say};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Status> {
     let words = load_shader(&args.shader, &args.glsl)?;
-    let reflection = runtime::reflect(&words, &args.spec)
+    let reflection = runtime::reflect(&words, &args.spec, None)
         .with_context(|| format!("{} is not accepted", args.shader.display()))?;
     say(format!("{}: valid", args.shader.display()))?;
     say(describe(&reflection))?;

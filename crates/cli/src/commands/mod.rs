@@ -22,7 +22,9 @@ fn load_shader(path: &Path, options: &GlslArgs) -> Result<Vec<u32>> {
     };
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("spv") => words(&bytes).with_context(|| format!("{name} is no SPIR-V")),
-        Some("spvasm") => runtime::assemble(text()?).with_context(|| format!("{name} cannot be assembled")),
+        Some("spvasm") => {
+            runtime::assemble(path, text()?).with_context(|| format!("{name} cannot be assembled"))
+        }
         Some("comp" | "glsl") => {
             let mut include_directories = vec![path.parent().map_or_else(PathBuf::new, Path::to_path_buf)];
             include_directories.extend(options.include.iter().cloned());
@@ -46,5 +48,8 @@ fn words(bytes: &[u8]) -> Result<Vec<u32>> {
     if !rest.is_empty() {
         bail!("its {} bytes are no whole number of words", bytes.len());
     }
-    Ok(chunks.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    const MAGIC: u32 = 0x0723_0203;
+    let is_big_endian = chunks.first().is_some_and(|word| u32::from_be_bytes(*word) == MAGIC);
+    let word = if is_big_endian { u32::from_be_bytes } else { u32::from_le_bytes };
+    Ok(chunks.iter().map(|bytes| word(*bytes)).collect())
 }

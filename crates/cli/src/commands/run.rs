@@ -24,7 +24,7 @@ struct Bound<'a> {
 pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     check_places(args)?;
     let words = load_shader(&args.shader, &args.glsl)?;
-    let reflection = runtime::reflect(&words, &args.spec)
+    let reflection = runtime::reflect(&words, &args.spec, Some(&args.entry))
         .with_context(|| format!("{} is not accepted", args.shader.display()))?;
     let arrays = args.bind.iter().map(load).collect::<Result<Vec<Array>>>()?;
     check_bindings(&reflection.bindings, &args.bind, &arrays)?;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
         PipelineOptions { entry: &args.entry, constants: &args.spec, subgroup_size: args.subgroup_size };
     let pipeline = device.create_pipeline(&words, options)?;
     let bindings: Vec<Binding<'_>> = bound.iter().filter_map(descriptor).collect();
-    let elapsed = device.dispatch(Dispatch {
+    let report = device.dispatch(Dispatch {
         pipeline: &pipeline,
         groups: args.groups.0,
         bindings: &bindings,
@@ -44,6 +44,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
         timeout: (args.timeout > 0.0).then(|| Duration::from_secs_f64(args.timeout)),
     })?;
 
+    for line in &report.printed {
+        say(line)?;
+    }
     for out in &args.out {
         let bound = find(&bound, &out.place)?;
         out.write(bound.buffer.read()?, &bound.typed)?;
@@ -52,7 +55,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     say(format!(
         "compiled in {:.1} ms, ran in {:.3} ms",
         milliseconds(pipeline.compile_time()),
-        milliseconds(elapsed)
+        milliseconds(report.elapsed)
     ))?;
     Ok(Status::Done)
 }

@@ -77,7 +77,7 @@ const SUBGROUP_COLS: u32 = 2;
 
 impl Plan {
     pub(crate) fn new(rung: Rung, types: Types, size: Mnk, choices: Choices) -> Result<Self> {
-        let shape = choices.shape.unwrap_or_else(|| default_shape(types));
+        let shape = choices.shape.unwrap_or_else(|| default_shape(rung, types, choices.tile.unwrap_or(size)));
         let local = local_size(rung);
         let smallest = smallest_tile(rung, shape);
         let tile = match choices.tile {
@@ -136,9 +136,24 @@ impl Plan {
     }
 }
 
-/// The shape that GPUs have in common for a type.
-fn default_shape(types: Types) -> Mnk {
-    Mnk { m: 16, n: 16, k: if types.a.size_bytes() == 1 { 32 } else { 16 } }
+/// A shape that suits the rung, halved until it divides `whole`, but no further than what GPUs have in common.
+///
+/// A device that has no registers for matrices gains from large ones: less is moved for each multiplication.
+fn default_shape(rung: Rung, types: Types, whole: Mnk) -> Mnk {
+    let k = if types.a.size_bytes() == 1 { 64 } else { 32 };
+    let (wanted, rows, columns) = match rung {
+        Rung::Scalar | Rung::TiledScalar => (Mnk::cube(16), 1, 1),
+        Rung::Simple => (Mnk::cube(64), 1, 1),
+        Rung::Tiled | Rung::TiledNv => (Mnk::cube(64), 1, 1),
+        Rung::Shared => (Mnk { m: 32, n: 32, k }, SUBGROUP_ROWS, SUBGROUP_COLS),
+    };
+    let fit = |whole: u32, mut wanted: u32| {
+        while wanted > 16 && !whole.is_multiple_of(wanted) {
+            wanted /= 2;
+        }
+        wanted
+    };
+    Mnk { m: fit(whole.m / rows, wanted.m), n: fit(whole.n / columns, wanted.n), k: fit(whole.k, wanted.k) }
 }
 
 /// The width and height of a work-group.
@@ -168,7 +183,8 @@ fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk) -> Mnk {
     let wanted = match rung {
         Rung::Scalar | Rung::Simple => smallest,
         Rung::TiledScalar => Mnk { m: 32, n: 64, k: 1 },
-        Rung::Tiled | Rung::TiledNv | Rung::Shared => Mnk { m: 128, n: 128, k: step },
+        Rung::Tiled | Rung::TiledNv => Mnk { m: 128, n: 128, k: 64 },
+        Rung::Shared => Mnk { m: 128, n: 256, k: step },
     };
     let fit = |size: u32, wanted: u32, smallest: u32| {
         let mut tile = (wanted / smallest).max(1) * smallest;
