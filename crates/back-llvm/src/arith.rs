@@ -288,7 +288,7 @@ impl<'c> Lower<'_, 'c> {
         }
     }
 
-    fn from_computable(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
+    fn back_to(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
         match self.computed(s) {
             c if c == s => Ok(x),
             c => self.convert(ConvertOp::new(ConvertKind::FToF), c, s, x),
@@ -304,7 +304,7 @@ impl<'c> Lower<'_, 'c> {
     ) -> Result<V<'c>> {
         let x = self.computable(s, x)?;
         let y = f(self, self.computed(s), x)?;
-        if rounds { self.from_computable(s, y) } else { Ok(y) }
+        if rounds { self.back_to(s, y) } else { Ok(y) }
     }
 
     pub(crate) fn float_binary(
@@ -316,7 +316,7 @@ impl<'c> Lower<'_, 'c> {
     ) -> Result<V<'c>> {
         let (x, y) = (self.computable(s, x)?, self.computable(s, y)?);
         let z = f(self, self.computed(s), x, y)?;
-        self.from_computable(s, z)
+        self.back_to(s, z)
     }
 
     fn float_op(

@@ -96,7 +96,7 @@ impl<'c> Lower<'_, 'c> {
                 };
                 let (new, old) = (self.as_bits(s, *value)?, self.as_bits(s, *comparator)?);
                 let (found, _) = self.compare_exchange(at, old, new)?;
-                return self.from_bits(s, found).map(Some);
+                return self.with_bits(s, found).map(Some);
             }
             AtomicOp::Fadd => return self.atomic_loop(BinaryOp::Fadd, s, at, operand()?).map(Some),
             AtomicOp::Fmin => return self.atomic_loop(BinaryOp::Fmin, s, at, operand()?).map(Some),
@@ -114,7 +114,7 @@ impl<'c> Lower<'_, 'c> {
         };
         let x = self.as_bits(s, operand()?)?.into_int_value();
         let old = self.e.b.build_atomicrmw(rmw, at, x, AtomicOrdering::Monotonic)?;
-        self.from_bits(s, old.into()).map(Some)
+        self.with_bits(s, old.into()).map(Some)
     }
 
     fn atomic_load(&mut self, s: Scalar, at: PointerValue<'c>) -> Result<V<'c>> {
@@ -124,7 +124,7 @@ impl<'c> Lower<'_, 'c> {
         }
         // A loop that waits for another's write must read again.
         self.e.set_volatile(v)?;
-        self.from_bits(s, v)
+        self.with_bits(s, v)
     }
 
     fn atomic_store(&mut self, s: Scalar, at: PointerValue<'c>, x: V<'c>) -> Result<()> {
@@ -156,7 +156,7 @@ impl<'c> Lower<'_, 'c> {
         let phi = self.e.b.build_phi(int, "old")?;
         phi.add_incoming(&[(&first, before)]);
         let old_bits = phi.as_basic_value();
-        let old = self.from_bits(s, old_bits)?;
+        let old = self.with_bits(s, old_bits)?;
         let new = self.binary(op, s, old, x, true)?;
         let new = self.as_bits(s, new)?;
         let (found, ok) = self.compare_exchange(at, old_bits, new)?;
@@ -172,7 +172,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// The scalar with the bits of an integer.
-    pub(crate) fn from_bits(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
+    pub(crate) fn with_bits(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
         self.e.bitcast(x, self.e.ty_like(self.e.scalar_ty(s), x))
     }
 }

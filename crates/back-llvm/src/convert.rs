@@ -60,7 +60,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// `f32` rounded to a type.
-    pub(crate) fn from_f32(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
+    pub(crate) fn round_f32(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
         self.convert(ConvertOp::new(ConvertKind::FToF), Scalar::F32, s, x)
     }
 
@@ -132,7 +132,7 @@ impl<'c> Lower<'_, 'c> {
                 let y = self.e.cast(I::FPTrunc, x, f32_ty)?;
                 return if op.rounding == Rounding::TowardZero { self.toward_zero(x, y) } else { Ok(y) };
             }
-            Scalar::F64 => self.to_odd_f32(x)?,
+            Scalar::F64 => self.f32_rounded_to_odd(x)?,
             Scalar::F32 => x,
             _ => self.widen(from, x)?,
         };
@@ -144,7 +144,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// `f64` to `f32`, rounded to odd.
-    fn to_odd_f32(&mut self, x: V<'c>) -> Result<V<'c>> {
+    fn f32_rounded_to_odd(&mut self, x: V<'c>) -> Result<V<'c>> {
         let y = self.e.cast(I::FPTrunc, x, self.e.cx.f32_type())?;
         let back = self.e.cast(I::FPExt, y, self.e.cx.f64_type())?;
         let inexact = self.e.fcmp(FloatPredicate::ONE, back, x)?;

@@ -41,6 +41,6 @@ impl<'c> Lower<'_, 'c> {
         args.push(out);
         self.call_table(Field::Math, f as usize, &args, None)?;
         let y = self.e.b.build_load(ty, out.into_pointer_value(), "")?;
-        self.from_f32(s, y)
+        self.round_f32(s, y)
     }
 }

@@ -78,7 +78,7 @@ impl<'c> Lower<'_, 'c> {
     /// Finds out which lanes exist.
     pub(crate) fn start(&mut self) -> Result<()> {
         let invocations = self.ir.workgroup_invocations();
-        if invocations % self.w != 0 {
+        if !invocations.is_multiple_of(self.w) {
             let id = self.field(Field::SubgroupId)?;
             let mask = self.at_entry(|l| {
                 let before = l.e.mul(id, l.e.i32(l.w))?;

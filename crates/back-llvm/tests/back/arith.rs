@@ -44,11 +44,6 @@ fn eval_bits(ty: Scalar, x: f64) -> u64 {
     phalanx_ir::eval::from_f64(ty, x)
 }
 
-/// How close results of a type have to be.
-fn ulp(ty: Scalar, ulp: u64) -> Tolerance {
-    if ty.is_float() { Tolerance::Ulp(ty, ulp) } else { Tolerance::Exact }
-}
-
 /// An operation on scalars.
 type Emit = Box<dyn Fn(&mut Builder<'_>, &[Value]) -> Value>;
 
