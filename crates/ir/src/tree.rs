@@ -14,7 +14,8 @@ pub struct Tree {
     depths: Vec<u32>,
     loop_bodies: Vec<bool>,
     in_loop: Vec<bool>,
-    places: Vec<Option<Place>>,
+    /// The block of each instruction.
+    homes: Vec<Option<Block>>,
     /// The instructions in program order, a construct before what is nested in it.
     order: Vec<Inst>,
 }
@@ -28,12 +29,6 @@ pub struct Parent {
     pub block: Block,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    block: Block,
-    seq: u32,
-}
-
 impl Tree {
     /// The tree of a function.
     pub fn new(func: &Function) -> Self {
@@ -42,7 +37,7 @@ impl Tree {
             depths: vec![0; func.blocks.len()],
             loop_bodies: vec![false; func.blocks.len()],
             in_loop: vec![false; func.blocks.len()],
-            places: vec![None; func.insts.len()],
+            homes: vec![None; func.insts.len()],
             order: Vec::with_capacity(func.insts.len()),
         };
         if !func.blocks.is_empty() {
@@ -53,8 +48,7 @@ impl Tree {
 
     fn visit(&mut self, func: &Function, block: Block) {
         for &inst in func.block(block) {
-            let seq = self.order.len() as u32;
-            self.places[inst.index()] = Some(Place { block, seq });
+            self.homes[inst.index()] = Some(block);
             self.order.push(inst);
             for body in func.inst(inst).op.bodies() {
                 let b = body.index();
@@ -89,12 +83,7 @@ impl Tree {
 
     /// The block that holds an instruction; none if it is not reached.
     pub fn block_of(&self, i: Inst) -> Option<Block> {
-        self.places[i.index()].map(|p| p.block)
-    }
-
-    /// The position of an instruction in program order; none if it is not reached.
-    pub fn seq(&self, i: Inst) -> Option<u32> {
-        self.places[i.index()].map(|p| p.seq)
+        self.homes[i.index()]
     }
 
     /// The innermost block that contains both.

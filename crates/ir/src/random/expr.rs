@@ -78,7 +78,81 @@ const FLOAT_COMPARE: [CompareOp; 8] = [
     CompareOp::FunordLe,
 ];
 
+const AFFINE_WITH_CONSTANT: [BinaryOp; 11] = [
+    BinaryOp::Iadd,
+    BinaryOp::Isub,
+    BinaryOp::Imul,
+    BinaryOp::Shl,
+    BinaryOp::Lshr,
+    BinaryOp::And,
+    BinaryOp::Or,
+    BinaryOp::Xor,
+    BinaryOp::Udiv,
+    BinaryOp::Umod,
+    BinaryOp::Srem,
+];
+
 impl Generator<'_> {
+    /// An `i32` that is the same in all lanes that are here.
+    pub(super) fn uniform(&mut self, b: &mut Builder<'_>, depth: u32) -> Value {
+        match self.rng.below(if depth == 0 { 4 } else { 6 }) {
+            0 => b.i32(self.rng.below(8) as i32 - 2),
+            1 => b.i32(self.rng.next() as i32),
+            2 => {
+                let ptr = b.value(Op::PushPtr, &[], Type::Ptr(Space::Push));
+                b.value(Op::Load(MemFlags::default()), &[ptr], Type::I32)
+            }
+            3 => {
+                let var = self.uniform_var();
+                b.var_load(var, None)
+            }
+            _ => {
+                let (x, y) = (self.uniform(b, depth - 1), self.uniform(b, depth - 1));
+                b.binary(self.rng.pick(&INT_BINARY), x, y)
+            }
+        }
+    }
+
+    /// A variable that is only given uniform values; the youngest more often than others.
+    pub(super) fn uniform_var(&mut self) -> Var {
+        match self.uniforms.last() {
+            Some(&var) if self.rng.one_in(2) => var,
+            _ => self.rng.pick(&self.uniforms),
+        }
+    }
+
+    /// An `i32` that may well be affine.
+    fn affine(&mut self, b: &mut Builder<'_>, depth: u32) -> Value {
+        if depth == 0 || self.rng.one_in(4) {
+            return self.builtin(b);
+        }
+        let x = self.affine(b, depth - 1);
+        if self.rng.one_in(3) {
+            let y = self.uniform(b, 1);
+            return b.binary(self.rng.pick(&[BinaryOp::Iadd, BinaryOp::Isub, BinaryOp::Or]), x, y);
+        }
+        let y = self.rng.pick(&[1, 2, 4, 8, 16, 32, 64, 3, -1, 7, 15, 31, 63, 5, i32::MAX - 9]);
+        let y = b.i32(y);
+        b.binary(self.rng.pick(&AFFINE_WITH_CONSTANT), x, y)
+    }
+
+    /// A condition of a branch.
+    pub(super) fn cond(&mut self, b: &mut Builder<'_>) -> Value {
+        if self.rng.one_in(3) {
+            return self.expr(b, Scalar::Bool, 2);
+        }
+        if self.rng.one_in(2) {
+            // Some lanes, but not others.
+            let lane = b.value(Op::Builtin(Builtin::SubgroupLane), &[], Type::I32);
+            let (bit, shift) = (b.i32(1 << self.rng.below(3)), self.uniform(b, 0));
+            let lane = b.binary(BinaryOp::Iadd, lane, shift);
+            let masked = b.binary(BinaryOp::And, lane, bit);
+            return b.compare(CompareOp::Ieq, masked, bit);
+        }
+        let (x, y) = (self.uniform(b, 1), self.uniform(b, 1));
+        b.compare(self.rng.pick(&INT_COMPARE), x, y)
+    }
+
     /// A value of a type, from operations nested up to `depth` deep. It is visible from now on.
     pub(super) fn expr(&mut self, b: &mut Builder<'_>, ty: Scalar, depth: u32) -> Value {
         let value = if depth == 0 { self.leaf(b, ty) } else { self.node(b, ty, depth - 1) };
@@ -135,7 +209,13 @@ impl Generator<'_> {
     }
 
     fn node(&mut self, b: &mut Builder<'_>, ty: Scalar, depth: u32) -> Value {
-        match self.rng.below(8) {
+        match self.rng.below(10) {
+            8 if ty == Scalar::I32 => self.uniform(b, depth),
+            9 if matches!(ty, Scalar::I32 | Scalar::I64) => {
+                let x = self.affine(b, depth);
+                let kind = self.rng.pick(&[ConvertKind::SToS, ConvertKind::UToU]);
+                if ty == Scalar::I32 { x } else { b.convert(kind, x, ty) }
+            }
             0 => {
                 let cond = self.expr(b, Scalar::Bool, depth);
                 let (x, y) = (self.expr(b, ty, depth), self.expr(b, ty, depth));
@@ -229,7 +309,8 @@ impl Generator<'_> {
         let size = ty.bytes();
         let index = match self.rng.below(4) {
             // Consecutive in consecutive lanes.
-            0 => self.index,
+            0 if self.rng.one_in(2) => self.index,
+            0 => self.affine(b, depth + 1),
             1 => self.expr(b, Scalar::I64, depth),
             2 => self.expr(b, Scalar::I32, depth),
             _ => {

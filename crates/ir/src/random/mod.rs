@@ -5,7 +5,7 @@
 //! operations, barriers and small matrices. Whatever is not specified is avoided, so that all
 //! targets must agree on every byte:
 //!
-//! - every variable is written at the beginning;
+//! - every variable is written before it is read, unless the configuration allows otherwise;
 //! - each invocation (for matrices: each subgroup) writes only places of its own, or by atomic
 //!   operations that commute;
 //! - floats are only computed by operations that are correctly rounded; they are exact, and a NaN or
@@ -41,12 +41,14 @@ pub struct Config {
     pub barriers: bool,
     /// Matrices.
     pub matrices: bool,
+    /// Variables that are read before they are written; for runs that agree on what they hold then.
+    pub unspecified: bool,
     /// `return` in the middle; excludes barriers and matrices behind it.
     pub returns: bool,
 }
 
 impl Default for Config {
-    /// Everything, in modules of a few hundred instructions.
+    /// Everything that is specified, in modules of a few hundred instructions.
     fn default() -> Self {
         Self {
             statements: 12,
@@ -55,6 +57,7 @@ impl Default for Config {
             subgroups: true,
             barriers: true,
             matrices: true,
+            unspecified: false,
             returns: true,
         }
     }
@@ -141,6 +144,8 @@ struct Generator<'c> {
     groups: u32,
     /// Scalar variables, all with contents.
     vars: Vec<Var>,
+    /// Variables that are only given uniform values, though anywhere.
+    uniforms: Vec<Var>,
     arrays: Vec<Var>,
     mats: Vec<(Var, MatType)>,
     /// Scalar values that are visible.
@@ -180,6 +185,7 @@ impl<'c> Generator<'c> {
             module,
             groups,
             vars: Vec::new(),
+            uniforms: Vec::new(),
             arrays: Vec::new(),
             mats: Vec::new(),
             values: Vec::new(),
@@ -228,6 +234,12 @@ impl<'c> Generator<'c> {
         let start = b.binary(crate::op::BinaryOp::Imul, group, size);
         self.index = b.binary(crate::op::BinaryOp::Iadd, start, local);
         self.values.extend([zero, group, local, self.index]);
+        for i in 0..3 {
+            let var = b.func.new_var(Type::I32, 1, "");
+            let value = b.i32(i * 3);
+            b.var_store(var, None, value);
+            self.uniforms.push(var);
+        }
         for ty in self.types() {
             let var = b.func.new_var(ty.into(), 1, "");
             let value = self.expr(b, ty, 1);
@@ -257,7 +269,7 @@ impl<'c> Generator<'c> {
     /// Writes what the variables hold.
     fn end(&mut self, b: &mut Builder<'_>) {
         self.places = 0;
-        for var in self.vars.clone() {
+        for var in [self.vars.clone(), self.uniforms.clone()].concat() {
             let value = b.var_load(var, None);
             self.write(b, value);
         }

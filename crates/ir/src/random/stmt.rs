@@ -16,7 +16,11 @@ impl Generator<'_> {
 
     fn statement(&mut self, b: &mut Builder<'_>, nested: u32) {
         let is_deep = nested >= self.config.depth;
-        match self.rng.below(16) {
+        match self.rng.below(18) {
+            16 | 17 => {
+                let (var, value) = (self.uniform_var(), self.uniform(b, 2));
+                b.var_store(var, None, value);
+            }
             0 | 1 if !is_deep => self.branch(b, nested),
             2 if !is_deep => self.early_out(b, nested),
             3 | 4 if !is_deep => self.counted_loop(b, nested),
@@ -113,7 +117,7 @@ impl Generator<'_> {
     // ── control ──
 
     fn branch(&mut self, b: &mut Builder<'_>, nested: u32) {
-        let cond = self.expr(b, Scalar::Bool, 2);
+        let cond = self.cond(b);
         let (then, otherwise) = (b.func.new_block(), b.func.new_block());
         b.effect(Op::If { then, otherwise }, &[cond]);
         b.within(then, |b| {
@@ -159,9 +163,11 @@ impl Generator<'_> {
         fuel: Option<Var>,
         fill: impl FnOnce(&mut Self, &mut Builder<'_>),
     ) {
+        let values = self.values.len();
         self.targets.push(Target { label, fuel });
         fill(self, b);
         self.targets.pop();
+        self.values.truncate(values);
     }
 
     fn early_out(&mut self, b: &mut Builder<'_>, nested: u32) {
@@ -182,26 +188,52 @@ impl Generator<'_> {
         let limit = if is_together {
             b.i32(1 + self.rng.below(4) as i32)
         } else {
-            let (limit, mask) = (self.expr(b, Scalar::I32, 2), b.i32(3));
+            let is_uniform = self.rng.one_in(2);
+            let limit = if is_uniform { self.uniform(b, 1) } else { self.expr(b, Scalar::I32, 2) };
+            let mask = b.i32(3);
             b.binary(BinaryOp::And, limit, mask)
         };
         b.var_store(counter, None, zero);
+        let uniforms = self.uniforms.len();
         b.scoped(|b, out| {
             b.repeated(|b, next| {
                 let i = b.var_load(counter, None);
                 let goes = b.compare(CompareOp::Slt, i, limit);
                 b.if_else(goes, |_| {}, |b| b.br(out));
                 self.values.push(i);
+                self.loop_local(b, i, zero);
                 let hidden = if is_together { std::mem::take(&mut self.targets) } else { Vec::new() };
                 let exit = (!is_together).then_some(out);
                 self.loop_body(b, nested, exit);
                 self.targets.extend(hidden);
                 self.values.pop();
+                self.uniforms.truncate(uniforms);
                 let i = b.binary(BinaryOp::Iadd, i, one);
                 b.var_store(counter, None, i);
                 b.br(next);
             });
         });
+    }
+
+    /// A variable of the loop's body that keeps what it holds from one iteration to the next.
+    /// It is written in the first iteration, in which `i` is `first`.
+    fn loop_local(&mut self, b: &mut Builder<'_>, i: Value, first: Value) {
+        if self.rng.one_in(2) {
+            return;
+        }
+        let var = b.func.new_var(Type::I32, 1, "");
+        let ptr = b.value(Op::PushPtr, &[], Type::Ptr(Space::Push));
+        let push = b.value(Op::Load(MemFlags::default()), &[ptr], Type::I32);
+        // Without the first condition it is mostly not written in the first iteration. What it is
+        // given then could be anything, so that nobody counts on a constant.
+        let cond = if self.config.unspecified {
+            let rare = b.i32(self.rng.next() as i32);
+            b.compare(CompareOp::Ieq, push, rare)
+        } else {
+            b.compare(CompareOp::Ieq, i, first)
+        };
+        b.if_else(cond, |b| b.var_store(var, None, push), |_| {});
+        self.uniforms.push(var);
     }
 
     /// The body proper, which `continue` leaves.
@@ -219,22 +251,30 @@ impl Generator<'_> {
         let fuel = b.func.new_var(Type::I32, 1, "");
         let full = b.i32(1 + self.rng.below(4) as i32);
         b.var_store(fuel, None, full);
+        let uniforms = self.uniforms.len();
         b.repeated(|b, label| {
             self.within_target(b, label, Some(fuel), |g, b| {
+                let left = b.var_load(fuel, None);
+                g.loop_local(b, left, full);
                 g.nested(b, nested, false);
+                if g.rng.one_in(2) {
+                    let cond = g.cond(b);
+                    b.if_else(cond, |b| g.leave(b, Target { label, fuel: Some(fuel) }), |_| {});
+                }
                 g.nested(b, nested, false);
                 if g.rng.one_in(2) {
                     g.leave(b, Target { label, fuel: Some(fuel) });
                 }
             });
         });
+        self.uniforms.truncate(uniforms);
     }
 
     fn maybe_return(&mut self, b: &mut Builder<'_>) {
         if self.config.barriers || self.config.matrices {
             return;
         }
-        let cond = self.expr(b, Scalar::Bool, 2);
+        let cond = self.cond(b);
         b.if_else(cond, |b| b.effect(Op::Return, &[]), |_| {});
     }
 }

@@ -92,7 +92,7 @@ impl Control {
         let Some((all, loads)) = a.all.zip(a.loads) else { return true };
         // Only a store to a variable of one element overwrites all of it.
         let begins = count == 1 && a.begins_with_store_in == Some(all);
-        if a.stores.iter().all(|s| !self.crosses(tree, s.block, all)) {
+        if a.stores.iter().all(|&store| !self.crosses(tree, store, all)) {
             return begins || !self.forgets(tree, all);
         }
         // As far out from the loads as the lanes stay together.
@@ -101,14 +101,9 @@ impl Control {
         if !is_entered_once || (!begins && tree.in_loop(all)) {
             return false;
         }
-        let outermost = tree.up(u, all).last().and_then(|b| tree.parent(b));
-        let entry = outermost.and_then(|p| tree.seq(p.inst)).unwrap_or(0);
-        a.stores.iter().all(|s| {
-            if tree.common(s.block, u) == u {
-                !self.crosses(tree, s.block, u)
-            } else {
-                s.seq < entry && !self.crosses(tree, s.block, all)
-            }
+        a.stores.iter().all(|&store| {
+            let to = if tree.common(store, u) == u { u } else { all };
+            !self.crosses(tree, store, to)
         })
     }
 
@@ -128,19 +123,14 @@ pub(super) struct Accesses {
     loads: Option<Block>,
     /// The block of the first access, if that is a store.
     begins_with_store_in: Option<Block>,
-    stores: Vec<Store>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Store {
-    block: Block,
-    seq: u32,
+    /// The blocks of the stores.
+    stores: Vec<Block>,
 }
 
 /// Where each variable is loaded and stored.
 pub(super) fn accesses(func: &Function, tree: &Tree) -> Vec<Accesses> {
     let mut accesses = vec![Accesses::default(); func.vars.len()];
-    for (seq, &inst) in tree.order().iter().enumerate() {
+    for &inst in tree.order() {
         let block = tree.block_of(inst).unwrap_or(Function::ENTRY);
         let around = |b: &mut Option<Block>| *b = Some(b.map_or(block, |b| tree.common(b, block)));
         match func.inst(inst).op {
@@ -155,7 +145,7 @@ pub(super) fn accesses(func: &Function, tree: &Tree) -> Vec<Accesses> {
                     a.begins_with_store_in = Some(block);
                 }
                 around(&mut a.all);
-                a.stores.push(Store { block, seq: seq as u32 });
+                a.stores.push(block);
             }
             _ => {}
         }

@@ -35,7 +35,8 @@
 //! ```
 //!
 //! All loads are in a block `U`, no store in `U` is nested in a divergent construct within `U`, and
-//! the stores outside come before it in a block `P` from which `U` is entered at most once.
+//! no store outside is in one within `P`, the innermost block around all accesses, from which `U` is
+//! entered at most once. `P` begins with a store, or no loop is around it.
 //!
 //! **Affine values** allow the loads and stores of a subgroup to become vector accesses. See
 //! [`Shape::Affine`] and [`Uniformity::guards`] for what a target has to check.
