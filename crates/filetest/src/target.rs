@@ -30,7 +30,7 @@ impl Target {
         kinds.sort_unstable();
         kinds.dedup();
         let isas = || match Isa::detect() {
-            Ok(_) if all_isas && std::env::var_os(Isa::ENV).is_none() => Isa::available(),
+            Ok(_) if all_isas && std::env::var_os(Isa::ENV).is_none() => plain_and_best(),
             Ok(isa) => vec![isa],
             // Running will say what is wrong with the variable.
             Err(_) => vec![Isa::native()],
@@ -69,6 +69,16 @@ impl fmt::Display for Target {
             Self::Cpu(isa) => write!(f, "cpu {isa}"),
         }
     }
+}
+
+/// For each vector extension of the machine the plain instructions and the best ones.
+fn plain_and_best() -> Vec<Isa> {
+    let all = Isa::available();
+    let ends =
+        all.chunk_by(|x, y| x.level() == y.level()).flat_map(|level| [level[0], level[level.len() - 1]]);
+    let mut isas: Vec<_> = ends.collect();
+    isas.dedup();
+    isas
 }
 
 /// What a run left behind.
