@@ -163,34 +163,30 @@ pub(crate) fn resolve<'a>(
         found: bound.iter().map(Binding::place).collect(),
     };
     let mut tables: Vec<Vec<Option<Descriptor<'a>>>> = vec![Vec::new(); expected.len()];
-    for binding in bound {
+    for (number, binding) in bound.iter().enumerate() {
         let place = binding.place();
-        let at = |info: &BindingInfo| (info.set, info.binding) == (place.set, place.binding);
-        let Some(slot) = expected.iter().position(at) else {
-            if declared.contains(&(place.set, place.binding)) {
+        if bound[..number].iter().any(|other| other.place() == place) {
+            return Err(error(BindingProblem::Twice(place)));
+        }
+        let descriptor = descriptor(binding).map_err(error)?;
+        let mut is_known = declared.contains(&(place.set, place.binding));
+        // Several variables may share a place.
+        for (info, table) in expected.iter().zip(&mut tables) {
+            if (info.set, info.binding) != (place.set, place.binding) {
                 continue;
             }
+            is_known = true;
+            if place.index >= info.count.unwrap_or(MAX_DESCRIPTORS).min(MAX_DESCRIPTORS) {
+                return Err(error(BindingProblem::Index(place)));
+            }
+            let index = place.index as usize;
+            if table.len() <= index {
+                table.resize(index + 1, None);
+            }
+            table[index] = Some(descriptor);
+        }
+        if !is_known {
             return Err(error(BindingProblem::Unknown(place)));
-        };
-        let (info, table) = (&expected[slot], &mut tables[slot]);
-        let limit = info.count.unwrap_or(MAX_DESCRIPTORS).min(MAX_DESCRIPTORS);
-        if place.index >= limit {
-            return Err(error(BindingProblem::Index(place)));
-        }
-        if binding.offset % OFFSET_ALIGNMENT != 0 {
-            return Err(error(BindingProblem::Alignment(place, binding.offset)));
-        }
-        let descriptor = binding
-            .buffer
-            .memory()
-            .descriptor(binding.offset, binding.size)
-            .map_err(|range| error(BindingProblem::Range(place, range)))?;
-        let index = place.index as usize;
-        if table.len() <= index {
-            table.resize(index + 1, None);
-        }
-        if table[index].replace(descriptor).is_some() {
-            return Err(error(BindingProblem::Twice(place)));
         }
     }
     for (info, table) in expected.iter().zip(&tables) {
@@ -200,6 +196,15 @@ pub(crate) fn resolve<'a>(
         }
     }
     Ok(tables.into_iter().map(|table| table.into_iter().map(Option::unwrap_or_default).collect()).collect())
+}
+
+fn descriptor<'a>(binding: &Binding<'a>) -> Result<Descriptor<'a>, BindingProblem> {
+    if !binding.offset.is_multiple_of(OFFSET_ALIGNMENT) {
+        return Err(BindingProblem::Alignment(binding.place(), binding.offset));
+    }
+    let memory = binding.buffer.memory();
+    let described = memory.descriptor(binding.offset, binding.size);
+    described.map_err(|range| BindingProblem::Range(binding.place(), range))
 }
 
 /// Longest descriptor array.
@@ -236,6 +241,14 @@ mod tests {
         ];
         let tables = resolve(&[info(0, Some(1)), info(1, None)], &[(0, 7)], &bound).unwrap();
         assert_eq!(tables.iter().map(Vec::len).collect::<Vec<_>>(), [1, 3]);
+    }
+
+    #[test]
+    fn variables_may_share_a_place() {
+        let buffer = Buffer::with_size(16).unwrap();
+        let tables =
+            resolve(&[info(0, Some(1)), info(0, Some(1))], &[], &[Binding::new(0, 0, &buffer)]).unwrap();
+        assert_eq!(tables.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
     }
 
     #[test]
