@@ -332,6 +332,9 @@ mod tests {
         let one = Array::from_bytes(DType::S8, vec![1, 1], vec![1]).expect("fits");
         let operands = Operands { m: 1, n: 1, k: 1, a: &one, b: &one, c: &big, is_b_column_major: false };
         assert!(Reference::new(&operands).compare(&i32::MIN.to_le_bytes()).ok);
+        let big = Array::from_bytes(DType::U32, vec![1, 1], u32::MAX.to_le_bytes().to_vec()).expect("fits");
+        let operands = Operands { c: &big, ..operands };
+        assert!(Reference::new(&operands).compare(&[0; 4]).ok);
     }
 
     #[test]

@@ -219,7 +219,10 @@ fn describe(info: &ModuleInfo, entry: Option<&str>) -> Result<Reflection> {
             bindings.push(view);
         }
     }
-    let constants = info.spec_constants.iter().map(|constant| {
+    // A constant that is declared twice, as the width of a work-group is by glslang, is one for the user.
+    let mut declared = info.spec_constants.clone();
+    declared.dedup_by_key(|constant| constant.id);
+    let constants = declared.iter().map(|constant| {
         let value = match constant.ty.name().parse::<DType>() {
             Ok(dtype) => dtype.value(constant.bits).to_string(),
             Err(_) => (constant.bits != 0).to_string(),

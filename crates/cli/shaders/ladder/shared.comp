@@ -7,8 +7,8 @@
 //
 // M, N and K are multiples of TILE_M, TILE_N and TILE_K. A subgroup's share of the tile, TILE_M / SUBGROUP_ROWS by
 // TILE_N / SUBGROUP_COLS, and TILE_K are multiples of lM, lN and lK. The strides of A and B, lK elements, and lN
-// elements of a row-major B are multiples of 16 bytes; the number of 16-byte pieces in each block is a multiple of the
-// number of invocations.
+// elements of a row-major B are whole pieces; the number of pieces in each block is a multiple of the number of
+// invocations.
 // A_BYTES is the size of an A_TYPE (2 unless given), PIECE the type of a piece and PIECE_BYTES its size (uvec4, which a
 // GPU moves best, unless given).
 #version 460
@@ -29,7 +29,7 @@
 
 layout(constant_id = 9) const uint SUBGROUP_ROWS = 2;
 layout(constant_id = 10) const uint SUBGROUP_COLS = 2;
-// Unused pieces at the end of each row in shared memory; one of them spreads the rows over the banks of a GPU.
+// Unused pieces at the end of each row in shared memory; 16 bytes of them spread the rows over the banks of a GPU.
 layout(constant_id = 11) const uint PAD = 1;
 
 const uint PIECE_ELEMS = PIECE_BYTES / A_BYTES;

@@ -409,6 +409,6 @@ mod tests {
         let record = timing.record(Rung::Tiled, types, &plan, 2, 536.870_912);
         assert!((record.gflops - 268.435_456).abs() < 1e-9);
         assert!((record.share_of_peak - 0.5).abs() < 1e-9);
-        assert_eq!((record.compile_ms, record.tile.as_str()), (7.0, "128x128x32"));
+        assert_eq!((record.compile_ms, record.tile.as_str()), (7.0, "128x128x64"));
     }
 }

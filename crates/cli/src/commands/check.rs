@@ -57,7 +57,7 @@ fn describe(shader: &Reflection) -> String {
     }
     let constants: Vec<String> =
         shader.constants.iter().map(|(id, name, default)| format!("{id} {name} = {default}")).collect();
-    list("specialisation constants", &constants);
+    list("constants", &constants);
     list("a device must offer", &shader.requirements);
     text
 }

@@ -97,7 +97,7 @@ impl DType {
         }
     }
 
-    /// The value of one element, given its bits in the low end. 64-bit integers are rounded to `f64`.
+    /// The value of one element, given its bits in the low end; what is above them does not count. 64-bit integers are rounded to `f64`.
     pub(crate) fn value(self, bits: u64) -> f64 {
         #[expect(clippy::cast_possible_wrap, reason = "reinterpreting bits is what a signed type means")]
         match self {
@@ -107,7 +107,10 @@ impl DType {
             Self::S16 => f64::from(bits as u16 as i16),
             Self::S32 => f64::from(bits as u32 as i32),
             Self::S64 => bits as i64 as f64,
-            Self::U8 | Self::U16 | Self::U32 | Self::U64 => bits as f64,
+            Self::U8 => f64::from(bits as u8),
+            Self::U16 => f64::from(bits as u16),
+            Self::U32 => f64::from(bits as u32),
+            Self::U64 => bits as f64,
             Self::F16 | Self::Bf16 | Self::E4m3 | Self::E5m2 => {
                 self.small_float().map_or(f64::NAN, |format| format.decode(bits as u32))
             }

@@ -112,6 +112,8 @@ impl Types {
             ("A_TYPE", glsl_type(self.a).to_owned()),
             ("C_TYPE", glsl_type(self.c).to_owned()),
             ("A_BYTES", self.a.size_bytes().to_string()),
+            ("PIECE", plan::PIECE.0.to_owned()),
+            ("PIECE_BYTES", plan::PIECE.1.to_string()),
             ("A_MATRIX", nv_matrix(self.a).to_owned()),
             ("A_BITS", (8 * self.a.size_bytes()).to_string()),
             ("C_MATRIX", nv_matrix(self.c).to_owned()),

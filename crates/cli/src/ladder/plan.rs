@@ -105,8 +105,9 @@ impl Plan {
                 shape.k.is_multiple_of(piece) && (choices.is_b_column_major || shape.n.is_multiple_of(piece));
             ensure!(
                 starts_on_a_piece,
-                "{}: rows of matrices of {shape} are no multiple of 16 bytes",
-                context()
+                "{}: rows of matrices of {shape} are no multiple of {} bytes",
+                context(),
+                PIECE.1
             );
             check_copies(types, tile, local).with_context(context)?;
         }
@@ -122,7 +123,10 @@ impl Plan {
             (8, Constant::U32(local[1])),
         ];
         if rung == Rung::Shared {
-            constants.extend([(9, Constant::U32(SUBGROUP_ROWS)), (10, Constant::U32(SUBGROUP_COLS))]);
+            constants.extend(
+                [(9, SUBGROUP_ROWS), (10, SUBGROUP_COLS), (11, PAD)]
+                    .map(|(id, value)| (id, Constant::U32(value))),
+            );
         }
         let groups = [size.n / tile.n, size.m / tile.m, 1];
         Ok(Self { size, tile, is_b_column_major: choices.is_b_column_major, constants, groups })
@@ -140,12 +144,12 @@ impl Plan {
 ///
 /// A device that has no registers for matrices gains from large ones: less is moved for each multiplication.
 fn default_shape(rung: Rung, types: Types, whole: Mnk) -> Mnk {
-    let k = if types.a.size_bytes() == 1 { 64 } else { 32 };
+    let line = line_elems(types);
     let (wanted, rows, columns) = match rung {
         Rung::Scalar | Rung::TiledScalar => (Mnk::cube(16), 1, 1),
-        Rung::Simple => (Mnk::cube(64), 1, 1),
-        Rung::Tiled | Rung::TiledNv => (Mnk::cube(64), 1, 1),
-        Rung::Shared => (Mnk { m: 32, n: 32, k }, SUBGROUP_ROWS, SUBGROUP_COLS),
+        Rung::Simple => (Mnk::cube(32), 1, 1),
+        Rung::Tiled | Rung::TiledNv => (Mnk { k: line, ..Mnk::cube(64) }, 1, 1),
+        Rung::Shared => (Mnk { k: line, ..Mnk::cube(64) }, SUBGROUP_ROWS, SUBGROUP_COLS),
     };
     let fit = |whole: u32, mut wanted: u32| {
         while wanted > 16 && !whole.is_multiple_of(wanted) {
@@ -156,11 +160,15 @@ fn default_shape(rung: Rung, types: Types, whole: Mnk) -> Mnk {
     Mnk { m: fit(whole.m / rows, wanted.m), n: fit(whole.n / columns, wanted.n), k: fit(whole.k, wanted.k) }
 }
 
+/// How many elements are 128 bytes, but no fewer than 64: short steps along K do not pay.
+fn line_elems(types: Types) -> u32 {
+    (128 / types.a.size_bytes() as u32).max(64)
+}
+
 /// The width and height of a work-group.
 fn local_size(rung: Rung) -> [u32; 2] {
     match rung {
-        Rung::Scalar => [32, 4],
-        Rung::TiledScalar => [16, 8],
+        Rung::Scalar | Rung::TiledScalar => [SUBGROUP_SIZE, 4],
         Rung::Simple | Rung::Tiled | Rung::TiledNv => [SUBGROUP_SIZE, 1],
         Rung::Shared => [SUBGROUP_SIZE * SUBGROUP_ROWS * SUBGROUP_COLS, 1],
     }
@@ -179,11 +187,11 @@ fn smallest_tile(rung: Rung, shape: Mnk) -> Mnk {
 /// A tile that suits the rung, made smaller until it divides the size.
 fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk) -> Mnk {
     let smallest = smallest_tile(rung, shape);
-    let step = (64 / types.a.size_bytes()) as u32;
+    let step = line_elems(types);
     let wanted = match rung {
         Rung::Scalar | Rung::Simple => smallest,
-        Rung::TiledScalar => Mnk { m: 32, n: 64, k: 1 },
-        Rung::Tiled | Rung::TiledNv => Mnk { m: 128, n: 128, k: 64 },
+        Rung::TiledScalar => Mnk { m: 16, n: 128, k: 1 },
+        Rung::Tiled | Rung::TiledNv => Mnk { m: 128, n: 128, k: step },
         Rung::Shared => Mnk { m: 128, n: 256, k: step },
     };
     let fit = |size: u32, wanted: u32, smallest: u32| {
@@ -209,9 +217,15 @@ fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk) -> Mnk {
     tile
 }
 
+/// The type in which `shared` copies A and B, its size, and how many of them fill up a line in shared memory.
+///
+/// Each invocation moves one word, so that those of a subgroup move a run of memory together.
+pub(crate) const PIECE: (&str, u32) = ("uint", 4);
+const PAD: u32 = 4;
+
 /// How many elements of A and B are copied at once.
 fn piece_elems(types: Types) -> u32 {
-    16 / types.a.size_bytes() as u32
+    PIECE.1 / types.a.size_bytes() as u32
 }
 
 /// The pieces of a block must go around the invocations evenly.
@@ -222,7 +236,8 @@ fn check_copies(types: Types, tile: Mnk, local: [u32; 2]) -> Result<()> {
         let pieces = elements / piece;
         ensure!(
             pieces.is_multiple_of(invocations),
-            "the block of {block} has {pieces} pieces of 16 bytes, which {invocations} invocations cannot share evenly"
+            "the block of {block} has {pieces} pieces of {} bytes, which {invocations} invocations cannot share evenly",
+            PIECE.1
         );
     }
     Ok(())
