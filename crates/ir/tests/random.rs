@@ -7,20 +7,20 @@ use phalanx_interp::{Limits, Memory, run};
 use phalanx_ir::passes::{self, Options};
 use phalanx_ir::random::{Case, Config, case};
 use phalanx_ir::{
-    BinaryOp, Binding, Block, Builder, Builtin, ConvertKind, Guard, Inst, MemFlags, Module, Op, Scalar,
-    Shape, Space, SubgroupOp, Type, UnaryOp, Uniformity, Value, Verified, text, verify,
+    BinaryOp, Binding, Block, Builder, Builtin, ConvertKind, Guard, Inst, Label, MemFlags, Module, Op,
+    Scalar, Shape, Space, SubgroupOp, Type, UnaryOp, Uniformity, Value, Var, Verified, text, verify,
 };
 
 /// How many modules each test makes; more with `PHALANX_RANDOM_CASES`.
 fn seeds() -> std::ops::Range<u64> {
     let count = std::env::var("PHALANX_RANDOM_CASES").ok().and_then(|n| n.parse().ok());
-    0..count.unwrap_or(400)
+    0..count.unwrap_or(200)
 }
 
 /// A configuration for each seed.
 fn config(seed: u64) -> Config {
     // The interpreter begins with zeros.
-    let all = Config { unspecified: seed % 3 == 0, ..Config::default() };
+    let all = Config { unspecified: seed.is_multiple_of(3), ..Config::default() };
     if let Some(n) = std::env::var("PHALANX_RANDOM_STATEMENTS").ok().and_then(|n| n.parse().ok()) {
         return Config { statements: n, depth: 3, ..all };
     }
@@ -277,6 +277,71 @@ fn uniformity_holds() {
                 u.value(value),
                 u.range(value)
             );
+        }
+    }
+}
+
+/// A few of the indices and attributes of a module, changed.
+fn damage(module: &mut Module, mut random: u64) {
+    let mut below = |limit: usize| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % limit.max(1)
+    };
+    let func = &mut module.body;
+    let (insts, values, blocks) = (func.insts.len(), func.values.len(), func.blocks.len());
+    let inst = below(insts);
+    match below(12) {
+        0 => func.insts[inst].args.push(Value::new(below(values * 2))),
+        1 => func.insts[inst].results.push(Value::new(below(values * 2))),
+        2 => {
+            func.insts[inst].args.pop();
+        }
+        3 => {
+            func.insts[inst].results.pop();
+        }
+        4 => func.insts[inst].op = func.insts[below(insts)].op.clone(),
+        5 => func.blocks[below(blocks)].push(Inst::new(below(insts * 2))),
+        6 => {
+            func.insts[inst].op =
+                Op::Loop { label: Label::new(below(50)), body: Block::new(below(blocks * 2)) }
+        }
+        7 => func.insts[inst].op = Op::VarLoad(Var::new(below(60))),
+        8 => func.insts[inst].op = Op::SharedPtr { offset: below(400) as u32 * 99_999, bytes: u32::MAX },
+        9 => func.values[below(values)].ty = Type::Ptr(Space::Shared),
+        10 => func.insts[inst].loc = below(9) as u32 * 1000,
+        _ => module.workgroup_size = [below(3) as u32, u32::MAX, u32::MAX],
+    }
+}
+
+#[test]
+fn damaged_modules_are_reported() {
+    for seed in seeds() {
+        let mut module = make(seed).module.into_inner();
+        for i in 0..4 {
+            damage(&mut module, seed * 4 + i);
+            // Whatever it says, it says it without a panic; and so does the printer.
+            let errors = verify::check(&module);
+            let text = module.to_string();
+            assert!(errors.iter().all(|e| !e.to_string().is_empty()) && !text.is_empty());
+        }
+    }
+}
+
+#[test]
+fn damaged_texts_are_reported() {
+    for seed in seeds() {
+        let text = make(seed).module.to_string();
+        let mut bytes = text.into_bytes();
+        for i in 0..4 {
+            let at = (seed as usize * 7919 + i * 104_729) % bytes.len();
+            let with = (seed as usize * 31 + i * 17) % bytes.len();
+            bytes[at] = bytes[with];
+            if i == 3 {
+                bytes.truncate(at);
+            }
+            if let Err(error) = text::parse(&String::from_utf8_lossy(&bytes)) {
+                assert!(error.line > 0 && !error.to_string().is_empty());
+            }
         }
     }
 }

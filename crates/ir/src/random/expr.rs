@@ -333,8 +333,10 @@ impl Generator<'_> {
     }
 
     pub(super) fn array_index(&mut self, b: &mut Builder<'_>, depth: u32) -> Value {
-        if self.rng.one_in(2) {
-            return b.i32(self.rng.below(5) as i32);
+        match self.counter {
+            Some(i) if self.rng.one_in(2) => return i,
+            _ if self.rng.one_in(2) => return b.i32(self.rng.below(5) as i32),
+            _ => {}
         }
         let (index, mask) = (self.expr(b, Scalar::I32, depth), b.i32(self.rng.pick(&[3, 3, 7])));
         b.binary(BinaryOp::And, index, mask)

@@ -32,7 +32,13 @@ impl Generator<'_> {
 
     pub(super) fn matrix_statement(&mut self, b: &mut Builder<'_>) {
         let (var, ty) = self.rng.pick(&self.mats.clone());
-        let index = b.i32(self.rng.below(2) as i32);
+        let index = match self.counter {
+            Some(i) if self.rng.one_in(2) => {
+                let one = b.i32(1);
+                b.binary(BinaryOp::And, i, one)
+            }
+            _ => b.i32(self.rng.below(2) as i32),
+        };
         let mat = b.var_load(var, Some(index));
         let result = match self.rng.below(8) {
             0 => return self.write_matrix(b, mat),

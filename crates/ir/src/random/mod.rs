@@ -151,6 +151,8 @@ struct Generator<'c> {
     /// Scalar values that are visible.
     values: Vec<Value>,
     targets: Vec<Target>,
+    /// The counter of the innermost loop in which all invocations stay together.
+    counter: Option<Value>,
     /// The start of the written buffer, and the index of the invocation in the dispatch.
     out: Value,
     index: Value,
@@ -190,6 +192,7 @@ impl<'c> Generator<'c> {
             mats: Vec::new(),
             values: Vec::new(),
             targets: Vec::new(),
+            counter: None,
             out: Value::new(0),
             index: Value::new(0),
             is_together: true,

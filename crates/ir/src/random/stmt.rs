@@ -204,7 +204,9 @@ impl Generator<'_> {
                 self.loop_local(b, i, zero);
                 let hidden = if is_together { std::mem::take(&mut self.targets) } else { Vec::new() };
                 let exit = (!is_together).then_some(out);
+                let outer = std::mem::replace(&mut self.counter, is_together.then_some(i));
                 self.loop_body(b, nested, exit);
+                self.counter = outer;
                 self.targets.extend(hidden);
                 self.values.pop();
                 self.uniforms.truncate(uniforms);

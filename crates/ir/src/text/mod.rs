@@ -24,7 +24,7 @@
 //! print the same; [`parse`] of it gives the module with its entities in that order, and without
 //! what no block holds. Any names may be given by hand: `%sum`, `$acc`, `@exit`.
 //!
-//! [`ops`] names every operation and lists its attributes once; printer and parser both go by it.
+//! One table names every operation and lists its attributes; printer and parser both go by it.
 
 mod literal;
 pub(crate) mod ops;

@@ -42,6 +42,7 @@
 
 mod structure;
 mod types;
+mod want;
 
 #[cfg(test)]
 mod tests;
