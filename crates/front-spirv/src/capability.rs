@@ -3,7 +3,8 @@
 
 use crate::diag::{Res, code, unsupported};
 use crate::module::Spv;
-use spirv::Capability as C;
+use crate::reader::Inst;
+use spirv::{Capability as C, Op};
 
 /// Every capability that is built.
 pub(crate) const SUPPORTED: &[C] = &[
@@ -88,20 +89,23 @@ pub(crate) fn name(number: u32) -> String {
     C::from_u32(number).map_or_else(|| number.to_string(), |c| format!("{c:?}"))
 }
 
+fn is_missing(number: u32) -> bool {
+    C::from_u32(number).is_none_or(|c| !SUPPORTED.contains(&c))
+}
+
 /// The names of the declared capabilities that are not built.
 pub(crate) fn missing(spv: &Spv<'_>) -> Vec<String> {
-    let is_missing = |&&n: &&u32| C::from_u32(n).is_none_or(|c| !SUPPORTED.contains(&c));
-    spv.capabilities.iter().filter(is_missing).map(|&n| name(n)).collect()
+    spv.capabilities.iter().filter(|&&n| is_missing(n)).map(|&n| name(n)).collect()
 }
 
 /// Checks that all declared capabilities are built.
 pub(crate) fn check(spv: &Spv<'_>) -> Res<()> {
-    match &missing(spv)[..] {
-        [] => Ok(()),
-        [one] => Err(unsupported(code::CAPABILITY, format!("the capability {one} is not supported"))),
-        all => {
-            let m = format!("the capabilities {} are not supported", all.join(", "));
-            Err(unsupported(code::CAPABILITY, m))
-        }
-    }
+    let is_first = |inst: &Inst<'_>| inst.op == Op::Capability && inst.arg(0).is_ok_and(is_missing);
+    let first = spv.insts.iter().position(is_first).unwrap_or(0);
+    let text = match &missing(spv)[..] {
+        [] => return Ok(()),
+        [one] => format!("the capability {one} is not supported"),
+        all => format!("the capabilities {} are not supported", all.join(", ")),
+    };
+    Err(spv.locate(unsupported(code::CAPABILITY, text), first))
 }

@@ -87,6 +87,8 @@ pub(crate) struct Cx<'m> {
     pub(crate) labels: Vec<Uses>,
     /// Findings so far.
     pub(crate) faults: Vec<Diagnostic>,
+    /// Results of instructions at fault, and of those that use them.
+    pub(crate) broken: FxHashSet<Id>,
 }
 
 impl<'m> Cx<'m> {
@@ -123,6 +125,7 @@ impl<'m> Cx<'m> {
             depth: 0,
             labels: Vec::new(),
             faults: Vec::new(),
+            broken: FxHashSet::default(),
         }
     }
 

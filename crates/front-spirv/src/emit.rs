@@ -305,7 +305,8 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// Emits an instruction. A fault is noted and the result becomes zero, so that others are found.
+    /// Emits an instruction. A fault is noted and the result becomes zero, so that others are found;
+    /// what only follows from it is not noted.
     fn instruction(&mut self, i: usize) -> Res<()> {
         self.translated += 1;
         let limit = self.options.limits.instructions;
@@ -339,7 +340,10 @@ impl Cx<'_> {
         if fault.code == code::LIMIT || self.faults.len() + 1 >= MAX_FAULTS {
             return Err(fault);
         }
-        self.faults.push(*fault);
+        if !inst.rest(0).iter().any(|id| self.broken.contains(id)) {
+            self.faults.push(*fault);
+        }
+        self.broken.insert(inst.id);
         if inst.id != 0
             && let Ok(ty) = self.types().lookup(inst.ty)
         {

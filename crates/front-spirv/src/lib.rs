@@ -126,8 +126,7 @@ pub fn translate(words: &[u32], options: &Options<'_>) -> Result<phalanx_ir::Mod
     let entry = entry::choose(&spv, options.entry)?;
     check_options(options)?;
     let globals = evaluate(&spv, entry, options)?;
-    let workgroup_size = entry::local_size(&spv, &globals, entry)?;
-    entry::check_size(workgroup_size, options.limits.workgroup_invocations)?;
+    let (workgroup_size, _) = workgroup_size(&spv, &globals, entry, options)?;
     let mut cx = cx::Cx::new(&spv, &globals, options);
     cx.modes = float_modes::FloatModes::of(&spv, &globals, entry)?;
     cx.module.name = entry.name.clone();
@@ -150,9 +149,21 @@ fn evaluate(
         globals::Globals::build(spv, options.specialization, options.subgroup_size, invocations)
     };
     let first = build(0).map_err(Diagnostics)?;
-    let size = entry::local_size(spv, &first, entry)?;
-    let invocations = entry::check_size(size, options.limits.workgroup_invocations)?;
+    let (_, invocations) = workgroup_size(spv, &first, entry, options)?;
     if first.needs_workgroup_size() { build(invocations).map_err(Diagnostics) } else { Ok(first) }
+}
+
+/// Invocations of a work-group along each axis, and in all.
+fn workgroup_size(
+    spv: &module::Spv<'_>,
+    globals: &globals::Globals,
+    entry: &module::EntryPoint,
+    options: &Options<'_>,
+) -> diag::Res<([u32; 3], u32)> {
+    let size = entry::local_size(spv, globals, entry);
+    let checked =
+        size.and_then(|size| Ok((size, entry::check_size(size, options.limits.workgroup_invocations)?)));
+    checked.map_err(|fault| spv.locate(fault, entry.inst))
 }
 
 fn check_options(options: &Options<'_>) -> Result<(), Diagnostics> {

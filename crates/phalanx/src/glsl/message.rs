@@ -56,7 +56,10 @@ impl GlslError {
             let text = if log.trim().is_empty() { "glslang gives no reason" } else { log.trim() };
             return Self::plain(name, text);
         }
-        // The last line only counts the errors.
+        // This only follows from the others, and the last line only counts them.
+        if messages.len() > 1 {
+            messages.retain(|m| !m.text.ends_with("compilation terminated"));
+        }
         if messages.len() > 1
             && messages.last().is_some_and(|m| m.line == 0 && m.text.contains("compilation error"))
         {
