@@ -596,6 +596,18 @@ pub(crate) fn const_int(x: V<'_>) -> Option<u64> {
     }
 }
 
+/// The elements of a constant vector of integers.
+pub(crate) fn const_elems(x: V<'_>) -> Option<Vec<u64>> {
+    let n = lanes(x).filter(|_| x.is_const())?;
+    let elem = |i| {
+        // SAFETY: `x` is a constant vector of more than `i` elements.
+        let elem = unsafe { llvm::LLVMGetAggregateElement(x.as_value_ref(), i) };
+        // SAFETY: a constant that is not null is a value; one of an unknown element is null.
+        (!elem.is_null()).then(|| unsafe { V::new(elem) }).and_then(const_int)
+    };
+    (0..n).map(elem).collect()
+}
+
 fn align_to(inst: Option<InstructionValue<'_>>, align: u32) -> Result<()> {
     match inst {
         Some(i) => i.set_alignment(align).map_err(|e| Error::bug(e.to_string())),

@@ -15,6 +15,7 @@ mod elementwise;
 mod emit;
 mod error;
 mod lower;
+mod masks;
 mod math;
 mod memory;
 mod optimize;

@@ -56,6 +56,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) vars: Vec<Option<VarSlot<'c>>>,
     /// The state of `coopmat`.
     pub(crate) mats: coopmat::State<'c>,
+    /// Bytes of arrays on the stack.
+    pub(crate) stack_bytes: u64,
     /// Bytes of scratch memory handed out.
     scratch_bytes: u64,
     /// By value.
@@ -83,6 +85,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             frames: Frames::new(&ir.body),
             vars: Vec::new(),
             mats: coopmat::State::new(&ir.body, isa),
+            stack_bytes: 0,
             scratch_bytes: 0,
             values: vec![None; ir.body.values.len()],
         };

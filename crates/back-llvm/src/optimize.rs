@@ -1,6 +1,7 @@
 //! From LLVM IR to an object: LLVM's verifier, a short list of passes, code generation.
 
 use crate::error::{Error, Result};
+use crate::masks;
 use crate::report::{self, Report};
 use crate::target::Target;
 use crate::{Compiled, Dumps, Meta, Options, Times};
@@ -18,10 +19,10 @@ const PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixp
 loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
 
 /// Optimises a module and makes an object of it; of the metadata only the stack's size is filled in.
-pub(crate) fn to_object(
-    cx: &Context,
-    module: &Module<'_>,
-    function: FunctionValue<'_>,
+pub(crate) fn to_object<'c>(
+    cx: &'c Context,
+    module: &Module<'c>,
+    function: FunctionValue<'c>,
     target: &Target,
     options: &Options,
 ) -> Result<Compiled> {
@@ -37,6 +38,10 @@ pub(crate) fn to_object(
     // LLVM ends the process when it is given IR that breaks its rules.
     module.verify().map_err(|e| Error::bug(format!("LLVM refuses the module: {e}")))?;
     optimize(module, &machine)?;
+    if let Some(register_bits) = target.masks_as_bytes() {
+        masks::widen(cx, function, register_bits)?;
+        debug_assert!(module.verify().is_ok(), "{:?}", module.verify());
+    }
     let optimize = start.elapsed();
     if options.dump_llvm {
         dumps.llvm_optimized = Some(module.to_string());

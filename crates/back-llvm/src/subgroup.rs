@@ -4,7 +4,7 @@
 //! halves the vector until one element is left, a clustered one exchanges ever larger halves of
 //! the clusters, and a scan adds the vector to itself, moved by 1, 2, 4, ... lanes.
 
-use crate::emit::{V, const_int};
+use crate::emit::{V, const_elems, const_int};
 use crate::error::{Error, Result};
 use crate::lower::{Exec, Lower};
 use crate::value::{Lowered, Val};
@@ -178,7 +178,7 @@ impl<'c> Lower<'_, 'c> {
             Some(mask) => self.e.select(mask, v, self.e.zero(v.get_type()))?,
             None => v,
         };
-        if let Some(picks) = self.constant_lanes(index) {
+        if let Some(picks) = const_elems(index) {
             let zero = self.e.zero(v.get_type());
             v = self.e.shuffle(v, zero, picks.into_iter().map(|l| Some(l.min(u64::from(self.w)) as u32)))?;
             return Ok(Val::varying(v));
@@ -187,15 +187,6 @@ impl<'c> Lower<'_, 'c> {
         let index = self.e.select(exists, index, self.e.int_like(index, 0))?;
         let moved = self.pick_lanes(v, index)?;
         Ok(Val::varying(self.e.select(exists, moved, self.e.zero(moved.get_type()))?))
-    }
-
-    /// The elements of a constant vector of integers.
-    fn constant_lanes(&self, v: V<'c>) -> Option<Vec<u64>> {
-        let V::VectorValue(v) = v else { return None };
-        if !v.is_const() {
-            return None;
-        }
-        (0..self.w).map(|l| const_int(v.get_element_as_constant(l))).collect()
     }
 
     /// The elements of a vector that another vector names. All are below the number of lanes.

@@ -84,6 +84,15 @@ impl Target {
         self.has("avx512f")
     }
 
+    /// Where masks are held in vector registers as bytes: the width of such a register in bits.
+    pub(crate) fn masks_as_bytes(&self) -> Option<u32> {
+        match self.is_x86() {
+            true if self.has("avx512bw") => None,
+            true if self.has("avx2") => Some(256),
+            _ => Some(128),
+        }
+    }
+
     /// The features in LLVM's form.
     pub(crate) fn feature_string(&self) -> String {
         let with = self.features.iter().map(|f| format!("+{f}"));

@@ -1,27 +1,35 @@
 //! Variables.
 //!
-//! A variable is a stack slot: an element is a scalar if the variable is uniform, otherwise a
-//! vector with an element per lane. LLVM turns slots into registers where no index is dynamic.
-//! A store by some lanes only keeps what the others have.
+//! A variable is a stack slot: an element is a scalar if the variable is uniform or rises evenly,
+//! otherwise a vector with an element per lane. LLVM turns slots into registers where no index is
+//! dynamic. A store by some lanes only keeps what the others have.
+//!
+//! What was not written is zero: to LLVM it would be a value that may be another one each time it
+//! is looked at, and no bounds check holds against that.
 //!
 //! With an index that differs between lanes, a short variable is walked element by element with
 //! selects, so that it can still live in registers; a long one is gathered from and scattered to.
 
 use crate::coopmat;
-use crate::emit::{V, const_int};
+use crate::emit::{V, const_int, int_bits};
 use crate::error::{Error, Result};
 use crate::lower::Lower;
-use crate::value::{Lowered, Ptr, Val};
+use crate::value::{Lowered, Ptr, Shape, Val};
 use inkwell::IntPredicate;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{ArrayValue, PointerValue};
+use phalanx_ir::Shape as Known;
 use phalanx_ir::{Inst, Scalar, Space, Type, Value, Var};
 
 /// Elements up to which a varying index is resolved by selects.
 const MAX_WALK: u32 = 8;
 
-/// Bytes up to which a variable lies on the stack, which a coroutine has little of.
-const MAX_SLOT_BYTES: u64 = 16 << 10;
+/// Bytes of arrays that lie on the stack, of which a coroutine has little; others lie in scratch
+/// memory.
+const MAX_STACK_BYTES: u64 = 32 << 10;
+
+/// Elements up to which an array is cleared without a loop.
+const MAX_PLAIN_STORES: u32 = 16;
 
 /// Where a variable lives.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +47,8 @@ pub(crate) struct Slot<'c> {
     /// In memory; a `bool` takes a byte in an array, so that it can be gathered.
     elem: BasicTypeEnum<'c>,
     count: u32,
-    uniform: bool,
+    /// How the lanes' elements are kept.
+    shape: Shape,
     /// Bits of an element in memory are a `bool`.
     is_bool_byte: bool,
     /// Never written.
@@ -65,7 +74,11 @@ impl<'c> Lower<'_, 'c> {
         let f = self.f;
         for (i, info) in f.vars.iter().enumerate() {
             let var = Var::new(i);
-            let uniform = self.uniformity.is_var_uniform(var);
+            let shape = match self.uniformity.var_shape(var) {
+                Known::Uniform => Shape::Uniform,
+                Known::Affine { stride } => Shape::Affine(stride),
+                Known::Varying => Shape::Varying,
+            };
             let slot = match info.ty {
                 Type::Mat(_) => {
                     coopmat::declare_var(self, var)?;
@@ -75,16 +88,17 @@ impl<'c> Lower<'_, 'c> {
                     Some(table) => self.table_slot(s, table)?,
                     None if s == Scalar::Bool && info.count > 1 => Slot {
                         is_bool_byte: true,
-                        ..self.new_slot(self.e.cx.i8_type().into(), info.count, uniform)?
+                        ..self.new_slot(self.e.cx.i8_type().into(), info.count, shape)?
                     },
-                    None => self.new_slot(self.e.scalar_ty(s), info.count, uniform)?,
+                    None => self.new_slot(self.e.scalar_ty(s), info.count, shape)?,
                 })),
                 Type::Ptr(space) => {
                     let (ptr, int) = (self.e.ptr_ty().into(), self.e.cx.i64_type().into());
+                    let whole = if shape == Shape::Varying { shape } else { Shape::Uniform };
                     let slots = [
-                        self.new_slot(ptr, info.count, uniform)?,
-                        self.new_slot(int, info.count, uniform)?,
-                        self.new_slot(int, info.count, uniform)?,
+                        self.new_slot(ptr, info.count, whole)?,
+                        self.new_slot(int, info.count, whole)?,
+                        self.new_slot(int, info.count, shape)?,
                     ];
                     Some(VarSlot::Ptr(space, slots))
                 }
@@ -94,18 +108,48 @@ impl<'c> Lower<'_, 'c> {
         Ok(())
     }
 
-    fn new_slot(&mut self, elem: BasicTypeEnum<'c>, count: u32, uniform: bool) -> Result<Slot<'c>> {
-        let (scalar_bytes, wide) = (type_bytes(elem), self.element_ty(elem, uniform));
-        let bytes = scalar_bytes * u64::from(count) * if uniform { 1 } else { u64::from(self.w) };
-        let at = if count > 1 && bytes > MAX_SLOT_BYTES {
-            let at = self.alloc_scratch(bytes, crate::abi::MEMORY_ALIGN as u64);
-            self.scratch_ptr(at)?
-        } else if count > 1 {
+    /// Room for an array, filled with zeros.
+    fn new_slot(&mut self, elem: BasicTypeEnum<'c>, count: u32, shape: Shape) -> Result<Slot<'c>> {
+        let wide = self.element_ty(elem, shape);
+        let lanes = if shape == Shape::Varying { u64::from(self.w) } else { 1 };
+        let bytes = type_bytes(elem) * u64::from(count) * lanes;
+        let at = if count == 1 {
+            self.alloca(wide, "var")?
+        } else if self.stack_bytes + bytes <= MAX_STACK_BYTES {
+            self.stack_bytes += bytes;
             self.alloca(wide.array_type(count), "var")?
         } else {
-            self.alloca(wide, "var")?
+            let at = self.alloc_scratch(bytes, crate::abi::MEMORY_ALIGN as u64);
+            self.scratch_ptr(at)?
         };
-        Ok(Slot { at, elem, count, uniform, is_bool_byte: false, is_table: false })
+        let slot = Slot { at, elem, count, shape, is_bool_byte: false, is_table: false };
+        self.clear(&slot)?;
+        Ok(slot)
+    }
+
+    fn clear(&mut self, slot: &Slot<'c>) -> Result<()> {
+        let zero = self.e.zero(self.element_ty(slot.elem, slot.shape));
+        if slot.count <= MAX_PLAIN_STORES {
+            for k in 0..slot.count {
+                let at = self.element(slot, self.e.i32(k))?;
+                self.e.b.build_store(at, zero)?;
+            }
+            return Ok(());
+        }
+        let [head, done] = ["clear", "cleared"].map(|n| self.new_block(n));
+        let before = self.e.here()?;
+        self.e.br(head)?;
+        self.e.b.position_at_end(head);
+        let phi = self.e.b.build_phi(self.e.cx.i32_type(), "")?;
+        let k = phi.as_basic_value();
+        let at = self.element(slot, k)?;
+        self.e.b.build_store(at, zero)?;
+        let next = self.e.add(k, self.e.i32(1))?;
+        phi.add_incoming(&[(&self.e.i32(0), before), (&next, head)]);
+        let more = self.e.icmp(IntPredicate::ULT, next, self.e.i32(slot.count))?;
+        self.e.cond_br(more, head, done)?;
+        self.e.b.position_at_end(done);
+        Ok(())
     }
 
     /// A read-only table in the object.
@@ -120,12 +164,13 @@ impl<'c> Lower<'_, 'c> {
         let array = unsafe { ArrayValue::new_const_array(&elem, &consts) };
         let at = self.e.constant_data(array.into(), 64);
         let count = table.len() as u32;
-        Ok(Slot { at, elem, count, uniform: true, is_bool_byte: s == Scalar::Bool, is_table: true })
+        let is_bool_byte = s == Scalar::Bool;
+        Ok(Slot { at, elem, count, shape: Shape::Uniform, is_bool_byte, is_table: true })
     }
 
     /// Type of an element, all lanes together.
-    fn element_ty(&self, elem: BasicTypeEnum<'c>, uniform: bool) -> BasicTypeEnum<'c> {
-        if uniform { elem } else { self.e.vec_of(elem, self.w).into() }
+    fn element_ty(&self, elem: BasicTypeEnum<'c>, shape: Shape) -> BasicTypeEnum<'c> {
+        if shape == Shape::Varying { self.e.vec_of(elem, self.w).into() } else { elem }
     }
 
     pub(crate) fn lower_var_load(&mut self, inst: Inst, var: Var) -> Result<()> {
@@ -189,23 +234,20 @@ impl<'c> Lower<'_, 'c> {
 impl<'c> Lower<'_, 'c> {
     fn load_slot(&mut self, slot: &Slot<'c>, index: Index<'c>) -> Result<Val<'c>> {
         let v = match index {
-            Index::At(i) => {
-                let at = self.element(slot, self.e.i32(i))?;
-                self.val(slot, self.e.b.build_load(self.element_ty(slot.elem, slot.uniform), at, "")?)
-            }
+            Index::At(i) => self.load_plain(slot, self.e.i32(i))?,
             Index::Outside => Val::uniform(self.e.zero(slot.elem)),
             Index::Uniform(i) => {
                 let (in_range, i) = self.clamp(slot, i)?;
-                let at = self.element(slot, i)?;
-                let v = self.e.b.build_load(self.element_ty(slot.elem, slot.uniform), at, "")?;
-                self.val(slot, self.e.select(in_range, v, self.e.zero(v.get_type()))?)
+                let v = self.load_plain(slot, i)?;
+                self.choose(Val::uniform(in_range), v, Val::uniform(self.e.zero(slot.elem)))?
             }
             Index::Varying(i) if slot.count <= MAX_WALK && !slot.is_table => self.walk_load(slot, i)?,
             Index::Varying(i) => {
                 let (in_range, i) = self.clamp(slot, i)?;
                 let mask = self.e.and(in_range, self.exec_mask())?;
                 let at = self.lane_elements(slot, i)?;
-                Val::varying(self.gather(slot.elem, at, mask)?)
+                let v = self.gather(slot.elem, at, mask)?;
+                self.add_steps(slot, v, in_range)?
             }
         };
         if slot.is_bool_byte {
@@ -215,11 +257,20 @@ impl<'c> Lower<'_, 'c> {
         Ok(v)
     }
 
+    /// Makes the lanes' values of what was gathered from elements that are kept for lane 0.
+    fn add_steps(&mut self, slot: &Slot<'c>, v: V<'c>, in_range: V<'c>) -> Result<Val<'c>> {
+        let Shape::Affine(stride) = slot.shape else { return Ok(Val::varying(v)) };
+        let bits = int_bits(v);
+        let steps = (0..i64::from(self.w)).map(|l| l.wrapping_mul(stride) as u64);
+        let sum = self.e.add(v, self.e.const_ints(bits, steps))?;
+        Ok(Val::varying(self.e.select(in_range, sum, self.e.zero(v.get_type()))?))
+    }
+
     fn store_slot(&mut self, slot: &Slot<'c>, index: Index<'c>, mut x: Val<'c>) -> Result<()> {
         if slot.is_bool_byte {
             x.v = self.e.zext_trunc(x.v, 8)?;
         }
-        let x = if slot.uniform { self.first(x)? } else { self.vector(x)? };
+        let x = self.as_kept(slot, x)?;
         match index {
             Index::At(i) => {
                 let at = self.element(slot, self.e.i32(i))?;
@@ -231,8 +282,8 @@ impl<'c> Lower<'_, 'c> {
                 let at = self.element(slot, i)?;
                 self.masked_var_store(slot, at, x, Some(in_range))
             }
-            Index::Varying(_) if slot.uniform => {
-                Err(Error::bug("a uniform variable is written at varying places"))
+            Index::Varying(_) if slot.shape != Shape::Varying => {
+                Err(Error::bug("a variable with one value for all lanes is written at different places"))
             }
             Index::Varying(i) if slot.count <= MAX_WALK => {
                 for k in 0..slot.count {
@@ -251,6 +302,24 @@ impl<'c> Lower<'_, 'c> {
         }
     }
 
+    /// A value in the form that a slot keeps: for one that rises evenly, what lane 0 has or would
+    /// have.
+    fn as_kept(&mut self, slot: &Slot<'c>, x: Val<'c>) -> Result<V<'c>> {
+        match slot.shape {
+            Shape::Varying => self.vector(x),
+            Shape::Uniform => self.first(x),
+            kept if x.shape == kept => Ok(x.v),
+            Shape::Affine(stride) => {
+                let lane = self.first_lane()?;
+                let v = self.at_lane(x, lane)?;
+                let bits = int_bits(v);
+                let lane = self.e.zext_trunc(lane, bits)?;
+                let step = self.e.mul(lane, self.e.int(bits, stride as u64))?;
+                self.e.sub(v, step)
+            }
+        }
+    }
+
     /// Replaces an element where a condition holds, in the active lanes.
     fn masked_var_store(
         &mut self,
@@ -260,7 +329,7 @@ impl<'c> Lower<'_, 'c> {
         mut cond: Option<V<'c>>,
     ) -> Result<()> {
         // Lanes that do not exist may hold anything.
-        if !slot.uniform && self.exec != self.root {
+        if slot.shape == Shape::Varying && self.exec != self.root {
             let exec = self.exec_mask();
             cond = Some(match cond {
                 Some(c @ V::VectorValue(_)) => self.e.and(c, exec)?,
@@ -280,7 +349,7 @@ impl<'c> Lower<'_, 'c> {
     fn walk_load(&mut self, slot: &Slot<'c>, index: V<'c>) -> Result<Val<'c>> {
         let mut result = self.e.zero(self.e.vec_of(slot.elem, self.w).into());
         for k in 0..slot.count {
-            let x = self.load_plain(slot, k)?;
+            let x = self.load_plain(slot, self.e.i32(k))?;
             let x = self.vector(x)?;
             let here = self.e.icmp(IntPredicate::EQ, index, self.e.int_like(index, k.into()))?;
             result = self.e.select(here, x, result)?;
@@ -288,13 +357,11 @@ impl<'c> Lower<'_, 'c> {
         Ok(Val::varying(result))
     }
 
-    fn load_plain(&mut self, slot: &Slot<'c>, k: u32) -> Result<Val<'c>> {
-        let at = self.element(slot, self.e.i32(k))?;
-        Ok(self.val(slot, self.e.b.build_load(self.element_ty(slot.elem, slot.uniform), at, "")?))
-    }
-
-    fn val(&self, slot: &Slot<'c>, v: V<'c>) -> Val<'c> {
-        if slot.uniform { Val::uniform(v) } else { Val::varying(v) }
+    /// Reads an element that exists.
+    fn load_plain(&mut self, slot: &Slot<'c>, index: V<'c>) -> Result<Val<'c>> {
+        let at = self.element(slot, index)?;
+        let v = self.e.b.build_load(self.element_ty(slot.elem, slot.shape), at, "")?;
+        Ok(Val { shape: slot.shape, v })
     }
 
     /// Whether an index is in range, and the index or 0.
@@ -309,13 +376,13 @@ impl<'c> Lower<'_, 'c> {
         if const_int(index) == Some(0) {
             return Ok(slot.at);
         }
-        let ty = self.element_ty(slot.elem, slot.uniform);
+        let ty = self.element_ty(slot.elem, slot.shape);
         Ok(self.e.element_ptr(ty, slot.at.into(), index)?.into_pointer_value())
     }
 
     /// The address of each lane's element of a vector of indices.
     fn lane_elements(&mut self, slot: &Slot<'c>, index: V<'c>) -> Result<V<'c>> {
-        let index = if slot.uniform {
+        let index = if slot.shape != Shape::Varying {
             index
         } else {
             let first = self.e.mul(index, self.e.int_like(index, self.w.into()))?;

@@ -2,7 +2,11 @@
 //! them, and compares what they leave in memory with what the interpreter leaves there.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as a test may")]
-#![expect(clippy::panic, clippy::print_stdout, reason = "a helper of tests may panic and print as a test may")]
+#![expect(
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a helper of tests may panic and print as a test may"
+)]
 
 mod arith;
 mod jit;
