@@ -47,7 +47,8 @@ struct Request {
 }
 
 pub(crate) fn gemm(args: GemmArgs) -> Result<Status> {
-    let choices = Choices { tile: args.tile, shape: args.shape, is_b_column_major: args.col_major_b };
+    let choices =
+        Choices { tile: args.tile, shape: args.shape, is_b_column_major: args.col_major_b, threads: 0 };
     let request =
         Request { types: args.types, sizes: args.sizes, rungs: args.rungs, choices, threads: args.threads };
     measure(&request, args.json.as_deref(), args.svg.as_deref())
@@ -134,10 +135,10 @@ impl Peaks {
 
 /// Runs the ladder and reports all that was done, even if it was cut short.
 fn measure(request: &Request, json: Option<&Path>, svg: Option<&Path>) -> Result<Status> {
-    let plans = plans(request)?;
-    let interrupt = Interrupt::listen()?;
     let device = Device::new(request.threads)?;
     let threads = device.info().threads;
+    let plans = plans(request, threads)?;
+    let interrupt = Interrupt::listen()?;
     let bar = progress::bar(plans.len());
     bar.set_message("measuring the peaks");
     let before = Peaks::measure(threads);
@@ -172,12 +173,13 @@ fn measure(request: &Request, json: Option<&Path>, svg: Option<&Path>) -> Result
 }
 
 /// Every measurement of a request, in the order in which it is made. Impossible ones are told before the first starts.
-fn plans(request: &Request) -> Result<Vec<(Rung, Types, Plan)>> {
+fn plans(request: &Request, threads: usize) -> Result<Vec<(Rung, Types, Plan)>> {
+    let choices = Choices { threads: u32::try_from(threads)?, ..request.choices };
     let mut plans = Vec::new();
     for &size in &request.sizes {
         for &types in &request.types {
             for &rung in request.rungs.iter().filter(|rung| rung.supports(types)) {
-                plans.push((rung, types, Plan::new(rung, types, size, request.choices)?));
+                plans.push((rung, types, Plan::new(rung, types, size, choices)?));
             }
         }
     }
@@ -218,22 +220,23 @@ fn climb(
 
 /// Every pipeline that was made. Sizes of the same plan share one, and with it the time that compiling really took.
 #[derive(Default)]
-struct Compiled(Vec<(Rung, Types, Vec<(u32, Constant)>, Pipeline)>);
+struct Compiled(Vec<(Variant, Pipeline)>);
+
+/// What distinguishes a pipeline from all others.
+type Variant = (Rung, Types, Vec<(u32, Constant)>);
 
 impl Compiled {
     fn pipeline(&mut self, device: &Device, rung: Rung, types: Types, plan: &Plan) -> Result<&Pipeline> {
-        let is_same = |(known_rung, known_types, constants, _): &(Rung, Types, Vec<_>, Pipeline)| {
-            (*known_rung, *known_types, constants) == (rung, types, &plan.constants)
-        };
-        let index = match self.0.iter().position(is_same) {
+        let variant = (rung, types, plan.constants.clone());
+        let index = match self.0.iter().position(|(known, _)| *known == variant) {
             Some(index) => index,
             None => {
                 let pipeline = compile(device, rung, types, plan)?;
-                self.0.push((rung, types, plan.constants.clone(), pipeline));
+                self.0.push((variant, pipeline));
                 self.0.len() - 1
             }
         };
-        Ok(&self.0[index].3)
+        Ok(&self.0[index].1)
     }
 }
 
@@ -388,7 +391,7 @@ mod tests {
             choices: Choices::default(),
             threads: None,
         };
-        let names: Vec<String> = plans(&request)
+        let names: Vec<String> = plans(&request, 1)
             .expect("possible")
             .iter()
             .map(|(rung, types, _)| format!("{rung} {types}"))
@@ -409,6 +412,6 @@ mod tests {
         let record = timing.record(Rung::Tiled, types, &plan, 2, 536.870_912);
         assert!((record.gflops - 268.435_456).abs() < 1e-9);
         assert!((record.share_of_peak - 0.5).abs() < 1e-9);
-        assert_eq!((record.compile_ms, record.tile.as_str()), (7.0, "128x128x64"));
+        assert_eq!((record.compile_ms, record.tile.as_str()), (7.0, "256x256x64"));
     }
 }

@@ -49,6 +49,8 @@ pub(crate) struct Choices {
     /// The size of one matrix.
     pub(crate) shape: Option<Mnk>,
     pub(crate) is_b_column_major: bool,
+    /// How many threads share the work-groups.
+    pub(crate) threads: u32,
 }
 
 /// A specialisation constant of the ladder's shaders.
@@ -71,6 +73,9 @@ pub(crate) struct Plan {
 /// How many invocations a subgroup has; the rungs with matrices rely on it.
 pub(crate) const SUBGROUP_SIZE: u32 = 32;
 
+/// With fewer work-groups for each thread, some threads would wait long for the others.
+const GROUPS_PER_THREAD: u32 = 4;
+
 /// The subgroups of a work-group in the rung `shared`.
 const SUBGROUP_ROWS: u32 = 2;
 const SUBGROUP_COLS: u32 = 2;
@@ -84,7 +89,7 @@ impl Plan {
             Some(tile) if matches!(rung, Rung::TiledScalar | Rung::Tiled | Rung::TiledNv | Rung::Shared) => {
                 tile
             }
-            _ => default_tile(rung, types, shape, size),
+            _ => default_tile(rung, types, shape, size, choices.threads),
         };
         let context = || format!("{rung} {types} {size} in tiles of {tile}");
         for (axis, size, tile, smallest) in [
@@ -185,14 +190,20 @@ fn smallest_tile(rung: Rung, shape: Mnk) -> Mnk {
 }
 
 /// A tile that suits the rung, made smaller until it divides the size.
-fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk) -> Mnk {
+fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk, threads: u32) -> Mnk {
     let smallest = smallest_tile(rung, shape);
     let step = line_elems(types);
     let wanted = match rung {
         Rung::Scalar | Rung::Simple => smallest,
         Rung::TiledScalar => Mnk { m: 16, n: 128, k: 1 },
-        Rung::Tiled | Rung::TiledNv => Mnk { m: 128, n: 128, k: step },
-        Rung::Shared => Mnk { m: 128, n: 256, k: step },
+        Rung::Tiled | Rung::TiledNv | Rung::Shared => {
+            // Large tiles load least, as long as there is one for everybody.
+            let [m, n] = [(256, 256), (128, 256), (128, 128), (64, 128), (64, 64)]
+                .into_iter()
+                .find(|(m, n)| (size.m / m) * (size.n / n) >= GROUPS_PER_THREAD * threads.max(1))
+                .map_or([64, 64], |(m, n)| [m, n]);
+            Mnk { m, n, k: step }
+        }
     };
     let fit = |size: u32, wanted: u32, smallest: u32| {
         let mut tile = (wanted / smallest).max(1) * smallest;
