@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // If standard error is gone, the exit status still tells.
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            let _ = writeln!(std::io::stderr(), "error: {}", message(&error));
             ExitCode::from(if runtime::is_bug(&error) { 3 } else { 2 })
         }
     }
@@ -60,6 +60,13 @@ fn run(command: Command) -> Result<Status> {
         Command::Bench(BenchCommand::Peak(args)) => commands::bench::peak(&args),
         Command::Demo(args) => commands::bench::demo(args),
     }
+}
+
+/// An error and its causes, without those that only repeat what the error before them says.
+fn message(error: &anyhow::Error) -> String {
+    let mut parts: Vec<String> = error.chain().map(ToString::to_string).collect();
+    parts.dedup();
+    parts.join(": ")
 }
 
 /// Prints a text and a line end. `println` would panic where the reader has gone away.

@@ -17,6 +17,9 @@ fn refuses(arguments: &[&str], directory: &Path, expected: &[&str]) {
     let message = String::from_utf8(output.stderr).expect("messages are text");
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
     assert_eq!(message.matches("error:").count(), 1, "{arguments:?}: {message}");
+    let parts: Vec<&str> = message.trim_end().split(": ").collect();
+    let is_repeated = |(index, part): (usize, &&str)| part.len() > 20 && parts[..index].contains(part);
+    assert!(!parts.iter().enumerate().any(is_repeated), "{arguments:?}: {message}");
     for part in expected {
         assert!(message.contains(part), "{arguments:?}: `{part}` is missing in: {message}");
     }
