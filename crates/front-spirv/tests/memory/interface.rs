@@ -111,7 +111,8 @@ fn unsupported_capabilities_are_named() {
         shader("", "", "").replacen("OpCapability Int64", "OpCapability Geometry\nOpCapability Int64", 1);
     let found = Run::on(&[0]).compile(&text).unwrap_err();
     assert_eq!(found.0[0].class, Class::Unsupported);
-    assert_eq!(found.to_string(), "unsupported: the capability Geometry is not supported");
+    let message = "unsupported: OpCapability (word 7): the capability Geometry is not supported";
+    assert_eq!(found.to_string(), message);
 }
 
 #[test]
