@@ -15,11 +15,14 @@ use crate::memory::MemoryError;
 /// Smallest stack.
 const MIN_BYTES: usize = 256 << 10;
 
-/// Larger stacks are given back after a dispatch.
-const KEPT_BYTES: usize = 1 << 20;
+/// Memory that may stay in use by stacks between dispatches.
+const KEPT_BYTES: usize = 8 << 20;
 
-/// Coroutine stacks that are kept for later.
+/// Most stacks that are kept for later, which is as many as a work-group has subgroups.
 const KEPT: usize = 256;
+
+/// What kernels and services usually touch of a stack.
+const TYPICAL_CALLEE_BYTES: usize = 8 << 10;
 
 /// What the host's own code needs of a stack, beside compiled code and what that calls.
 const HOST_BYTES: usize = 64 << 10;
@@ -29,6 +32,8 @@ const HOST_BYTES: usize = 64 << 10;
 pub(crate) struct Stacks {
     stacks: Vec<DefaultStack>,
     bytes: usize,
+    /// What code has touched of each at most.
+    touched_bytes: usize,
 }
 
 impl fmt::Debug for Stacks {
@@ -50,7 +55,10 @@ impl Stacks {
         if bytes > self.bytes {
             self.stacks.clear();
             self.bytes = bytes;
+            self.touched_bytes = 0;
         }
+        // The frame fits into a stack, so the sum does not overflow.
+        self.touched_bytes = self.touched_bytes.max(frame_bytes as usize + TYPICAL_CALLEE_BYTES);
         Ok(())
     }
 
@@ -69,14 +77,13 @@ impl Stacks {
 
     /// Takes a stack back.
     pub(crate) fn give_back(&mut self, stack: DefaultStack) {
-        if self.stacks.len() < KEPT {
-            self.stacks.push(stack);
-        }
+        self.stacks.push(stack);
     }
 
-    /// Frees stacks that are large.
+    /// Frees what is more than may stay in use.
     pub(crate) fn trim(&mut self) {
-        if self.bytes > KEPT_BYTES {
+        self.stacks.truncate(KEPT.min(KEPT_BYTES / self.touched_bytes.max(1)));
+        if self.stacks.is_empty() {
             *self = Self::default();
         }
     }
@@ -98,5 +105,22 @@ unsafe impl Stack for Borrowed<'_> {
 
     fn limit(&self) -> StackPointer {
         self.0.limit()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_large_and_many_small_stacks_are_kept() {
+        let mut stacks = Stacks::default();
+        for (frame_bytes, kept) in [(1000, 256), (1 << 20, 7), (1 << 30, 0)] {
+            stacks.reserve(frame_bytes).unwrap();
+            let taken: Vec<_> = (0..300).map(|_| stacks.take()).collect();
+            taken.into_iter().flatten().for_each(|stack| stacks.give_back(stack));
+            stacks.trim();
+            assert_eq!(stacks.stacks.len(), kept, "{frame_bytes}");
+        }
     }
 }

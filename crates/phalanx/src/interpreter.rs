@@ -1,12 +1,13 @@
 //! The interpreter as a device: slow, and the meaning of everything.
 //!
 //! It works on copies of the buffers, which are written back at the end. Programs with device
-//! addresses may access any buffer of the device, so all of them are copied.
+//! addresses may access any buffer of the device, so all of them are copied. A dispatch that has
+//! started runs to its end or its limit, it cannot be cancelled.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use phalanx_cpu::Buffer as Memory;
+use phalanx_cpu::{Buffer as Memory, CancelToken};
 use phalanx_interp::{BufferId, Limits, Region};
 use phalanx_ir::{Binding as BindingId, Verified};
 
@@ -41,6 +42,9 @@ impl Interpreter {
         limit: Option<Duration>,
     ) -> Result<DispatchReport, Error> {
         let start = Instant::now();
+        if dispatch.cancel.is_some_and(CancelToken::is_cancelled) {
+            return Err(Error::Cancelled);
+        }
         // Checks what is bound; the descriptors themselves are for machines.
         bindings::resolve(&module.bindings, declared, dispatch.bindings)?;
         if dispatch.push_constants.len() < module.push_bytes as usize {

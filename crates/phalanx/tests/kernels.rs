@@ -34,6 +34,30 @@ fn pipeline(device: &Device, source: &str) -> Pipeline {
 }
 
 #[test]
+fn objects_may_be_shared_between_threads() {
+    fn shared<T: Send + Sync + Clone>() {}
+    shared::<Device>();
+    shared::<Buffer>();
+    shared::<phalanx::Module>();
+    shared::<Pipeline>();
+    shared::<phalanx::CancelToken>();
+    fn error<T: std::error::Error + Send + Sync + 'static>() {}
+    error::<Error>();
+}
+
+#[test]
+fn cancelled_dispatches_do_not_run() {
+    for device in devices() {
+        let pipeline = pipeline(&device, "void main() {}");
+        let token = phalanx::CancelToken::default();
+        let dispatch = Dispatch { cancel: Some(&token), ..Dispatch::new(&pipeline, [1; 3]) };
+        device.dispatch(&dispatch).unwrap();
+        token.cancel();
+        assert!(matches!(device.dispatch(&dispatch), Err(Error::Cancelled)));
+    }
+}
+
+#[test]
 fn a_scalar_kernel() {
     for device in devices() {
         let pipeline = pipeline(

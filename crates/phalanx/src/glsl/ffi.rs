@@ -6,6 +6,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use glslang_sys as sys;
 
@@ -32,7 +33,19 @@ pub(super) fn compile(source: &str, options: &GlslOptions<'_>) -> Result<Vec<u32
     if words.is_empty() {
         return Err(GlslError::from_log(options.name, &program.messages()));
     }
+    give_memory_back();
     Ok(words)
+}
+
+/// Gives memory back to the system that the first compilation needed to learn GLSL's built-in functions: 40 MiB of
+/// 75 MiB, in 2 ms.
+fn give_memory_back() {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    if !DONE.swap(true, Ordering::Relaxed) {
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        // SAFETY: the allocator takes its own locks, and only returns memory that nobody uses.
+        let _whether_it_had_any = unsafe { libc::malloc_trim(0) };
+    }
 }
 
 /// What to compile and for which target. `code`, `resource` and `options` must outlive its use.
