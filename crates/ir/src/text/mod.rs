@@ -21,7 +21,7 @@
 //!
 //! One instruction stands on a line; `;` begins a comment. [`print()`] numbers values and labels in
 //! the order in which they appear, so two modules that differ only in the numbers of their entities
-//! print the same; [`parse`] of it gives the module with its entities in that order, and without
+//! print the same; [`parse()`] of it gives the module with its entities in that order, and without
 //! what no block holds. Any names may be given by hand: `%sum`, `$acc`, `@exit`.
 //!
 //! One table names every operation and lists its attributes; printer and parser both go by it.
