@@ -9,7 +9,7 @@ use crate::emit::{V, const_int};
 use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::prologue::Field;
-use crate::value::{Ptr, Val};
+use crate::value::{Ptr, Shape, Val};
 use inkwell::IntPredicate;
 use inkwell::values::InstructionOpcode;
 use phalanx_ir::{Binding, Inst, Op, Space};
@@ -76,9 +76,9 @@ impl<'c> Lower<'_, 'c> {
 
     /// `offset + index * scale + disp`.
     ///
-    /// A narrow index that rises evenly is taken to do so after its extension too. It does not if
-    /// it wraps at 2^31 between two lanes; then both the lanes behind the wrap and what they are
-    /// taken for lie 2^31 elements away from the object, on either side of it.
+    /// A 32-bit index that rises evenly in small steps is taken to do so after its extension too. It
+    /// does not if it wraps at 2^31 between two lanes; then both the lanes behind the wrap and what
+    /// they are taken for lie about 2^31 elements away from the object, on either side of it.
     fn add_offset(
         &mut self,
         offset: Val<'c>,
@@ -92,6 +92,7 @@ impl<'c> Lower<'_, 'c> {
             Val { v: self.e.add(offset.v, self.e.int_like(offset.v, disp as u64))?, ..offset }
         };
         let Some(index) = index else { return Ok(offset) };
+        let index = if self.may_wrap_into(index) { Val::varying(self.vector(index)?) } else { index };
         let wide = self.e.sext_trunc(index.v, 64)?;
         let step = self.e.mul(wide, self.e.int_like(wide, scale as u64))?;
         if let (Some(a), Some(b)) = (offset.stride(), index.stride()) {
@@ -103,7 +104,18 @@ impl<'c> Lower<'_, 'c> {
         Ok(Val { shape, v: self.e.add(both[0], both[1])? })
     }
 
-    fn scaled_shape(&self, index: Val<'c>, scale: i64) -> crate::value::Shape {
+    /// Whether the lanes behind a wrap of an index may come back to the object.
+    fn may_wrap_into(&self, index: Val<'c>) -> bool {
+        const FAR: u64 = 1 << 24;
+        let Shape::Affine(stride) = index.shape else { return false };
+        match index.v.get_type().into_int_type().get_bit_width() {
+            64 => false,
+            32 => stride.unsigned_abs().saturating_mul(self.w.into()) >= FAR,
+            _ => true,
+        }
+    }
+
+    fn scaled_shape(&self, index: Val<'c>, scale: i64) -> Shape {
         match index.stride() {
             Some(s) => Val::affine(index.v, s.wrapping_mul(scale)).shape,
             None => index.shape,
