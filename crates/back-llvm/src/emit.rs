@@ -504,6 +504,13 @@ impl<'c> Emit<'c> {
         Ok(call.try_as_basic_value().basic())
     }
 
+    /// Calls a function of this module.
+    pub(crate) fn call_direct(&self, function: FunctionValue<'c>, args: &[V<'c>]) -> Result<()> {
+        let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|&a| a.into()).collect();
+        self.b.build_call(function, &args, "")?;
+        Ok(())
+    }
+
     /// The block that code is appended to.
     pub(crate) fn here(&self) -> Result<BasicBlock<'c>> {
         self.b.get_insert_block().ok_or_else(|| Error::bug("the builder has no block"))

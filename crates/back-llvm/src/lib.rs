@@ -11,6 +11,7 @@ mod builtin;
 mod control;
 mod convert;
 mod coopmat;
+mod edge;
 mod elementwise;
 mod emit;
 mod error;

@@ -7,7 +7,7 @@
 //! - rising evenly by no more than a few elements, all lanes inside: one vector access, with
 //!   shuffles to take it apart where a lane has several scalars or there are gaps;
 //! - anything: gather and scatter where the processor has them;
-//! - what is left (few lanes inside, volatile, elements too narrow to gather): lane by lane, in a
+//! - what is left (volatile, elements too narrow to scatter, no scatter at all): lane by lane, in a
 //!   loop, because code that is rarely run should be small.
 
 use crate::emit::{V, const_int};
@@ -92,11 +92,10 @@ impl<'c> Lower<'_, 'c> {
             let loads = (0..a.n).map(|k| self.load_uniform(a, k));
             return loads.map(|v| v.map(Val::uniform)).collect();
         }
-        if let Some(gap) = a.gap(self.w) {
-            let inside = self.all_inside(a, gap)?;
-            // Outside of objects, nothing may be read for lanes that do not execute.
-            let fast = if a.is_bounded() { inside } else { self.e.all(self.exec_mask())? };
-            return self.fast_or_slow(fast, |l| l.load_wide(a, gap), |l| l.load_lane_by_lane(a));
+        if let Some(gap) = a.gap(self.w)
+            && let Some(values) = self.load_wide(a, gap)?
+        {
+            return Ok(values);
         }
         if self.e.caps.mask_registers && !a.volatile {
             return (0..a.n).map(|k| self.load_gather(a, k)).collect();
@@ -109,55 +108,13 @@ impl<'c> Lower<'_, 'c> {
         if p.base.is_uniform() && p.size.is_uniform() && p.offset.is_uniform() {
             return self.store_uniform(a, values);
         }
-        if let Some(gap) = a.gap(self.w).filter(|&g| g == u64::from(a.n)) {
-            let inside = self.all_inside(a, gap)?;
-            let maskable = self.e.caps.mask_registers || (a.n == 1 && a.elem_bytes() >= 4);
-            let fast = if self.exec.mask.is_none() || maskable {
-                inside
-            } else {
-                self.e.and(inside, self.e.all(self.exec_mask())?)?
-            };
-            return self
-                .fast_or_slow(
-                    fast,
-                    |l| l.store_wide(a, values, maskable).map(|()| Vec::new()),
-                    |l| l.store_lane_by_lane(a, values).map(|()| Vec::new()),
-                )
-                .map(|_| ());
+        if a.gap(self.w) == Some(u64::from(a.n)) && self.store_wide(a, values)? {
+            return Ok(());
         }
         if self.e.caps.mask_registers && !a.volatile && a.elem_bytes() >= 4 {
             return (0..a.n).zip(values).try_for_each(|(k, &v)| self.store_scatter(a, k, v));
         }
         self.store_lane_by_lane(a, values)
-    }
-
-    /// Two ways to do the same, of which the second is rarely taken.
-    fn fast_or_slow(
-        &mut self,
-        fast: V<'c>,
-        emit_fast: impl FnOnce(&mut Self) -> Result<Vec<Val<'c>>>,
-        emit_slow: impl FnOnce(&mut Self) -> Result<Vec<Val<'c>>>,
-    ) -> Result<Vec<Val<'c>>> {
-        if const_int(fast) == Some(1) {
-            return emit_fast(self);
-        }
-        let [fast_block, slow_block, join] = ["inside", "edge", "accessed"].map(|n| self.new_block(n));
-        self.e.cond_br_likely(fast, fast_block, slow_block)?;
-        let mut ways = Vec::new();
-        self.e.b.position_at_end(fast_block);
-        ways.push((emit_fast(self)?, self.e.here()?));
-        self.e.br(join)?;
-        self.e.b.position_at_end(slow_block);
-        ways.push((emit_slow(self)?, self.e.here()?));
-        self.e.br(join)?;
-        self.e.b.position_at_end(join);
-        let [(fast, from_fast), (slow, from_slow)] = &ways[..] else {
-            return Err(Error::bug("there are two ways"));
-        };
-        fast.iter()
-            .zip(slow)
-            .map(|(f, s)| Ok(Val::varying(self.e.merge(&[(f.v, *from_fast), (s.v, *from_slow)])?)))
-            .collect()
     }
 }
 
@@ -289,30 +246,64 @@ impl<'c> Lower<'_, 'c> {
         Ok(())
     }
 
-    fn load_wide(&mut self, a: &Access<'c>, gap: u64) -> Result<Vec<Val<'c>>> {
+    /// Reads all lanes' scalars as one vector and takes it apart.
+    fn load_wide(&mut self, a: &Access<'c>, gap: u64) -> Result<Option<Vec<Val<'c>>>> {
         let at = self.at(&a.ptr, a.ptr.base.v, a.ptr.offset.v)?.into_pointer_value();
         let lanes = self.w;
-        let ty = self.e.vec_of(self.e.scalar_ty(a.scalar), lanes * gap as u32);
-        let all = self.e.load(ty, at, 1)?;
+        let ty: BasicTypeEnum<'c> = self.e.vec_of(self.e.scalar_ty(a.scalar), lanes * gap as u32).into();
+        let inside = self.all_inside(a, gap)?;
+        // Outside of objects, nothing may be read for lanes that do not execute.
+        let all = match (a.is_bounded(), self.exec.mask) {
+            (true, _) if const_int(inside) != Some(1) => {
+                self.load_across_edge(ty, a.elem_bytes(), &a.ptr, at, inside)?
+            }
+            (true, _) | (false, None) => self.e.load(ty, at, 1)?,
+            (false, Some(mask)) if self.e.caps.mask_registers && gap == 1 => {
+                let types = [ty, self.e.ptr_ty().into()];
+                let args = [at.into(), self.e.i32(1), mask, self.e.zero(ty)];
+                self.e.intrinsic("llvm.masked.load", &types, &args)?
+            }
+            (false, Some(_)) => return Ok(None),
+        };
         if gap == 1 {
-            return Ok(vec![Val::varying(all)]);
+            return Ok(Some(vec![Val::varying(all)]));
         }
         let parts = (0..a.n).map(|k| self.e.permute(all, (0..lanes).map(move |l| l * gap as u32 + k)));
-        parts.map(|v| v.map(Val::varying)).collect()
+        parts.map(|v| v.map(Val::varying)).collect::<Result<_>>().map(Some)
     }
 
-    fn store_wide(&mut self, a: &Access<'c>, values: &[Val<'c>], maskable: bool) -> Result<()> {
+    /// Writes all lanes' scalars as one vector, if there is a way to do so.
+    fn store_wide(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<bool> {
+        let maskable = self.e.caps.mask_registers || (a.n == 1 && a.elem_bytes() >= 4);
+        if !a.is_bounded() && self.exec.mask.is_some() && !maskable {
+            return Ok(false);
+        }
         let at = self.at(&a.ptr, a.ptr.base.v, a.ptr.offset.v)?.into_pointer_value();
         let vectors = values.iter().map(|&v| self.vector(v)).collect::<Result<Vec<_>>>()?;
         let (all, mask) = self.interleave(&vectors)?;
-        match mask.filter(|_| maskable) {
+        let mut fast = self.all_inside(a, a.n.into())?;
+        if mask.is_some() && !maskable {
+            fast = self.e.and(fast, self.e.all(self.exec_mask())?)?;
+        }
+        let mask = mask.filter(|_| maskable);
+        if const_int(fast) == Some(1) {
+            self.store_vector(all, at, mask)?;
+        } else {
+            let store = |l: &mut Self| l.store_vector(all, at, mask);
+            self.store_across_edge(all, a.n, a.elem_bytes(), &a.ptr, (at, fast), store)?;
+        }
+        Ok(true)
+    }
+
+    pub(crate) fn store_vector(&mut self, x: V<'c>, at: PointerValue<'c>, mask: Option<V<'c>>) -> Result<()> {
+        match mask {
             None => {
-                self.e.store(all, at, 1)?;
+                self.e.store(x, at, 1)?;
             }
             Some(mask) => {
-                let types = [all.get_type(), self.e.ptr_ty().into()];
+                let types = [x.get_type(), self.e.ptr_ty().into()];
                 let align = self.e.i32(1);
-                self.e.intrinsic_effect("llvm.masked.store", &types, &[all, at.into(), align, mask])?;
+                self.e.intrinsic_effect("llvm.masked.store", &types, &[x, at.into(), align, mask])?;
             }
         }
         Ok(())

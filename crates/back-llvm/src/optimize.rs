@@ -29,7 +29,10 @@ pub(crate) fn to_object<'c>(
     let machine = target.machine()?;
     module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
-    set_attributes(cx, function, target);
+    // Only functions with a body: intrinsics have attributes of their own.
+    for helper in module.get_functions().filter(|f| f.count_basic_blocks() > 0) {
+        set_attributes(cx, helper, target);
+    }
     let mut dumps = Dumps::default();
     if options.dump_llvm {
         dumps.llvm_lowered = Some(module.to_string());

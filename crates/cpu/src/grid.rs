@@ -2,7 +2,8 @@
 //!
 //! Work-groups run in panels of [`PANEL`] columns, row by row within a panel. Kernels over
 //! matrices read a strip of one operand per row of work-groups and a strip of the other per column;
-//! in this order a strip is used again while it is still in a cache.
+//! in this order fewer strips are in use at a time. With 2 MiB of L2 and a large L3, multiplications up to
+//! 4096³ are as fast in any order; the panels are for machines with less.
 
 /// Work-groups along x that run before the next row.
 const PANEL: u64 = 8;
