@@ -1,7 +1,6 @@
 //! From a source to a verified module, and what is wrong with a source, with its lines.
 
 use crate::directive::{Language, TestFile};
-use phalanx::glsl::{self, GlslOptions};
 use phalanx_front_spirv as front;
 use phalanx_ir::text::parse;
 use phalanx_ir::{Verified, verify};
@@ -38,24 +37,33 @@ pub enum Source {
 /// Compiles, assembles, or takes the text as it is.
 pub fn load(file: &TestFile) -> Result<Source, Vec<Finding>> {
     match file.language {
-        Language::Glsl => {
-            let defines: Vec<_> = file.defines.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-            let name = file.path.to_string_lossy();
-            let options = GlslOptions { name: &name, defines: &defines, ..GlslOptions::default() };
-            match glsl::compile(&file.text, &options) {
-                Ok(words) => Ok(Source::Spirv { words, lines: Vec::new() }),
-                Err(error) => {
-                    let finding = |m: &glsl::GlslMessage| Finding::new(Some(m.line as usize), m.to_string());
-                    Err(error.messages.iter().map(finding).collect())
-                }
-            }
-        }
+        Language::Glsl => load_glsl(file),
         Language::Spirv => match phalanx_spirv_asm::assemble(&file.text) {
             Ok(words) => Ok(Source::Spirv { words, lines: code_lines(&file.text) }),
             Err(error) => Err(vec![Finding::new(Some(error.line as usize), error.message)]),
         },
         Language::Ir => Ok(Source::Ir(file.text.clone())),
     }
+}
+
+#[cfg(feature = "glsl")]
+fn load_glsl(file: &TestFile) -> Result<Source, Vec<Finding>> {
+    use phalanx::glsl::{GlslMessage, GlslOptions, compile};
+    let defines: Vec<_> = file.defines.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    let name = file.path.to_string_lossy();
+    let options = GlslOptions { name: &name, defines: &defines, ..GlslOptions::default() };
+    match compile(&file.text, &options) {
+        Ok(words) => Ok(Source::Spirv { words, lines: Vec::new() }),
+        Err(error) => {
+            let finding = |m: &GlslMessage| Finding::new(Some(m.line as usize), m.to_string());
+            Err(error.messages.iter().map(finding).collect())
+        }
+    }
+}
+
+#[cfg(not(feature = "glsl"))]
+fn load_glsl(_file: &TestFile) -> Result<Source, Vec<Finding>> {
+    Err(vec![Finding::new(None, "built without GLSL")])
 }
 
 impl Source {

@@ -11,6 +11,7 @@ use phalanx_kernels::Isa;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// Who runs a module, and with which instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,10 +180,6 @@ fn device(isa: Isa) -> Result<Arc<Device>, String> {
 }
 
 fn cpu(isa: Isa, module: &Verified, file: &TestFile) -> Result<Outcome, String> {
-    let device = device(isa)?;
-    let options = passes::Options { verify: true, ..passes::Options::default() };
-    let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
-    let created = device.create_pipeline(&module, None).map_err(|error| error.to_string())?;
     let mut buffers = BTreeMap::new();
     for (slot, size) in sizes(file) {
         buffers.insert(slot, Buffer::new(size as u64).map_err(|error| error.to_string())?);
@@ -191,8 +188,64 @@ fn cpu(isa: Isa, module: &Verified, file: &TestFile) -> Result<Outcome, String> 
     for (slot, bytes) in &setup.buffers {
         buffers[slot].write(0, bytes).map_err(|error| error.to_string())?;
     }
+    let options = passes::Options { verify: true, ..passes::Options::default() };
+    let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
+    let grid = Grid { groups: file.groups, base: file.base, timeout: file.timeout };
+    let mut printed = dispatch(isa, &module, &buffers, &setup.push, &grid)?;
+    printed.sort();
+    Ok(Outcome { buffers: contents(&buffers)?, expected: setup.expected, printed })
+}
+
+/// Runs a module as it is on the CPU, and gives the contents of the buffers after it.
+///
+/// # Errors
+///
+/// Why it could not be run to its end.
+pub fn run_on_cpu(
+    module: &Verified,
+    contents_before: &BTreeMap<Slot, Vec<u8>>,
+    push: &[u8],
+    groups: [u32; 3],
+) -> Result<BTreeMap<Slot, Vec<u8>>, String> {
+    let mut buffers = BTreeMap::new();
+    for (slot, bytes) in contents_before {
+        let buffer = Buffer::new(bytes.len() as u64).map_err(|error| error.to_string())?;
+        buffer.write(0, bytes).map_err(|error| error.to_string())?;
+        buffers.insert(*slot, buffer);
+    }
+    let isa = Isa::detect().map_err(|error| error.to_string())?;
+    let grid = Grid { groups, base: [0; 3], timeout: Duration::from_secs(20) };
+    dispatch(isa, module, &buffers, push, &grid)?;
+    contents(&buffers)
+}
+
+fn contents(buffers: &BTreeMap<Slot, Buffer>) -> Result<BTreeMap<Slot, Vec<u8>>, String> {
+    let read = |(slot, buffer): (&Slot, &Buffer)| {
+        let bytes = buffer.read(0, buffer.size()).map_err(|error| error.to_string())?;
+        Ok((*slot, bytes))
+    };
+    buffers.iter().map(read).collect()
+}
+
+/// Which work-groups run, and for how long at most.
+struct Grid {
+    groups: [u32; 3],
+    base: [u32; 3],
+    timeout: Duration,
+}
+
+/// Compiles and runs a module; gives the lines it printed.
+fn dispatch(
+    isa: Isa,
+    module: &Verified,
+    buffers: &BTreeMap<Slot, Buffer>,
+    push: &[u8],
+    grid: &Grid,
+) -> Result<Vec<String>, String> {
+    let device = device(isa)?;
+    let created = device.create_pipeline(module, None).map_err(|error| error.to_string())?;
     let mut descriptors = vec![Vec::new(); module.bindings.len()];
-    for (slot, buffer) in &buffers {
+    for (slot, buffer) in buffers {
         if let Some(binding) = binding_of(&module.bindings, *slot) {
             let array: &mut Vec<Descriptor<'_>> = &mut descriptors[binding];
             let index = slot.index as usize;
@@ -207,19 +260,12 @@ fn cpu(isa: Isa, module: &Verified, file: &TestFile) -> Result<Outcome, String> 
     let descriptors: Vec<_> = descriptors.iter().map(Vec::as_slice).collect();
     let report = device.dispatch(&Dispatch {
         pipeline: &created.pipeline,
-        groups: file.groups,
-        base: file.base,
+        groups: grid.groups,
+        base: grid.base,
         descriptors: &descriptors,
-        push: &setup.push,
-        timeout: Some(file.timeout),
+        push,
+        timeout: Some(grid.timeout),
         cancel: None,
     });
-    let mut printed = report.map_err(|error| error.to_string())?.printed;
-    printed.sort();
-    let read = |(slot, buffer): (&Slot, &Buffer)| {
-        let bytes = buffer.read(0, buffer.size()).map_err(|error| error.to_string())?;
-        Ok((*slot, bytes))
-    };
-    let buffers = buffers.iter().map(read).collect::<Result<_, String>>()?;
-    Ok(Outcome { buffers, expected: setup.expected, printed })
+    Ok(report.map_err(|error| error.to_string())?.printed)
 }

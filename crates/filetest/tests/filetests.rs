@@ -1,17 +1,27 @@
-//! Every file below `filetests/` is a test; so is each of the random ones.
+//! Every case of every file below `filetests/` is a test, and so is each hundred of random modules and
+//! of damaged ones.
 //!
-//! `FILTER=text` selects files by a part of their name, `BLESS=1` rewrites snapshots.
+//! `FILTER=text` selects tests by a part of their name, `BLESS=1` rewrites snapshots, and
+//! `PHALANX_RANDOM_CASES=n` runs n times as many random ones.
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use phalanx_filetest::compile::{Source, load};
 use phalanx_filetest::directive::TestFile;
 use phalanx_filetest::known::KnownFailures;
-use phalanx_filetest::runner::{Settings, discover, read, run_test};
+use phalanx_filetest::random::Random;
+use phalanx_filetest::runner::{Failure, Settings, discover, read, run_test};
+use phalanx_filetest::{harness, mutate};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 fn main() -> std::process::ExitCode {
     let arguments = Arguments::from_args();
-    libtest_mimic::run(&arguments, file_trials()).exit_code()
+    let mut trials = file_trials();
+    trials.extend(random_trials());
+    trials.extend(damage_trials());
+    let filter = std::env::var("FILTER").unwrap_or_default();
+    trials.retain(|trial| trial.name().contains(&filter));
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 fn root() -> PathBuf {
@@ -20,7 +30,6 @@ fn root() -> PathBuf {
 
 fn file_trials() -> Vec<Trial> {
     let root = root();
-    let filter = std::env::var("FILTER").unwrap_or_default();
     let settings = Settings { bless: std::env::var_os("BLESS").is_some_and(|value| value != "0") };
     let known = Arc::new(KnownFailures::read(&root.join("known-failures.txt")));
     let files = discover(&root).unwrap_or_default();
@@ -42,7 +51,6 @@ fn file_trials() -> Vec<Trial> {
             Err(failure) => trials.push(Trial::test(name, move || Err(failure.0.into()))),
         }
     }
-    trials.retain(|trial| trial.name().contains(&filter));
     trials.push(Trial::test("known failures exist", move || {
         let gone: Vec<_> = known.names().filter(|name| !names.iter().any(|n| n == name)).collect();
         if gone.is_empty() { Ok(()) } else { Err(format!("known-failures.txt names {gone:?}").into()) }
@@ -66,4 +74,62 @@ fn run_one(
         (Err(_), Some(reason)) => Ok(Completion::ignored_with(format!("known failure: {reason}"))),
         (Err(failure), None) => Err(failure.0.into()),
     }
+}
+
+// ── random and damaged modules ──
+
+/// Seeds that a trial runs through.
+const RANDOM_SEEDS: u64 = 25;
+const RANDOM_TRIALS: u64 = 12;
+const DAMAGES: u64 = 3;
+
+fn times() -> u64 {
+    std::env::var("PHALANX_RANDOM_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
+}
+
+/// Random modules: the interpreter before and after the passes, and the CPU, agree.
+fn random_trials() -> Vec<Trial> {
+    let trial = |first: u64| {
+        let seeds = first * RANDOM_SEEDS..(first + 1) * RANDOM_SEEDS;
+        Trial::test(format!("random/{}-{}", seeds.start, seeds.end - 1), move || {
+            seeds.for_each(harness::random_ir);
+            Ok(())
+        })
+    };
+    (0..RANDOM_TRIALS * times()).map(trial).collect()
+}
+
+/// The modules of all files, damaged: whatever comes out is answered with diagnostics.
+fn damage_trials() -> Vec<Trial> {
+    let root = root();
+    let files = discover(&root).unwrap_or_default();
+    let trial = |chunk: &[PathBuf]| {
+        let name = name(&root, &chunk[0]);
+        let chunk = chunk.to_vec();
+        Trial::test(format!("damaged/from {name}"), move || {
+            for path in &chunk {
+                damage_file(path).map_err(|failure| failure.0)?;
+            }
+            Ok(())
+        })
+    };
+    files.chunks(16).map(trial).collect()
+}
+
+fn damage_file(path: &Path) -> Result<(), Failure> {
+    for (index, test) in read(path)?.iter().enumerate().take(4) {
+        let Ok(Source::Spirv { words, .. }) = load(test) else { continue };
+        for seed in 0..DAMAGES * times() {
+            // A seed of its own for each file, that does not depend on the other files.
+            let seed = seed + 1000 * index as u64 + 1_000_000 * test.text.len() as u64;
+            let damaged = mutate::damage(&words, &mut Random::new(seed));
+            let result = std::panic::catch_unwind(|| harness::spirv_words(&damaged));
+            if let Err(panic) = result {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+                return Err(Failure(format!("{}, seed {seed}: {text}", path.display())));
+            }
+        }
+    }
+    Ok(())
 }

@@ -43,7 +43,7 @@ impl Generator<'_> {
         let result = match self.rng.below(8) {
             0 => return self.write_matrix(b, mat),
             1 => return self.components(b, mat, ty),
-            2 => b.binary(self.rng.pick(&[BinaryOp::Iadd, BinaryOp::Isub, BinaryOp::Xor]), mat, mat),
+            2 => b.binary(self.rng.pick(&[BinaryOp::Iadd, BinaryOp::Isub, BinaryOp::Imul]), mat, mat),
             3 => {
                 let x = b.i32(self.rng.below(5) as i32 - 2);
                 b.value(Op::MatScale, &[mat, x], ty.into())

@@ -1,0 +1,150 @@
+//! What fuzz targets do with their input. Seeded tests on the stable compiler do the same, so a find
+//! of a fuzzer becomes a seed or a file here.
+//!
+//! Each function panics where it finds a fault of ours, and accepts everything else.
+#![expect(clippy::panic, reason = "a panic is how a fuzz target reports a fault")]
+
+use crate::slot::Slot;
+use crate::target::run_on_cpu;
+use phalanx_front_spirv as front;
+use phalanx_interp::{Limits, Memory};
+use phalanx_ir::random::{Case, Config, case};
+use phalanx_ir::{Binding, Verified, passes, verify};
+use std::collections::BTreeMap;
+
+/// Reads bytes as a SPIR-V module: whatever they are, it is answered with a module that verifies and
+/// survives the passes, or with diagnostics that have a class and a place.
+///
+/// # Panics
+///
+/// Where the reader, the translator or a pass is at fault.
+pub fn spirv_reader(bytes: &[u8]) {
+    match front::words_from_bytes(bytes) {
+        Ok(words) => spirv_words(&words),
+        Err(found) => check_diagnostics(&found),
+    }
+}
+
+/// The same for words.
+///
+/// # Panics
+///
+/// Where the reader, the translator or a pass is at fault.
+pub fn spirv_words(words: &[u32]) {
+    if let Err(found) = front::inspect(words) {
+        check_diagnostics(&found);
+    }
+    let limits = front::Limits { instructions: 20_000, private_bytes: 1 << 20, ..front::Limits::default() };
+    for subgroup_size in [4, 32] {
+        let options = front::Options { subgroup_size, limits, ..front::Options::default() };
+        match front::translate(words, &options) {
+            Ok(module) => check_module(module),
+            Err(found) => check_diagnostics(&found),
+        }
+    }
+}
+
+fn check_module(module: phalanx_ir::Module) {
+    let module = verify(module).unwrap_or_else(|e| panic!("translated to a broken module\n{e}"));
+    passes::optimize(module, &strict()).unwrap_or_else(|bug| panic!("{bug}"));
+}
+
+fn strict() -> passes::Options {
+    passes::Options { verify: true, ..passes::Options::default() }
+}
+
+fn check_diagnostics(found: &front::Diagnostics) {
+    assert!(!found.0.is_empty(), "refused without a diagnostic");
+    for diagnostic in &found.0 {
+        assert_ne!(diagnostic.class, front::Class::Bug, "{diagnostic}");
+        assert!(!diagnostic.message.is_empty(), "a diagnostic without a message");
+    }
+}
+
+/// Makes a random module and runs it on the interpreter, before and after the passes, and on the
+/// CPU: all leave the same bytes.
+///
+/// # Panics
+///
+/// Where they do not; the message has the seed and the module.
+pub fn random_ir(seed: u64) {
+    let case = case(seed, &config(seed)).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+    let expected =
+        interpret(&case, &case.module).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", *case.module));
+    let module =
+        passes::optimize(case.module.clone(), &strict()).unwrap_or_else(|bug| panic!("seed {seed}: {bug}"));
+    let after = interpret(&case, &module).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", *module));
+    if expected != after {
+        panic!(
+            "seed {seed}: the passes change the result\n{}\n{}\n{}",
+            differences(&expected, &after),
+            *case.module,
+            *module
+        );
+    }
+    for module in [&case.module, &module] {
+        let found = on_cpu(&case, module).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", **module));
+        if expected != found {
+            panic!(
+                "seed {seed}: the CPU gives another result\n{}\n{}",
+                differences(&expected, &found),
+                **module
+            );
+        }
+    }
+}
+
+/// What the module of a seed may contain: everything, or less of some and more of the rest.
+fn config(seed: u64) -> Config {
+    let all = Config::default();
+    match seed % 6 {
+        0 | 1 => all,
+        2 => Config { matrices: false, barriers: false, ..all },
+        3 => Config { matrices: false, floats: false, statements: 30, ..all },
+        4 => Config { barriers: false, matrices: false, subgroups: false, depth: 6, ..all },
+        _ => Config { returns: false, depth: 3, statements: 20, ..all },
+    }
+}
+
+/// The buffers after a run on the interpreter.
+fn interpret(case: &Case, module: &Verified) -> Result<Vec<Vec<u8>>, String> {
+    let mut buffers = case.buffers.clone();
+    let mut memory = Memory::new();
+    for (i, bytes) in buffers.iter_mut().enumerate() {
+        let buffer = memory.add_buffer(bytes, (i as u64 + 1) << 44);
+        memory.bind_buffer(Binding::new(i), buffer);
+    }
+    memory.set_push(&case.push);
+    let limits = Limits { max_steps: 10_000_000, ..Limits::default() };
+    phalanx_interp::run(module, &mut memory, case.groups, [0; 3], &limits).map_err(|e| e.to_string())?;
+    drop(memory);
+    Ok(buffers)
+}
+
+/// The buffers after a run on the CPU.
+///
+/// # Errors
+///
+/// Why it could not be run to its end.
+pub fn on_cpu(case: &Case, module: &Verified) -> Result<Vec<Vec<u8>>, String> {
+    let slot = |i: usize| {
+        let binding = &case.module.bindings[i];
+        Slot { set: binding.set, binding: binding.binding, index: 0 }
+    };
+    let buffers: BTreeMap<_, _> =
+        case.buffers.iter().enumerate().map(|(i, bytes)| (slot(i), bytes.clone())).collect();
+    let mut found = run_on_cpu(module, &buffers, &case.push, case.groups)?;
+    Ok((0..case.buffers.len()).map(|i| found.remove(&slot(i)).unwrap_or_default()).collect())
+}
+
+/// The bytes that differ, the first of them.
+fn differences(expected: &[Vec<u8>], found: &[Vec<u8>]) -> String {
+    let mut text = String::new();
+    for (buffer, (x, y)) in expected.iter().zip(found).enumerate() {
+        let differ = x.iter().zip(y).enumerate().filter(|(_, (x, y))| x != y);
+        for (at, (x, y)) in differ.take(16) {
+            text += &format!("  buffer {buffer}, byte {at}: expected {x:#04x}, found {y:#04x}\n");
+        }
+    }
+    text
+}
