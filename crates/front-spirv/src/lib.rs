@@ -25,10 +25,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The way of a module: [`reader`] finds the instructions, [`module`] sorts them into tables,
-//! [`globals`] evaluates types and constants with the specialisation, [`interface`] places the
-//! variables, and [`emit`] walks the functions from the entry point, calls inlined, each structured
-//! by [`structure`] and filled by the families in [`ops`].
+//! The way of a module: `reader` finds the instructions, `module` sorts them into tables,
+//! `globals` evaluates types and constants with the specialisation, `interface` places the
+//! variables, and `emit` walks the functions from the entry point, calls inlined, each structured
+//! by `structure` and filled by the families in `ops`.
 
 #![forbid(unsafe_code)]
 
