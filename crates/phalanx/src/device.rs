@@ -13,7 +13,7 @@ use phalanx_ir::{Verified, passes, verify};
 use crate::bindings;
 use crate::buffer::Buffer;
 use crate::debug::Debug;
-use crate::dispatch::{Dispatch, DispatchReport};
+use crate::dispatch::{Dispatch, DispatchReport, RawDispatch};
 use crate::error::Error;
 use crate::info::{self, DeviceInfo};
 use crate::interpreter::Interpreter;
@@ -202,27 +202,47 @@ impl Device {
         if shape.device != self.inner.id {
             return Err(Error::OtherDevice { what: "pipeline" });
         }
-        match (&self.inner.backend, &dispatch.pipeline.code) {
-            (Backend::Cpu(cpu), Code::Cpu(pipeline)) => {
-                let tables = bindings::resolve(&shape.bindings, &shape.declared, dispatch.bindings)?;
-                let descriptors: Vec<&[Descriptor<'_>]> = tables.iter().map(Vec::as_slice).collect();
-                let report = cpu.dispatch(&phalanx_cpu::Dispatch {
-                    pipeline,
-                    groups: dispatch.groups,
-                    base: dispatch.base,
-                    descriptors: &descriptors,
-                    push: dispatch.push_constants,
-                    timeout: dispatch.timeout,
-                    cancel: dispatch.cancel,
-                })?;
-                Ok(DispatchReport { elapsed: report.elapsed, printed: report.printed })
-            }
-            (Backend::Interpreter(interpreter), Code::Interpreter(module)) => {
-                let limit = dispatch.timeout.or(self.inner.timeout);
-                interpreter.dispatch(module, &shape.declared, dispatch, limit)
-            }
-            _ => Err(Error::bug("a pipeline of another kind than its device")),
+        if let (Backend::Interpreter(interpreter), Code::Interpreter(module)) =
+            (&self.inner.backend, &dispatch.pipeline.code)
+        {
+            let limit = dispatch.timeout.or(self.inner.timeout);
+            return interpreter.dispatch(module, &shape.declared, dispatch, limit);
         }
+        let tables = bindings::resolve(&shape.bindings, &shape.declared, dispatch.bindings)?;
+        let descriptors: Vec<&[Descriptor<'_>]> = tables.iter().map(Vec::as_slice).collect();
+        self.dispatch_raw(&RawDispatch {
+            pipeline: dispatch.pipeline,
+            groups: dispatch.groups,
+            base: dispatch.base,
+            descriptors: &descriptors,
+            push_constants: dispatch.push_constants,
+            timeout: dispatch.timeout,
+            cancel: dispatch.cancel,
+        })
+    }
+
+    /// Runs a dispatch whose descriptors are in the pipeline's order, and waits for its end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::dispatch`]; the interpreter does not support it.
+    pub fn dispatch_raw(&self, dispatch: &RawDispatch<'_>) -> Result<DispatchReport, Error> {
+        if dispatch.pipeline.shape.device != self.inner.id {
+            return Err(Error::OtherDevice { what: "pipeline" });
+        }
+        let (Backend::Cpu(cpu), Code::Cpu(pipeline)) = (&self.inner.backend, &dispatch.pipeline.code) else {
+            return Err(Error::Unsupported { what: "descriptors on the interpreter".to_owned() });
+        };
+        let report = cpu.dispatch(&phalanx_cpu::Dispatch {
+            pipeline,
+            groups: dispatch.groups,
+            base: dispatch.base,
+            descriptors: dispatch.descriptors,
+            push: dispatch.push_constants,
+            timeout: dispatch.timeout,
+            cancel: dispatch.cancel,
+        })?;
+        Ok(DispatchReport { elapsed: report.elapsed, printed: report.printed })
     }
 
     fn create_cpu_pipeline(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use phalanx_cpu::CancelToken;
+use phalanx_cpu::{CancelToken, Descriptor};
 
 use crate::bindings::Binding;
 use crate::pipeline::Pipeline;
@@ -48,6 +48,26 @@ impl<'a> Dispatch<'a> {
             cancel: None,
         }
     }
+}
+
+/// A dispatch for those who keep descriptors themselves, such as a driver: nothing is looked up by name.
+#[derive(Clone, Copy, Debug)]
+pub struct RawDispatch<'a> {
+    /// The pipeline.
+    pub pipeline: &'a Pipeline,
+    /// Work-groups along x, y and z.
+    pub groups: [u32; 3],
+    /// The first work-group.
+    pub base: [u32; 3],
+    /// For each of [`Pipeline::bindings`], in their order, its descriptors. An index beyond them is out of
+    /// bounds, as is all of a default descriptor.
+    pub descriptors: &'a [&'a [Descriptor<'a>]],
+    /// The push constants; at least as many bytes as the pipeline reads.
+    pub push_constants: &'a [u8],
+    /// As [`Dispatch::timeout`].
+    pub timeout: Option<Duration>,
+    /// As [`Dispatch::cancel`].
+    pub cancel: Option<&'a CancelToken>,
 }
 
 /// What a dispatch did.

@@ -43,7 +43,7 @@
 //! |-------------------|--------------------------------------------------------------------------|
 //! | `PHALANX_ISA`     | instructions to use: `native`, `portable`, `avx2`, `avx512`, …           |
 //! | `PHALANX_TIMEOUT` | seconds after which a dispatch is stopped, if nothing else says so; 0: never |
-//! | `PHALANX_DEBUG`   | words of `ir`, `llvm`, `asm`, `verify`, `time`: what to print when compiling |
+//! | `PHALANX_DEBUG`   | words of `ir`, `llvm`, `asm`, `verify`, `time`: what to print when compiling; `trace`: each call of the Vulkan driver |
 
 mod bindings;
 mod buffer;
@@ -62,12 +62,12 @@ mod pipeline;
 pub use bindings::{Binding, BindingError, BindingProblem, OFFSET_ALIGNMENT, Place};
 pub use buffer::Buffer;
 pub use device::{Device, DeviceKind, DeviceOptions};
-pub use dispatch::{Dispatch, DispatchReport};
+pub use dispatch::{Dispatch, DispatchReport, RawDispatch};
 pub use error::{Error, ErrorClass};
 pub use info::{ComponentType, DeviceInfo, MatrixShape, MatrixTypes};
 pub use load::{assemble, load};
 pub use module::{Module, SpecValue};
-pub use phalanx_cpu::{CancelToken, MemoryError};
+pub use phalanx_cpu::{CancelToken, Descriptor, MemoryError};
 pub use phalanx_front_spirv::{
     BindingLayout, Diagnostic, Diagnostics, EntryInfo, Info as ModuleInfo, Location, MatrixInfo,
     MemberLayout, MulAddInfo, ScalarType, SpecConstant, TypeLayout,
