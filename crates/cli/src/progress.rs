@@ -1,34 +1,48 @@
 //! Progress on a terminal, and a clean stop.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use signal_hook::consts::SIGINT;
+use signal_hook::iterator::Signals;
+use signal_hook::low_level;
 
-/// The exit status of a program that ended because of Ctrl-C: 128 + SIGINT.
-const INTERRUPTED: i32 = 130;
+use crate::runtime::CancelToken;
 
-/// Set by Ctrl-C. Long work asks for it between two steps and returns what it has.
+/// Set by Ctrl-C. Long work asks for it between two steps and returns what it has; a dispatch that has the
+/// token stops where it is.
 ///
-/// A second Ctrl-C ends the program at once.
+/// A second Ctrl-C ends the program as if nobody listened.
 #[derive(Debug, Clone)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+pub(crate) struct Interrupt(CancelToken);
 
 impl Interrupt {
     pub(crate) fn listen() -> Result<Self> {
-        let flag = Arc::new(AtomicBool::new(false));
-        let signal = signal_hook::consts::SIGINT;
-        // In this order: the second signal finds the flag set by the first.
-        signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&flag))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&flag)))
-            .context("Ctrl-C cannot be listened to")?;
-        Ok(Self(flag))
+        let token = CancelToken::default();
+        let cancel = token.clone();
+        let mut signals = Signals::new([SIGINT]).context("Ctrl-C cannot be listened to")?;
+        let listen = move || {
+            for signal in signals.forever() {
+                if cancel.is_cancelled() {
+                    // It only returns for signals that end nothing.
+                    let _ignored = low_level::emulate_default_handler(signal);
+                }
+                cancel.cancel();
+            }
+        };
+        thread::Builder::new().name("ctrl-c".into()).spawn(listen).context("no thread for Ctrl-C")?;
+        Ok(Self(token))
     }
 
     pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.is_cancelled()
+    }
+
+    /// For dispatches.
+    pub(crate) fn token(&self) -> &CancelToken {
+        &self.0
     }
 }
 

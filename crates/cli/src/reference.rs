@@ -12,6 +12,7 @@
 //! **What is checked**: every element, as long as that takes at most [`MAX_PRODUCTS`] multiplications; above that, whole rows,
 //! evenly spread, the first and the last one among them.
 
+use std::ops::Range;
 use std::thread;
 
 use crate::data::{Array, DType};
@@ -31,6 +32,9 @@ const STRIP_ROWS: usize = 4;
 /// How much of K is worked through before the next panel, so that a strip and a panel stay in the first cache.
 const K_BLOCK: usize = 256;
 
+/// How many rows of A are decoded at a time, so that they stay in the second cache.
+const BLOCK_ROWS: usize = 64;
+
 /// The numbers of a multiplication, row-major: A is m x k, B is k x n, C is m x n.
 #[derive(Debug)]
 pub(crate) struct Operands<'a> {
@@ -44,7 +48,7 @@ pub(crate) struct Operands<'a> {
     pub(crate) is_b_column_major: bool,
 }
 
-/// The expected result, or the checked rows of it.
+/// The expected result, or the checked rows of it. It holds eight bytes for each checked element and little more.
 #[derive(Debug)]
 pub(crate) struct Reference {
     n: usize,
@@ -53,8 +57,10 @@ pub(crate) struct Reference {
     rows: Vec<usize>,
     /// The checked rows, one after the other.
     expected: Vec<f64>,
-    /// What the error of each of these elements is relative to.
-    scale: Vec<f64>,
+    /// The lengths of the checked rows of A.
+    row_lengths: Vec<f64>,
+    /// The lengths of the columns of B.
+    column_lengths: Vec<f64>,
 }
 
 /// The verdict on a result.
@@ -103,53 +109,70 @@ pub(crate) fn tolerance(c: DType) -> f64 {
 impl Reference {
     /// Computes the expected result on as many threads as there are cores.
     pub(crate) fn new(operands: &Operands<'_>) -> Self {
-        let &Operands { m, n, k, .. } = operands;
+        let &Operands { m, n, k, a, c, .. } = operands;
         let rows = checked_rows(m, MAX_PRODUCTS / (n * k).max(1));
-        let a: Vec<f64> = {
-            let values: Vec<f64> = operands.a.values().collect();
-            rows.iter().flat_map(|&row| values[row * k..][..k].iter().copied()).collect()
-        };
         let b = Panels::new(operands);
-        let c_values: Vec<f64> = operands.c.values().collect();
-        let mut expected: Vec<f64> =
-            rows.iter().flat_map(|&row| c_values[row * n..][..n].iter().copied()).collect();
-        let scale = scale(&a, &b, &expected, k);
+        let mut expected = Vec::with_capacity(rows.len() * n);
+        rows.iter().for_each(|&row| expected.extend(row_of(c, n, row)));
+        let row_lengths = rows.iter().map(|&row| length(row_of(a, k, row))).collect();
+        let column_lengths = b.column_lengths();
 
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        let share = rows.len().div_ceil(threads).next_multiple_of(STRIP_ROWS);
+        let share = rows.len().div_ceil(threads).max(1);
         thread::scope(|scope| {
-            let parts = expected.chunks_mut((share * n).max(1)).zip(a.chunks((share * k).max(1)));
-            for (sums, a) in parts {
+            for (sums, rows) in expected.chunks_mut((share * n).max(1)).zip(rows.chunks(share)) {
                 let b = &b;
-                scope.spawn(move || multiply(sums, a, b));
+                scope.spawn(move || {
+                    for (sums, rows) in sums.chunks_mut((BLOCK_ROWS * n).max(1)).zip(rows.chunks(BLOCK_ROWS))
+                    {
+                        let a: Vec<f64> = rows.iter().flat_map(|&row| row_of(a, k, row)).collect();
+                        multiply(sums, &a, b);
+                    }
+                });
             }
         });
-        Self { n, c: operands.c.dtype, rows, expected, scale }
+        Self { n, c: c.dtype, rows, expected, row_lengths, column_lengths }
     }
 
-    /// Compares the bytes of D, row-major without gaps.
-    pub(crate) fn compare(&self, d: &[u8]) -> Comparison {
+    /// Compares D, given as C was; both row-major without gaps, and each by a function that reads the bytes of a row.
+    pub(crate) fn compare<E>(
+        &self,
+        mut c: impl FnMut(Range<usize>) -> Result<Vec<u8>, E>,
+        mut d: impl FnMut(Range<usize>) -> Result<Vec<u8>, E>,
+    ) -> Result<Comparison, E> {
         let size = self.c.size_bytes();
         let tolerance = tolerance(self.c);
+        let decode = |bytes: &[u8]| -> Vec<f64> {
+            bytes.chunks_exact(size).map(|element| self.c.value(self.c.read(element))).collect()
+        };
         let mut max_rel_error = 0.0_f64;
-        for (index, &row) in self.rows.iter().enumerate() {
-            let start = row * self.n * size;
-            let Some(bytes) = d.get(start..start + self.n * size) else {
-                return Comparison { max_rel_error: f64::INFINITY, tolerance, ok: false };
-            };
-            let elements = index * self.n..(index + 1) * self.n;
-            let wanted = self.expected[elements.clone()].iter().zip(&self.scale[elements]);
-            for (element, (&expected, &scale)) in bytes.chunks_exact(size).zip(wanted) {
-                let actual = self.c.value(self.c.read(element));
-                let error = (actual - wrap(self.c, expected)).abs();
+        let expected = self.expected.chunks_exact(self.n.max(1));
+        for ((&row, &row_length), expected) in self.rows.iter().zip(&self.row_lengths).zip(expected) {
+            let bytes = row * self.n * size..(row + 1) * self.n * size;
+            let (addends, found) = (decode(&c(bytes.clone())?), decode(&d(bytes)?));
+            let elements = found.iter().zip(addends).zip(expected).zip(&self.column_lengths);
+            for (((&found, addend), &expected), &column_length) in elements {
+                let error = (found - wrap(self.c, expected)).abs();
+                let scale = row_length * column_length + addend.abs();
                 // A scale of zero means that every product is zero: then any error is too large.
                 let relative = if error == 0.0 { 0.0 } else { error / scale };
                 // NaN, where a number was expected, is the largest error of all.
                 max_rel_error = max_rel_error.max(if relative.is_nan() { f64::INFINITY } else { relative });
             }
         }
-        Comparison { max_rel_error, tolerance, ok: max_rel_error <= tolerance }
+        Ok(Comparison { max_rel_error, tolerance, ok: max_rel_error <= tolerance })
     }
+}
+
+/// The values of a row of `columns` elements.
+fn row_of(array: &Array, columns: usize, row: usize) -> impl Iterator<Item = f64> {
+    let dtype = array.dtype;
+    let row = &array.bytes[row * columns * dtype.size_bytes()..][..columns * dtype.size_bytes()];
+    row.chunks_exact(dtype.size_bytes()).map(move |element| dtype.value(dtype.read(element)))
+}
+
+fn length(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(|value| value * value).sum::<f64>().sqrt()
 }
 
 /// Integer sums wrap around.
@@ -167,10 +190,11 @@ fn checked_rows(m: usize, affordable: usize) -> Vec<usize> {
 }
 
 /// B in panels of [`PANEL_COLUMNS`] columns, each with its rows one after the other; the last one is padded with zeros.
+/// Elements of A and B have at most 24 significant bits, so `f32` holds them exactly.
 struct Panels {
     k: usize,
     n: usize,
-    values: Vec<f64>,
+    values: Vec<f32>,
 }
 
 impl Panels {
@@ -180,36 +204,25 @@ impl Panels {
         for (index, value) in operands.b.values().enumerate() {
             let (row, column) =
                 if operands.is_b_column_major { (index % k, index / k) } else { (index / n, index % n) };
-            values[(column / PANEL_COLUMNS * k + row) * PANEL_COLUMNS + column % PANEL_COLUMNS] = value;
+            values[(column / PANEL_COLUMNS * k + row) * PANEL_COLUMNS + column % PANEL_COLUMNS] =
+                value as f32;
         }
         Self { k, n, values }
     }
 
-    fn iter(&self) -> impl Iterator<Item = &[f64]> {
+    fn iter(&self) -> impl Iterator<Item = &[f32]> {
         self.values.chunks_exact((self.k * PANEL_COLUMNS).max(1))
     }
-}
 
-/// The lengths of the rows of A times those of the columns of B, plus the magnitudes of C.
-fn scale(a: &[f64], b: &Panels, c: &[f64], k: usize) -> Vec<f64> {
-    let rows = a.chunks_exact(k.max(1)).map(|row| row.iter().map(|value| value * value).sum::<f64>().sqrt());
-    let mut columns = Vec::new();
-    for panel in b.iter() {
-        let mut squares = [0.0; PANEL_COLUMNS];
-        for row in panel.chunks_exact(PANEL_COLUMNS) {
-            for (square, value) in squares.iter_mut().zip(row) {
-                *square += value * value;
-            }
-        }
-        columns.extend(squares.map(f64::sqrt));
+    fn column_lengths(&self) -> Vec<f64> {
+        let column = |panel, column| {
+            length(<[f32]>::iter(panel).skip(column).step_by(PANEL_COLUMNS).map(|&x| x.into()))
+        };
+        self.iter()
+            .flat_map(|panel| (0..PANEL_COLUMNS).map(move |index| column(panel, index)))
+            .take(self.n)
+            .collect()
     }
-    let mut scale: Vec<f64> = c.iter().map(|value| value.abs()).collect();
-    for (row, lengths) in scale.chunks_exact_mut(b.n.max(1)).zip(rows) {
-        for (scale, column) in row.iter_mut().zip(&columns) {
-            *scale += lengths * column;
-        }
-    }
-    scale
 }
 
 /// Adds the product of some rows of A with all of B to their sums.
@@ -238,8 +251,8 @@ fn multiply_strip(
     sums: &mut [[f64; PANEL_COLUMNS]; STRIP_ROWS],
     a: &[f64],
     k: usize,
-    range: std::ops::Range<usize>,
-    panel: &[f64],
+    range: Range<usize>,
+    panel: &[f32],
 ) {
     // Missing rows repeat the last one; their sums are dropped.
     let count = a.len() / k;
@@ -248,7 +261,7 @@ fn multiply_strip(
         for (sums, row) in sums.iter_mut().zip(&rows) {
             let value = row[step];
             for (sum, b) in sums.iter_mut().zip(b) {
-                *sum += value * b;
+                *sum += value * f64::from(*b);
             }
         }
     }
@@ -272,6 +285,12 @@ mod tests {
         (0..m * n).map(|index| element(index / n, index % n)).collect()
     }
 
+    fn compare(reference: &Reference, c: &Array, d: &[u8]) -> Comparison {
+        let read = |bytes: &[u8], range| bytes.get(range).map(<[u8]>::to_vec).ok_or(());
+        let short = Comparison { max_rel_error: f64::INFINITY, tolerance: 0.0, ok: false };
+        reference.compare(|range| read(&c.bytes, range), |range| read(d, range)).unwrap_or(short)
+    }
+
     fn encode(dtype: DType, values: &[f64]) -> Vec<u8> {
         let mut bytes = Vec::new();
         values.iter().for_each(|&value| dtype.push(dtype.bits(value), &mut bytes));
@@ -284,11 +303,11 @@ mod tests {
             let [a, b, c] = operands((DType::F16, DType::F32), m, n, k);
             let reference =
                 Reference::new(&Operands { m, n, k, a: &a, b: &b, c: &c, is_b_column_major: false });
-            let expected = naive(m, n, k, &[a, b, c]);
+            let expected = naive(m, n, k, &[a, b, c.clone()]);
             for (got, expected) in reference.expected.iter().zip(&expected) {
                 assert!((got - expected).abs() < 1e-12, "{m} {n} {k}");
             }
-            let verdict = reference.compare(&encode(DType::F32, &expected));
+            let verdict = compare(&reference, &c, &encode(DType::F32, &expected));
             assert!(verdict.ok && verdict.max_rel_error < 1e-7, "{verdict:?}");
         }
     }
@@ -317,11 +336,11 @@ mod tests {
             let reference =
                 Reference::new(&Operands { m, n, k, a: &a, b: &b, c: &c, is_b_column_major: false });
             let mut values = naive(m, n, k, &[a.clone(), b.clone(), c.clone()]);
-            assert!(reference.compare(&encode(types.1, &values)).ok);
+            assert!(compare(&reference, &c, &encode(types.1, &values)).ok);
             let lost =
                 a.values().nth(5 * k + 1000).expect("inside") * b.values().nth(1000 * n + 3).expect("inside");
             values[5 * n + 3] -= lost;
-            let verdict = reference.compare(&encode(types.1, &values));
+            let verdict = compare(&reference, &c, &encode(types.1, &values));
             assert!(!verdict.ok, "{types:?} {verdict:?} {lost}");
         }
     }
@@ -331,10 +350,10 @@ mod tests {
         let big = Array::from_bytes(DType::S32, vec![1, 1], i32::MAX.to_le_bytes().to_vec()).expect("fits");
         let one = Array::from_bytes(DType::S8, vec![1, 1], vec![1]).expect("fits");
         let operands = Operands { m: 1, n: 1, k: 1, a: &one, b: &one, c: &big, is_b_column_major: false };
-        assert!(Reference::new(&operands).compare(&i32::MIN.to_le_bytes()).ok);
+        assert!(compare(&Reference::new(&operands), &big, &i32::MIN.to_le_bytes()).ok);
         let big = Array::from_bytes(DType::U32, vec![1, 1], u32::MAX.to_le_bytes().to_vec()).expect("fits");
         let operands = Operands { c: &big, ..operands };
-        assert!(Reference::new(&operands).compare(&[0; 4]).ok);
+        assert!(compare(&Reference::new(&operands), &big, &[0; 4]).ok);
     }
 
     #[test]
@@ -342,8 +361,8 @@ mod tests {
         let [a, b, c] = operands((DType::F32, DType::F32), 4, 4, 4);
         let reference =
             Reference::new(&Operands { m: 4, n: 4, k: 4, a: &a, b: &b, c: &c, is_b_column_major: false });
-        assert!(!reference.compare(&encode(DType::F32, &[f64::NAN; 16])).ok);
-        assert!(!reference.compare(&[0; 60]).ok);
+        assert!(!compare(&reference, &c, &encode(DType::F32, &[f64::NAN; 16])).ok);
+        assert!(!compare(&reference, &c, &[0; 60]).ok);
     }
 
     #[test]

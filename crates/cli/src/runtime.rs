@@ -3,10 +3,12 @@
 //! The commands speak to these few types; connecting another version of the library, or another device, is a change
 //! to this file alone.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+pub(crate) use phalanx::CancelToken;
 use phalanx::{
     DeviceOptions, ErrorClass, MatrixInfo, ModuleInfo, MulAddInfo, PipelineDescriptor, SpecValue, TypeLayout,
     glsl,
@@ -128,6 +130,8 @@ pub(crate) struct Dispatch<'a> {
     pub(crate) push_constants: &'a [u8],
     /// Forever without it.
     pub(crate) timeout: Option<Duration>,
+    /// Stops it when it is cancelled.
+    pub(crate) cancel: Option<&'a CancelToken>,
 }
 
 /// What a dispatch did.
@@ -144,6 +148,11 @@ pub(crate) fn is_bug(error: &anyhow::Error) -> bool {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<phalanx::Error>())
         .any(|cause| cause.class() == ErrorClass::Bug)
+}
+
+/// Gives back the memory that compiling GLSL took.
+pub(crate) fn release_compiler_memory() {
+    glsl::release_memory();
 }
 
 /// Compiles GLSL to SPIR-V.
@@ -477,6 +486,7 @@ impl Device {
             bindings: &bindings,
             push_constants: dispatch.push_constants,
             timeout: Some(dispatch.timeout.unwrap_or(Duration::MAX)),
+            cancel: dispatch.cancel,
             ..phalanx::Dispatch::new(&dispatch.pipeline.0, dispatch.groups)
         })?;
         Ok(Report { elapsed: report.elapsed, printed: report.printed })
@@ -484,12 +494,17 @@ impl Device {
 }
 
 impl Buffer {
-    pub(crate) fn write(&self, bytes: &[u8]) -> Result<()> {
-        Ok(self.0.write(0, bytes)?)
+    pub(crate) fn write(&self, offset: usize, bytes: &[u8]) -> Result<()> {
+        Ok(self.0.write(offset as u64, bytes)?)
+    }
+
+    /// Some of its bytes.
+    pub(crate) fn read(&self, range: Range<usize>) -> Result<Vec<u8>> {
+        Ok(self.0.read(range.start as u64, range.len() as u64)?)
     }
 
     /// The whole contents.
-    pub(crate) fn read(&self) -> Result<Vec<u8>> {
+    pub(crate) fn read_all(&self) -> Result<Vec<u8>> {
         Ok(self.0.read(0, self.0.size())?)
     }
 

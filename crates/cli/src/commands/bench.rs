@@ -20,7 +20,7 @@ use crate::ladder::plan::{Choices, Constant, Mnk, Plan, SUBGROUP_SIZE};
 use crate::ladder::{Peak, Rung, Types};
 use crate::progress::{self, Interrupt};
 use crate::record::{Record, write_json};
-use crate::reference::{Operands, Reference};
+use crate::reference::{Comparison, Operands, Reference};
 use crate::runtime::{self, Binding, Buffer, Device, Dispatch, Glsl, Pipeline, PipelineOptions};
 use crate::{Status, chart, say, table};
 
@@ -36,6 +36,9 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What D holds before a kernel writes it: NaN in every floating-point type.
 const PATTERN: u8 = 0xff;
+
+/// Bytes of it that are written at a time.
+const PIECE: usize = 1 << 20;
 
 /// What is to be measured.
 struct Request {
@@ -140,11 +143,23 @@ fn measure(request: &Request, json: Option<&Path>, svg: Option<&Path>) -> Result
     let plans = plans(request, threads)?;
     let interrupt = Interrupt::listen()?;
     let bar = progress::bar(plans.len());
+    // All before there are matrices: compilers need more memory than the matrices of small sizes.
+    let mut compiled = Compiled::default();
+    bar.set_message("compiling GLSL");
+    for (rung, types, _) in &plans {
+        compiled.add_source(*rung, *types)?;
+    }
+    runtime::release_compiler_memory();
+    for (rung, types, plan) in &plans {
+        bar.set_message(format!("compiling {rung} for {types}"));
+        compiled.add_pipeline(&device, *rung, *types, plan)?;
+    }
+    runtime::release_compiler_memory();
     bar.set_message("measuring the peaks");
     let before = Peaks::measure(threads);
 
     let mut timings = Vec::new();
-    let outcome = climb(&device, &plans, &interrupt, &bar, &mut timings);
+    let outcome = climb(&device, &plans, &compiled, &interrupt, &bar, &mut timings);
     bar.set_message("measuring the peaks again");
     let peaks = before.max(&Peaks::measure(threads));
     bar.finish_and_clear();
@@ -190,11 +205,11 @@ fn plans(request: &Request, threads: usize) -> Result<Vec<(Rung, Types, Plan)>> 
 fn climb(
     device: &Device,
     plans: &[(Rung, Types, Plan)],
+    compiled: &Compiled,
     interrupt: &Interrupt,
     bar: &ProgressBar,
     timings: &mut Vec<Timing>,
 ) -> Result<()> {
-    let mut compiled = Compiled::default();
     let is_same_problem =
         |a: &(Rung, Types, Plan), b: &(Rung, Types, Plan)| (a.1, a.2.size) == (b.1, b.2.size);
     for plans in plans.chunk_by(is_same_problem) {
@@ -207,7 +222,7 @@ fn climb(
             }
             bar.set_message(format!("{types} {}: {rung}", plan.size));
             let context = || format!("rung {rung} for {types} at {}", plan.size);
-            let pipeline = compiled.pipeline(device, *rung, *types, plan).with_context(context)?;
+            let pipeline = compiled.pipeline(*rung, *types, plan).with_context(context)?;
             let Some(timing) = problem.time(device, pipeline, plan, interrupt).with_context(context)? else {
                 return Ok(());
             };
@@ -218,52 +233,71 @@ fn climb(
     Ok(())
 }
 
-/// Every pipeline that was made. Sizes of the same plan share one, and with it the time that compiling really took.
+/// The SPIR-V of each rung and pair of types, and every pipeline that was made. Sizes of the same plan share one,
+/// and with it the time that compiling really took.
 #[derive(Default)]
-struct Compiled(Vec<(Variant, Pipeline)>);
+struct Compiled {
+    sources: Vec<((Rung, Types), Vec<u32>)>,
+    pipelines: Vec<(Variant, Pipeline)>,
+}
 
 /// What distinguishes a pipeline from all others.
 type Variant = (Rung, Types, Vec<(u32, Constant)>);
 
 impl Compiled {
-    fn pipeline(&mut self, device: &Device, rung: Rung, types: Types, plan: &Plan) -> Result<&Pipeline> {
-        let variant = (rung, types, plan.constants.clone());
-        let index = match self.0.iter().position(|(known, _)| *known == variant) {
-            Some(index) => index,
-            None => {
-                let pipeline = compile(device, rung, types, plan)?;
-                self.0.push((variant, pipeline));
-                self.0.len() - 1
-            }
-        };
-        Ok(&self.0[index].1)
+    fn add_source(&mut self, rung: Rung, types: Types) -> Result<()> {
+        if self.sources.iter().any(|(known, _)| *known == (rung, types)) {
+            return Ok(());
+        }
+        let definitions = types.definitions();
+        let definitions: Vec<(&str, &str)> =
+            definitions.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        let words = runtime::compile_glsl(Glsl {
+            name: rung.name(),
+            source: &rung.source(),
+            definitions: &definitions,
+            include_directories: &[],
+        });
+        self.sources.push(((rung, types), words.with_context(|| format!("rung {rung} for {types}"))?));
+        Ok(())
     }
-}
 
-fn compile(device: &Device, rung: Rung, types: Types, plan: &Plan) -> Result<Pipeline> {
-    let definitions = types.definitions();
-    let definitions: Vec<(&str, &str)> =
-        definitions.iter().map(|(name, text)| (*name, text.as_str())).collect();
-    let words = runtime::compile_glsl(Glsl {
-        name: rung.name(),
-        source: &rung.source(),
-        definitions: &definitions,
-        include_directories: &[],
-    })?;
-    let constants: Vec<SpecConstant> = plan
-        .constants
-        .iter()
-        .map(|&(id, constant)| SpecConstant {
-            id,
-            value: match constant {
-                Constant::U32(value) => SpecNumber::Untyped(value.to_string()),
-                Constant::Bool(value) => SpecNumber::Bool(value),
-            },
-        })
-        .collect();
-    let options =
-        PipelineOptions { entry: "main", constants: &constants, subgroup_size: Some(SUBGROUP_SIZE) };
-    device.create_pipeline(&words, options)
+    fn add_pipeline(&mut self, device: &Device, rung: Rung, types: Types, plan: &Plan) -> Result<()> {
+        let variant = (rung, types, plan.constants.clone());
+        if self.pipelines.iter().all(|(known, _)| *known != variant) {
+            let pipeline = self.compile(device, rung, types, plan);
+            let pipeline = pipeline.with_context(|| format!("rung {rung} for {types} at {}", plan.size))?;
+            self.pipelines.push((variant, pipeline));
+        }
+        Ok(())
+    }
+
+    fn pipeline(&self, rung: Rung, types: Types, plan: &Plan) -> Result<&Pipeline> {
+        let is_it = |(known, _): &&(Variant, Pipeline)| {
+            (known.0, known.1) == (rung, types) && known.2 == plan.constants
+        };
+        let (_, pipeline) = self.pipelines.iter().find(is_it).context("each plan has its pipeline")?;
+        Ok(pipeline)
+    }
+
+    fn compile(&self, device: &Device, rung: Rung, types: Types, plan: &Plan) -> Result<Pipeline> {
+        let source = self.sources.iter().find(|(known, _)| *known == (rung, types));
+        let (_, words) = source.context("each rung has its source")?;
+        let constants: Vec<SpecConstant> = plan
+            .constants
+            .iter()
+            .map(|&(id, constant)| SpecConstant {
+                id,
+                value: match constant {
+                    Constant::U32(value) => SpecNumber::Untyped(value.to_string()),
+                    Constant::Bool(value) => SpecNumber::Bool(value),
+                },
+            })
+            .collect();
+        let options =
+            PipelineOptions { entry: "main", constants: &constants, subgroup_size: Some(SUBGROUP_SIZE) };
+        device.create_pipeline(words, options)
+    }
 }
 
 /// The matrices of one size and pair of types, on the device and as expected.
@@ -290,17 +324,18 @@ impl Problem {
         let c = Array::random(types.c, vec![m, n], 3)?;
         let is_b_column_major = plan.is_b_column_major;
         let reference = Reference::new(&Operands { m, n, k, a: &a, b: &b, c: &c, is_b_column_major });
-        let upload = |array: &Array| -> Result<Buffer> {
+        // By value: what is on the device is not kept here.
+        let upload = |array: Array| -> Result<Buffer> {
             let buffer = device.create_buffer(array.bytes.len())?;
-            buffer.write(&array.bytes)?;
+            buffer.write(0, &array.bytes)?;
             Ok(buffer)
         };
         let result_bytes = c.bytes.len();
-        let buffers = [upload(&a)?, upload(&b)?, upload(&c)?, device.create_buffer(result_bytes)?];
+        let buffers = [upload(a)?, upload(b)?, upload(c)?, device.create_buffer(result_bytes)?];
         Ok(Self { buffers, result_bytes, reference })
     }
 
-    /// Runs, checks and times a rung; nothing if it was interrupted before the first timed dispatch.
+    /// Runs, checks and times a rung; nothing if it was interrupted.
     fn time(
         &self,
         device: &Device,
@@ -308,27 +343,27 @@ impl Problem {
         plan: &Plan,
         interrupt: &Interrupt,
     ) -> Result<Option<Timing>> {
-        self.buffers[3].write(&vec![PATTERN; self.result_bytes])?;
-        let warm_up = self.dispatch(device, pipeline, plan)?;
-        let first = self.reference.compare(&self.buffers[3].read()?);
+        for start in (0..self.result_bytes).step_by(PIECE) {
+            let bytes = PIECE.min(self.result_bytes - start);
+            self.buffers[3].write(start, &vec![PATTERN; bytes])?;
+        }
+        let Some(warm_up) = self.dispatch(device, pipeline, plan, interrupt)? else { return Ok(None) };
+        let first = self.compare()?;
 
         let mut shortest: Option<Duration> = None;
         let (mut total, mut count) = (warm_up, 0);
         let is_enough = |total, count| {
             count >= MAX_DISPATCHES || total >= MAX_TIME || count >= MIN_DISPATCHES && total >= MIN_TIME
         };
-        while !is_enough(total, count) && !interrupt.is_set() {
-            let elapsed = self.dispatch(device, pipeline, plan)?;
+        while !is_enough(total, count) {
+            let Some(elapsed) = self.dispatch(device, pipeline, plan, interrupt)? else { return Ok(None) };
             shortest = Some(shortest.map_or(elapsed, |shortest| shortest.min(elapsed)));
             total += elapsed;
             count += 1;
         }
-        if interrupt.is_set() {
-            return Ok(None);
-        }
         // A slow rung is not run again only to be warm: its first dispatch is as good as any.
         let shortest = shortest.unwrap_or(warm_up);
-        let last = self.reference.compare(&self.buffers[3].read()?);
+        let last = self.compare()?;
         Ok(Some(Timing {
             seconds: shortest.as_secs_f64(),
             max_rel_error: first.max_rel_error.max(last.max_rel_error),
@@ -337,7 +372,19 @@ impl Problem {
         }))
     }
 
-    fn dispatch(&self, device: &Device, pipeline: &Pipeline, plan: &Plan) -> Result<Duration> {
+    fn compare(&self) -> Result<Comparison> {
+        let [_, _, c, d] = &self.buffers;
+        self.reference.compare(|range| c.read(range), |range| d.read(range))
+    }
+
+    /// The time of one dispatch; nothing if it was interrupted.
+    fn dispatch(
+        &self,
+        device: &Device,
+        pipeline: &Pipeline,
+        plan: &Plan,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Duration>> {
         let bindings: Vec<Binding<'_>> = (0..)
             .zip(&self.buffers)
             .map(|(binding, buffer)| Binding { set: 0, binding, index: 0, buffer })
@@ -348,8 +395,12 @@ impl Problem {
             bindings: &bindings,
             push_constants: &plan.push_constants(),
             timeout: Some(TIMEOUT),
-        })?;
-        Ok(report.elapsed)
+            cancel: Some(interrupt.token()),
+        });
+        match report {
+            Err(_cancelled) if interrupt.is_set() => Ok(None),
+            report => Ok(Some(report?.elapsed)),
+        }
     }
 }
 

@@ -30,13 +30,14 @@ fn load_shader(path: &Path, options: &GlslArgs) -> Result<Vec<u32>> {
             include_directories.extend(options.include.iter().cloned());
             let definitions: Vec<(&str, &str)> =
                 options.define.iter().map(|text| text.split_once('=').unwrap_or((text, ""))).collect();
-            runtime::compile_glsl(Glsl {
+            let words = runtime::compile_glsl(Glsl {
                 name: &name,
                 source: text()?,
                 definitions: &definitions,
                 include_directories: &include_directories,
-            })
-            .with_context(|| format!("{name} does not compile"))
+            });
+            runtime::release_compiler_memory();
+            words.with_context(|| format!("{name} does not compile"))
         }
         _ => bail!("{name}: what is it? Known are .comp and .glsl, .spv, and .spvasm"),
     }

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
         bindings: &bindings,
         push_constants: &push_constants,
         timeout: (args.timeout > 0.0).then(|| Duration::from_secs_f64(args.timeout)),
+        cancel: None,
     })?;
 
     for line in &report.printed {
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     }
     for out in &args.out {
         let bound = find(&bound, &out.place)?;
-        out.write(bound.buffer.read()?, &bound.typed)?;
+        out.write(bound.buffer.read_all()?, &bound.typed)?;
     }
     let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
     say(format!(
@@ -160,12 +161,12 @@ fn upload<'a>(device: &Device, specs: &'a [BindSpec], arrays: Vec<Array>) -> Res
     let mut bound = Vec::with_capacity(specs.len());
     for (spec, array) in specs.iter().zip(arrays) {
         let buffer = device.create_buffer(array.bytes.len())?;
-        buffer.write(&array.bytes)?;
+        buffer.write(0, &array.bytes)?;
         bound.push(Bound { spec, typed: TypedShape { dtype: array.dtype, shape: array.shape }, buffer });
     }
     for structure in &bound {
         if let Source::Fields(fields) = &structure.spec.source {
-            structure.buffer.write(&lay_out(fields, |place| address(&bound, place))?)?;
+            structure.buffer.write(0, &lay_out(fields, |place| address(&bound, place))?)?;
         }
     }
     Ok(bound)

@@ -5,8 +5,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{self, NonNull};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use glslang_sys as sys;
 
@@ -18,11 +17,7 @@ use super::message::GlslError;
 pub(super) fn compile(source: &str, options: &GlslOptions<'_>) -> Result<Vec<u32>, GlslError> {
     let plain = |text: &str| GlslError::plain(options.name, text);
     let text = |text: &str| CString::new(text).map_err(|_nul| plain("a name has a NUL character"));
-    static READY: OnceLock<bool> = OnceLock::new();
-    // SAFETY: may be called by any thread; it is never finalised, so glslang stays ready.
-    if !READY.get_or_init(|| unsafe { sys::glslang_initialize_process() } != 0) {
-        return Err(plain("glslang could not be initialised"));
-    }
+    let Some(_ready) = ready() else { return Err(plain("glslang could not be initialised")) };
     let (code, name) = (text(source)?, text(options.name)?);
     let resource = limits();
     let input = input(&code, &resource, options);
@@ -33,19 +28,46 @@ pub(super) fn compile(source: &str, options: &GlslOptions<'_>) -> Result<Vec<u32
     if words.is_empty() {
         return Err(GlslError::from_log(options.name, &program.messages()));
     }
-    give_memory_back();
     Ok(words)
 }
 
-/// Gives memory back to the system that the first compilation needed to learn GLSL's built-in functions: 40 MiB of
-/// 75 MiB, in 2 ms.
-fn give_memory_back() {
-    static DONE: AtomicBool = AtomicBool::new(false);
-    if !DONE.swap(true, Ordering::Relaxed) {
-        #[cfg(all(target_os = "linux", target_env = "gnu"))]
-        // SAFETY: the allocator takes its own locks, and only returns memory that nobody uses.
-        let _whether_it_had_any = unsafe { libc::malloc_trim(0) };
+/// Whether glslang is initialised. Who compiles holds the lock for reading.
+static READY: RwLock<bool> = RwLock::new(false);
+
+/// Initialises glslang, unless it is, and keeps it so until the guard is dropped.
+fn ready() -> Option<RwLockReadGuard<'static, bool>> {
+    loop {
+        let ready = READY.read().unwrap_or_else(PoisonError::into_inner);
+        if *ready {
+            return Some(ready);
+        }
+        drop(ready);
+        let mut ready = READY.write().unwrap_or_else(PoisonError::into_inner);
+        if !*ready {
+            // SAFETY: with the lock held for writing, no other thread uses glslang.
+            *ready = unsafe { sys::glslang_initialize_process() } != 0;
+            if !*ready {
+                return None;
+            }
+        }
     }
+}
+
+/// Ends glslang, which forgets GLSL's built-in functions, and gives its memory back to the system.
+pub(super) fn release() {
+    let mut ready = READY.write().unwrap_or_else(PoisonError::into_inner);
+    if std::mem::replace(&mut *ready, false) {
+        // SAFETY: it is initialised, and with the lock held for writing no other thread uses it.
+        unsafe { sys::glslang_finalize_process() };
+    }
+    give_memory_back();
+}
+
+/// Gives memory that is free back to the system, of which the allocator keeps most: 2 ms.
+fn give_memory_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the allocator takes its own locks, and only returns memory that nobody uses.
+    let _whether_it_had_any = unsafe { libc::malloc_trim(0) };
 }
 
 /// What to compile and for which target. `code`, `resource` and `options` must outlive its use.
