@@ -42,6 +42,17 @@ impl Globals {
         subgroup_size: u32,
         workgroup_invocations: u32,
     ) -> Result<Self, Vec<Diagnostic>> {
+        let (globals, faults) = Self::build_partly(spv, specialization, subgroup_size, workgroup_invocations);
+        if faults.is_empty() { Ok(globals) } else { Err(faults) }
+    }
+
+    /// Evaluates what can be evaluated, and says what is wrong with the rest.
+    pub(crate) fn build_partly(
+        spv: &Spv<'_>,
+        specialization: &[(u32, u64)],
+        subgroup_size: u32,
+        workgroup_invocations: u32,
+    ) -> (Self, Vec<Diagnostic>) {
         let spec = specialization.iter().copied().collect();
         let mut g = Self { subgroup_size, workgroup_invocations, ..Self::default() };
         let mut faults = Vec::new();
@@ -53,7 +64,7 @@ impl Globals {
                 }
             }
         }
-        if faults.is_empty() { Ok(g) } else { Err(faults) }
+        (g, faults)
     }
 
     fn declare(&mut self, spv: &Spv<'_>, inst: &Inst<'_>, spec: &FxHashMap<u32, u64>) -> Res<()> {

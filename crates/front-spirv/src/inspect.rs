@@ -13,6 +13,7 @@ use crate::value::{Spread, Val};
 use phalanx_ir::{BindingInfo, MatType, MulAddFlags, Scalar};
 use rustc_hash::FxHashSet;
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
+use std::collections::BTreeSet;
 
 /// What a module holds and needs. Types are as the specialisation says.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +28,8 @@ pub struct Info {
     pub extensions: Vec<String>,
     /// The entry points.
     pub entry_points: Vec<EntryInfo>,
+    /// Set and binding of every variable that has them, whoever uses it; each once and in order.
+    pub declared: Vec<(u32, u32)>,
     /// The specialisation constants, by id.
     pub spec_constants: Vec<SpecConstant>,
     /// The cooperative matrix types, each once.
@@ -182,24 +185,60 @@ pub fn inspect(words: &[u32]) -> Result<Info, Diagnostics> {
 /// As [`inspect()`].
 pub fn inspect_specialized(words: &[u32], specialization: &[(u32, u64)]) -> Result<Info, Diagnostics> {
     let spv = Spv::read(words)?;
-    let mut info = Info {
+    let info = declarations(&spv);
+    // Lengths of matrices do not matter here, so any size of subgroups and work-groups will do.
+    match Globals::build(&spv, specialization, 32, 1) {
+        Ok(globals) => fill(&spv, &globals, info),
+        // An unknown capability explains unknown types.
+        Err(_) if !info.unsupported.is_empty() => Ok(info),
+        Err(faults) => Err(Diagnostics(faults)),
+    }
+}
+
+/// Inspects a module whose specialisation is not known yet. The defaults of its specialisation constants need
+/// not make valid types, such as matrices of 0 rows; then there is nothing about entry points but their names.
+///
+/// # Errors
+///
+/// As [`inspect()`], for a module without specialisation constants.
+pub fn inspect_unspecialized(words: &[u32]) -> Result<Info, Diagnostics> {
+    let spv = Spv::read(words)?;
+    let is_spec = |&i: &usize| {
+        let op = spv.insts[i].op;
+        matches!(op, Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse)
+    };
+    let (globals, faults) = Globals::build_partly(&spv, &[], 32, 1);
+    if faults.is_empty() || !spv.globals.iter().any(is_spec) {
+        return inspect(words);
+    }
+    let mut info = declarations(&spv);
+    info.entry_points = spv.entry_points.iter().map(EntryInfo::new).collect();
+    Inspector { spv: &spv, globals: &globals }.spec_constants(&mut info);
+    Ok(info)
+}
+
+/// What does not depend on types.
+fn declarations(spv: &Spv<'_>) -> Info {
+    let place = |&i: &usize| {
+        let literal = |decoration| spv.decor.literal(spv.insts[i].id, decoration);
+        Some((literal(Decoration::DescriptorSet)?, literal(Decoration::Binding)?))
+    };
+    let declared: BTreeSet<_> = spv.globals.iter().filter_map(place).collect();
+    Info {
         version: spv.header.version,
         capabilities: spv.capabilities.iter().map(|&n| capability::name(n)).collect(),
-        unsupported: capability::missing(&spv),
+        unsupported: capability::missing(spv),
         extensions: spv.extensions.clone(),
         entry_points: Vec::new(),
+        declared: declared.into_iter().collect(),
         spec_constants: Vec::new(),
         matrices: Vec::new(),
         mul_adds: Vec::new(),
-    };
-    // Lengths of matrices do not matter here, so any size of subgroups and work-groups will do.
-    let globals = match Globals::build(&spv, specialization, 32, 1) {
-        Ok(globals) => globals,
-        // An unknown capability explains unknown types.
-        Err(_) if !info.unsupported.is_empty() => return Ok(info),
-        Err(faults) => return Err(Diagnostics(faults)),
-    };
-    let inspector = Inspector { spv: &spv, globals: &globals };
+    }
+}
+
+fn fill(spv: &Spv<'_>, globals: &Globals, mut info: Info) -> Result<Info, Diagnostics> {
+    let inspector = Inspector { spv, globals };
     for entry in &spv.entry_points {
         let found = inspector.entry(entry).map_err(|f| spv.locate(f, entry.inst))?;
         info.entry_points.push(found);
@@ -207,6 +246,21 @@ pub fn inspect_specialized(words: &[u32], specialization: &[(u32, u64)]) -> Resu
     inspector.spec_constants(&mut info);
     inspector.matrices(&mut info);
     Ok(info)
+}
+
+impl EntryInfo {
+    /// One of which only the name is known.
+    fn new(entry: &EntryPoint) -> Self {
+        let model = ExecutionModel::from_u32(entry.model);
+        Self {
+            name: entry.name.clone(),
+            model: model.map_or_else(|| entry.model.to_string(), |m| format!("{m:?}")),
+            local_size: None,
+            bindings: Vec::new(),
+            push: None,
+            push_bytes: 0,
+        }
+    }
 }
 
 struct Inspector<'a> {
@@ -220,16 +274,8 @@ impl<'a> Inspector<'a> {
     }
 
     fn entry(&self, entry: &EntryPoint) -> Res<EntryInfo> {
-        let model = ExecutionModel::from_u32(entry.model);
-        let mut info = EntryInfo {
-            name: entry.name.clone(),
-            model: model.map_or_else(|| entry.model.to_string(), |m| format!("{m:?}")),
-            local_size: None,
-            bindings: Vec::new(),
-            push: None,
-            push_bytes: 0,
-        };
-        if model != Some(ExecutionModel::GLCompute) {
+        let mut info = EntryInfo::new(entry);
+        if ExecutionModel::from_u32(entry.model) != Some(ExecutionModel::GLCompute) {
             return Ok(info);
         }
         info.local_size = entry::local_size(self.spv, self.globals, entry).ok();

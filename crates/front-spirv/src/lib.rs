@@ -62,7 +62,7 @@ mod value;
 pub use diag::{Class, Diagnostic, Diagnostics, Location, code};
 pub use inspect::{
     BindingLayout, EntryInfo, Info, MatrixInfo, MemberLayout, MulAddInfo, ScalarType, SpecConstant,
-    TypeLayout, inspect, inspect_specialized,
+    TypeLayout, inspect, inspect_specialized, inspect_unspecialized,
 };
 pub use reader::words_from_bytes;
 

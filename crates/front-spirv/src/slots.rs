@@ -5,7 +5,7 @@
 //! where it is defined, loaded where it is used. The structure says beforehand which ids do.
 
 use crate::cx::{Cx, Slot};
-use crate::diag::{Res, bug, code, invalid, operand};
+use crate::diag::{Res, bug, code, invalid, unsupported};
 use crate::reader::Id;
 use crate::types::Ty;
 use crate::value::{Index, InputPtr, LocalPtr, MemPtr, Pointer, Val};
@@ -92,8 +92,14 @@ impl Cx<'_> {
                 let zero = self.constant(Scalar::I64, 0);
                 Ok(self.invariant(phalanx_ir::Op::IntToPtr, &[zero], phalanx_ir::Type::Ptr(space)))
             }
+            // No array of descriptors is so long, and beyond its end there are empty objects at address 0.
+            Space::Buffer if !self.module.bindings.is_empty() => {
+                let beyond = self.constant(Scalar::I32, u64::from(u32::MAX));
+                let op = phalanx_ir::Op::BufferPtr(phalanx_ir::Binding::new(0));
+                Ok(self.invariant(op, &[beyond], phalanx_ir::Type::Ptr(space)))
+            }
             Space::Buffer | Space::Push => {
-                Err(operand("the null of a pointer into buffers is not supported as a value"))
+                Err(unsupported(code::OPERAND, "the null of a pointer where there are no buffers"))
             }
         }
     }

@@ -1,9 +1,8 @@
 //! Modules, and what they say about themselves.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use phalanx_front_spirv::{Info, inspect, inspect_specialized};
+use phalanx_front_spirv::{Info, inspect_specialized, inspect_unspecialized};
 
 use crate::error::Error;
 
@@ -17,8 +16,6 @@ pub struct Module {
 struct Inner {
     words: Vec<u32>,
     info: Info,
-    /// Set and binding of each buffer that an entry point mentions.
-    declared: Vec<(u32, u32)>,
 }
 
 impl Module {
@@ -28,14 +25,12 @@ impl Module {
     ///
     /// [`Error::Spirv`] says what is wrong and where.
     pub fn new(words: &[u32]) -> Result<Self, Error> {
-        let info = inspect(words)?;
-        let bindings = info.entry_points.iter().flat_map(|entry| &entry.bindings);
-        let declared: BTreeSet<_> = bindings.map(|layout| (layout.info.set, layout.info.binding)).collect();
-        let declared = declared.into_iter().collect();
-        Ok(Self { inner: Arc::new(Inner { words: words.to_vec(), info, declared }) })
+        let info = inspect_unspecialized(words)?;
+        Ok(Self { inner: Arc::new(Inner { words: words.to_vec(), info }) })
     }
 
-    /// What it holds and needs, with specialisation constants at their defaults.
+    /// What it holds and needs, with specialisation constants at their defaults. Where those make no valid
+    /// types, such as matrices of 0 rows, it holds what does not depend on them.
     pub fn info(&self) -> &Info {
         &self.inner.info
     }
@@ -56,7 +51,7 @@ impl Module {
     }
 
     pub(crate) fn declared(&self) -> &[(u32, u32)] {
-        &self.inner.declared
+        &self.inner.info.declared
     }
 }
 

@@ -168,6 +168,31 @@ fn specialization_and_subgroup_sizes() {
 }
 
 #[test]
+fn defaults_of_specialization_constants_need_no_meaning() {
+    let source = "layout(local_size_x = 32) in;
+        layout(constant_id = 3) const uint M = 0;
+        layout(set = 0, binding = 0) buffer Out { float x[]; };
+        void main() {
+            coopmat<float, gl_ScopeSubgroup, M, M, gl_MatrixUseAccumulator> m;
+            m = coopmat<float, gl_ScopeSubgroup, M, M, gl_MatrixUseAccumulator>(2.0);
+            coopMatStore(m, x, 0, M, gl_CooperativeMatrixLayoutRowMajor);
+        }";
+    for device in devices() {
+        let module = device.create_module(&compile(source)).unwrap();
+        assert_eq!((&module.info().declared[..], module.info().spec_constants[0].id), (&[(0, 0)][..], 3));
+        let default = PipelineDescriptor::new(&module);
+        assert_eq!(device.create_pipeline(&default).unwrap_err().class(), ErrorClass::Invalid);
+        let pipeline = device
+            .create_pipeline(&PipelineDescriptor { specialization: &[(3, 4_u32.into())], ..default })
+            .unwrap();
+        let buffer = device.create_buffer(64).unwrap();
+        let bindings = [Binding::new(0, 0, &buffer)];
+        device.dispatch(&Dispatch { bindings: &bindings, ..Dispatch::new(&pipeline, [1; 3]) }).unwrap();
+        assert_eq!(buffer.read_slice::<f32>(0, 16).unwrap(), [2.0; 16]);
+    }
+}
+
+#[test]
 fn arrays_of_buffers_and_addresses() {
     for device in devices() {
         let pipeline = pipeline(

@@ -156,12 +156,15 @@ fn equal(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     cx.define_values(inst, &[v])
 }
 
-/// *OpPtrDiff*: in elements of the array that both point into.
+/// *OpPtrDiff*: in elements of the array that both point into; in bytes for untyped pointers
+/// (`SPV_KHR_untyped_pointers`).
 fn difference(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     let (a, b) = pointer_pair(cx, inst)?;
     let (id, result) = (inst.arg(0)?, cx.result_ty(inst)?);
-    let pointee = cx.pointee_of(id)?.ok_or_else(|| operand("the pointers are untyped"))?;
-    let stride = cx.layout().pointer_stride(cx.ty_of(id)?, pointee)?.max(1);
+    let stride = match cx.pointee_of(id)? {
+        Some(pointee) => cx.layout().pointer_stride(cx.ty_of(id)?, pointee)?.max(1),
+        None => 1,
+    };
     let bytes = cx.b().value(IrOp::PtrDiff, &[a, b], ir::Type::I64);
     let stride = cx.i64(stride);
     let n = cx.b().binary(ir::BinaryOp::Sdiv, bytes, stride);
