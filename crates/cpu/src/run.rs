@@ -22,6 +22,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use phalanx_back_llvm::abi::{
     BindingDesc, BufferDesc, DispatchContext, Entry, MEMORY_ALIGN, Services, SubgroupContext,
 };
+use phalanx_ir::BindingInfo;
 
 use crate::float_env;
 use crate::grid::Grid;
@@ -120,8 +121,14 @@ pub(crate) struct RunParts<'a> {
 impl Run {
     /// Prepares a dispatch.
     pub(crate) fn new(parts: RunParts<'_>) -> Self {
+        // Code does not check constant indices into arrays of declared length, so they are that long.
+        let table = |(list, binding): (&&[Descriptor<'_>], &BindingInfo)| {
+            let missing = (binding.count.unwrap_or(0) as usize).saturating_sub(list.len());
+            let nothing = std::iter::repeat_n(Descriptor::default().desc(), missing);
+            list.iter().map(Descriptor::desc).chain(nothing).collect()
+        };
         let descriptors: Vec<Box<[BufferDesc]>> =
-            parts.descriptors.iter().map(|list| list.iter().map(Descriptor::desc).collect()).collect();
+            parts.descriptors.iter().zip(parts.pipeline.bindings()).map(table).collect();
         let bindings: Box<[BindingDesc]> = descriptors
             .iter()
             .map(|list| BindingDesc { descs: list.as_ptr(), count: list.len() as u64 })

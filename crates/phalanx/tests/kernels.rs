@@ -220,6 +220,31 @@ fn arrays_of_buffers_and_addresses() {
 }
 
 #[test]
+fn elements_of_arrays_that_are_not_bound_are_empty() {
+    let source = "layout(set = 0, binding = 0) buffer Data { uint x[]; } b[4];
+        void main() { b[2].x[0] += 1 + b[3].x[0] + b[0].x[0]; b[3].x[0] = 5; b[1].x[7] = 5; }";
+    for device in devices() {
+        let pipeline = pipeline(&device, source);
+        let buffer = device.create_buffer(16).unwrap();
+        let bindings = [Binding::new(0, 0, &buffer).at_index(2)];
+        device.dispatch(&Dispatch { bindings: &bindings, ..Dispatch::new(&pipeline, [1; 3]) }).unwrap();
+        assert_eq!(buffer.read_slice::<u32>(0, 4).unwrap(), [1, 0, 0, 0]);
+    }
+    let [cpu, _] = devices();
+    let pipeline = pipeline(&cpu, source);
+    cpu.dispatch_raw(&phalanx::RawDispatch {
+        pipeline: &pipeline,
+        groups: [1; 3],
+        base: [0; 3],
+        descriptors: &[&[]],
+        push_constants: &[],
+        timeout: None,
+        cancel: None,
+    })
+    .unwrap();
+}
+
+#[test]
 fn printing() {
     for device in devices() {
         let pipeline = pipeline(
