@@ -472,7 +472,7 @@ impl<'c> Lower<'_, 'c> {
 
     /// Removes a block that nothing jumps to.
     fn discard(&self, block: BasicBlock<'c>) -> Result<()> {
-        block.remove_from_function().map_err(|()| Error::bug("the block has no function"))
+        self.e.delete_block(block)
     }
 
     fn clear_set(&mut self, set: PointerValue<'c>) -> Result<()> {

@@ -511,6 +511,12 @@ impl<'c> Emit<'c> {
         Ok(())
     }
 
+    /// Deletes a block that nothing jumps to, and what is in it.
+    pub(crate) fn delete_block(&self, block: BasicBlock<'c>) -> Result<()> {
+        // SAFETY: the block is in a function, and who calls this uses it no more.
+        unsafe { block.delete() }.map_err(|()| Error::bug("the block has no function"))
+    }
+
     /// The block that code is appended to.
     pub(crate) fn here(&self) -> Result<BasicBlock<'c>> {
         self.b.get_insert_block().ok_or_else(|| Error::bug("the builder has no block"))

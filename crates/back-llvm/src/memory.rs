@@ -250,7 +250,9 @@ impl<'c> Lower<'_, 'c> {
     fn load_wide(&mut self, a: &Access<'c>, gap: u64) -> Result<Option<Vec<Val<'c>>>> {
         let at = self.at(&a.ptr, a.ptr.base.v, a.ptr.offset.v)?.into_pointer_value();
         let lanes = self.w;
-        let ty: BasicTypeEnum<'c> = self.e.vec_of(self.e.scalar_ty(a.scalar), lanes * gap as u32).into();
+        // Without bounds, nothing says that the gap behind the last lane's scalars may be read.
+        let unread = if a.is_bounded() { 0 } else { gap as u32 - a.n };
+        let ty = self.e.vec_of(self.e.scalar_ty(a.scalar), lanes * gap as u32 - unread).into();
         let inside = self.all_inside(a, gap)?;
         // Outside of objects, nothing may be read for lanes that do not execute.
         let all = match (a.is_bounded(), self.exec.mask) {
