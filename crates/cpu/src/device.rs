@@ -9,7 +9,7 @@ use phalanx_ir::verify::Verified;
 use phalanx_kernels::Isa;
 
 use crate::binary::Binary;
-use crate::cache::{self, Cache, CacheKey};
+use crate::cache::{self, Cache, CacheKey, SealedCode};
 use crate::cores;
 use crate::error::Error;
 use crate::grid::Grid;
@@ -61,6 +61,13 @@ pub struct Created {
     pub load: Duration,
     /// What [`Config::dumps`] asked for; empty for code from disk.
     pub dumps: Dumps,
+}
+
+impl Created {
+    /// A pipeline that did not have to be compiled.
+    fn found(pipeline: Arc<Pipeline>, start: Instant) -> Self {
+        Self { pipeline, compile: Duration::ZERO, load: start.elapsed(), dumps: Dumps::default() }
+    }
 }
 
 /// A dispatch to be run.
@@ -137,11 +144,17 @@ impl Device {
         let start = Instant::now();
         let pipeline = match self.cache.get(key) {
             Some(pipeline) => pipeline,
-            // Code that cannot be loaded any more is compiled again.
-            None => self.cache.insert(*key, Arc::new(Pipeline::load(self.cache.read(key)?).ok()?)),
+            None => return self.load(&self.cache.read(key)?),
         };
-        let dumps = Dumps::default();
-        Some(Created { pipeline, compile: Duration::ZERO, load: start.elapsed(), dumps })
+        Some(Created::found(pipeline, start))
+    }
+
+    /// A pipeline of code that [`Pipeline::code`] gave. Code that cannot be loaded any more is nothing: it
+    /// has to be compiled again.
+    pub fn load(&self, code: &SealedCode) -> Option<Created> {
+        let start = Instant::now();
+        let pipeline = Arc::new(Pipeline::load(code.open()?, Some(code.clone())).ok()?);
+        Some(Created::found(self.cache.insert(*code.key(), pipeline), start))
     }
 
     /// Compiles a module. With a key the pipeline is kept for [`Device::cached`].
@@ -150,8 +163,22 @@ impl Device {
     ///
     /// When the target does not support the module, or the compiler is at fault.
     pub fn create_pipeline(&self, module: &Verified, key: Option<&CacheKey>) -> Result<Created, Error> {
+        self.create_pipeline_with(module, key, &self.dumps)
+    }
+
+    /// Compiles a module and writes down what is asked for, instead of what [`Config::dumps`] says.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::create_pipeline`].
+    pub fn create_pipeline_with(
+        &self,
+        module: &Verified,
+        key: Option<&CacheKey>,
+        dumps: &Options,
+    ) -> Result<Created, Error> {
         let start = Instant::now();
-        let compiled = phalanx_back_llvm::compile(module, &self.target, &self.dumps)?;
+        let compiled = phalanx_back_llvm::compile(module, &self.target, dumps)?;
         let compile = start.elapsed();
         let binary = Binary {
             name: module.name.clone(),
@@ -159,11 +186,12 @@ impl Device {
             bindings: module.bindings.clone(),
             object: compiled.object,
         };
-        if let Some(key) = key {
-            self.cache.write(key, &binary);
+        let code = key.map(|key| SealedCode::new(key, &binary));
+        if let Some(code) = &code {
+            self.cache.write(code);
         }
         let start = Instant::now();
-        let pipeline = Arc::new(Pipeline::load(binary)?);
+        let pipeline = Arc::new(Pipeline::load(binary, code)?);
         let load = start.elapsed();
         let pipeline = match key {
             Some(key) => self.cache.insert(*key, pipeline),

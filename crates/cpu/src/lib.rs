@@ -28,7 +28,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use cache::CacheKey;
+pub use cache::{CacheKey, SealedCode, cache_uuid};
 pub use cores::usable as usable_cores;
 pub use device::{Config, Created, Device, Dispatch, Report};
 pub use error::Error;

@@ -7,6 +7,7 @@ use phalanx_back_llvm::abi::{ENTRY_SYMBOL, Entry};
 use phalanx_ir::BindingInfo;
 
 use crate::binary::Binary;
+use crate::cache::SealedCode;
 use crate::jit::{Code, JitError};
 
 /// A compiled entry point, ready to run.
@@ -18,6 +19,7 @@ pub struct Pipeline {
     entry: Entry,
     /// Keeps `entry` alive.
     _code: Code,
+    sealed: Option<SealedCode>,
 }
 
 impl fmt::Debug for Pipeline {
@@ -27,8 +29,8 @@ impl fmt::Debug for Pipeline {
 }
 
 impl Pipeline {
-    /// Loads a compiled pipeline.
-    pub(crate) fn load(binary: Binary) -> Result<Self, JitError> {
+    /// Loads a compiled pipeline, and keeps the sealed form.
+    pub(crate) fn load(binary: Binary, sealed: Option<SealedCode>) -> Result<Self, JitError> {
         let code = Code::load(&binary.object)?;
         let address = code.symbol(ENTRY_SYMBOL)?;
         // SAFETY: the compiler, or the cache that keeps what it made, says that the object defines
@@ -41,6 +43,7 @@ impl Pipeline {
             object_bytes: binary.object.len(),
             entry,
             _code: code,
+            sealed,
         })
     }
 
@@ -87,6 +90,11 @@ impl Pipeline {
     /// Size of the object file, from which the code was loaded.
     pub fn object_bytes(&self) -> usize {
         self.object_bytes
+    }
+
+    /// Its code, to be kept elsewhere; of pipelines that were made with a key.
+    pub fn code(&self) -> Option<&SealedCode> {
+        self.sealed.as_ref()
     }
 
     pub(crate) fn meta(&self) -> &Meta {

@@ -55,7 +55,7 @@ pub(crate) fn pipeline_with(body: &str, meta: Meta) -> Arc<Pipeline> {
     let bindings = (0..meta.num_bindings).map(binding).collect();
     let text = format!("define void @{ENTRY_SYMBOL}(ptr %c) nounwind {{\n{body}\n}}");
     let object = object_from_ir(&text);
-    Arc::new(Pipeline::load(Binary { name: "test".into(), meta, bindings, object }).unwrap())
+    Arc::new(Pipeline::load(Binary { name: "test".into(), meta, bindings, object }, None).unwrap())
 }
 
 /// Does nothing.

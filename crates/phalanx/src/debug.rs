@@ -10,7 +10,8 @@
 //! | `verify` | verify the IR after each pass, as debug builds do    |
 //! | `time`   | print how long each stage took                       |
 //!
-//! The word `trace` is for the Vulkan driver, which prints each of its calls.
+//! The words `trace` and `print` are for the Vulkan driver, which prints each of its calls, and each of its
+//! messages.
 //!
 //! A pipeline that is looked at is compiled, even if it is in a cache.
 #![expect(clippy::print_stderr, reason = "this is what the user asked for")]
@@ -47,9 +48,9 @@ impl Debug {
                 "asm" => debug.asm = true,
                 "verify" => debug.verify = true,
                 "time" => debug.time = true,
-                "trace" => {}
+                "trace" | "print" => {}
                 other => {
-                    let expected = "words of ir, llvm, asm, verify, time, trace".to_owned();
+                    let expected = "words of ir, llvm, asm, verify, time, trace, print".to_owned();
                     return Err(Error::Setting { name: VARIABLE, expected, found: other.to_owned() });
                 }
             }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytemuck::NoUninit;
-use phalanx_cpu::{CacheKey, Config, Created, Descriptor};
+use phalanx_cpu::{CacheKey, Config, Created, Descriptor, SealedCode};
 use phalanx_front_spirv as front;
 use phalanx_ir::{Verified, passes, verify};
 
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::info::{self, DeviceInfo};
 use crate::interpreter::Interpreter;
 use crate::module::Module;
-use crate::pipeline::{Code, CompileTimes, Pipeline, PipelineDescriptor, Shape};
+use crate::pipeline::{Code, CompileTimes, Insides, Pipeline, PipelineDescriptor, Shape};
 
 /// Time after which a dispatch is stopped, unless options, environment or dispatch say otherwise.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -120,6 +120,23 @@ impl Device {
         Ok(Self { inner: Arc::new(Inner { id, backend, info, limits, timeout, debug }) })
     }
 
+    /// What a device with these options is and offers, without starting it.
+    ///
+    /// # Errors
+    ///
+    /// When the environment asks for instructions that the machine does not have.
+    pub fn describe(options: &DeviceOptions) -> Result<DeviceInfo, Error> {
+        let (threads, instruction_sets) = match options.kind {
+            DeviceKind::Cpu => {
+                let isa = phalanx_kernels::Isa::detect().map_err(phalanx_cpu::Error::from)?;
+                let threads = options.threads.unwrap_or_else(phalanx_cpu::usable_cores).max(1);
+                (threads, isa.instruction_sets().into_iter().map(str::to_owned).collect())
+            }
+            DeviceKind::Interpreter => (1, Vec::new()),
+        };
+        Ok(describe(options.kind, threads, instruction_sets, &front::Limits::default()))
+    }
+
     /// What it is and offers.
     pub fn info(&self) -> &DeviceInfo {
         &self.inner.info
@@ -164,10 +181,7 @@ impl Device {
     ///
     /// When the module is invalid as specialised, or needs what is not supported.
     pub fn create_pipeline(&self, descriptor: &PipelineDescriptor<'_>) -> Result<Pipeline, Error> {
-        let found = descriptor.subgroup_size.unwrap_or(DEFAULT_SUBGROUP_SIZE);
-        if !SUBGROUP_SIZES.contains(&found) {
-            return Err(Error::SubgroupSize { expected: SUBGROUP_SIZES.to_vec(), found });
-        }
+        let found = checked_subgroup_size(descriptor)?;
         match &self.inner.backend {
             Backend::Cpu(cpu) => self.create_cpu_pipeline(cpu, descriptor, found),
             Backend::Interpreter(_) => {
@@ -187,6 +201,58 @@ impl Device {
                 Ok(Pipeline { code: Code::Interpreter(Arc::new(module)), shape: Arc::new(shape) })
             }
         }
+    }
+
+    /// Identifies what [`Device::create_pipeline`] would compile; the interpreter compiles nothing.
+    pub fn pipeline_key(&self, descriptor: &PipelineDescriptor<'_>) -> Option<CacheKey> {
+        let Backend::Cpu(cpu) = &self.inner.backend else { return None };
+        let subgroup_size = descriptor.subgroup_size.unwrap_or(DEFAULT_SUBGROUP_SIZE);
+        Some(self.cache_key(cpu, descriptor, subgroup_size))
+    }
+
+    /// A pipeline that need not be compiled: one that the device remembers, else one of `code`, which
+    /// [`Pipeline::code`] gave. Code of something else, or of another machine or version, is ignored.
+    pub fn cached_pipeline(
+        &self,
+        descriptor: &PipelineDescriptor<'_>,
+        code: Option<&SealedCode>,
+    ) -> Option<Pipeline> {
+        let Backend::Cpu(cpu) = &self.inner.backend else { return None };
+        if self.inner.debug.looks_inside() {
+            return None;
+        }
+        let key = self.pipeline_key(descriptor)?;
+        let code = code.filter(|code| *code.key() == key);
+        let created = cpu.cached(&key).or_else(|| cpu.load(code?))?;
+        let times = CompileTimes { cached: true, ..CompileTimes::default() };
+        Some(self.finish(descriptor, created, times))
+    }
+
+    /// Compiles an entry point of a module, whether it is cached or not, and tells what it became on the way.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::create_pipeline`]; the interpreter does not support it.
+    pub fn create_pipeline_with_insides(
+        &self,
+        descriptor: &PipelineDescriptor<'_>,
+    ) -> Result<(Pipeline, Insides), Error> {
+        let Backend::Cpu(cpu) = &self.inner.backend else {
+            return Err(Error::Unsupported { what: "machine code on the interpreter".to_owned() });
+        };
+        let subgroup_size = checked_subgroup_size(descriptor)?;
+        let (module, times) = self.optimize(descriptor, subgroup_size)?;
+        let key = self.cache_key(cpu, descriptor, subgroup_size);
+        let wanted = phalanx_cpu::Options { dump_llvm: true, dump_asm: true };
+        let mut created = cpu.create_pipeline_with(&module, Some(&key), &wanted)?;
+        let dumps = std::mem::take(&mut created.dumps);
+        let insides = Insides {
+            ir: module.to_string(),
+            llvm_lowered: dumps.llvm_lowered.unwrap_or_default(),
+            llvm_optimized: dumps.llvm_optimized.unwrap_or_default(),
+            asm: dumps.asm.unwrap_or_default(),
+        };
+        Ok((self.finish(descriptor, created, times), insides))
     }
 
     /// Runs a dispatch and waits for its end.
@@ -253,10 +319,23 @@ impl Device {
     ) -> Result<Pipeline, Error> {
         let key = self.cache_key(cpu, descriptor, subgroup_size);
         let cached = if self.inner.debug.looks_inside() { None } else { cpu.cached(&key) };
-        let (created, mut times) = match cached {
+        let (created, times) = match cached {
             Some(created) => (created, CompileTimes { cached: true, ..CompileTimes::default() }),
-            None => self.compile(cpu, descriptor, subgroup_size, &key)?,
+            None => {
+                let (module, times) = self.optimize(descriptor, subgroup_size)?;
+                (cpu.create_pipeline(&module, Some(&key))?, times)
+            }
         };
+        Ok(self.finish(descriptor, created, times))
+    }
+
+    /// Prints what is asked for about a pipeline, and gives it its shape.
+    fn finish(
+        &self,
+        descriptor: &PipelineDescriptor<'_>,
+        created: Created,
+        mut times: CompileTimes,
+    ) -> Pipeline {
         times.compile = created.compile;
         times.load = created.load;
         self.inner.debug.print_dumps(&created.dumps);
@@ -281,23 +360,21 @@ impl Device {
             shared_bytes: pipeline.shared_bytes(),
             times,
         };
-        Ok(Pipeline { code: Code::Cpu(pipeline), shape: Arc::new(shape) })
+        Pipeline { code: Code::Cpu(pipeline), shape: Arc::new(shape) }
     }
 
-    fn compile(
+    /// SPIR-V to optimised IR.
+    fn optimize(
         &self,
-        cpu: &phalanx_cpu::Device,
         descriptor: &PipelineDescriptor<'_>,
         subgroup_size: u32,
-        key: &CacheKey,
-    ) -> Result<(Created, CompileTimes), Error> {
+    ) -> Result<(Verified, CompileTimes), Error> {
         let (module, translate) = self.translate(descriptor, subgroup_size)?;
         let start = Instant::now();
         let module = passes::optimize(module, &self.inner.debug.passes())
             .map_err(|error| Error::bug(error.to_string()))?;
         let optimize = start.elapsed();
-        let created = cpu.create_pipeline(&module, Some(key))?;
-        Ok((created, CompileTimes { translate, optimize, ..CompileTimes::default() }))
+        Ok((module, CompileTimes { translate, optimize, ..CompileTimes::default() }))
     }
 
     /// SPIR-V to verified IR.
@@ -330,6 +407,16 @@ impl Device {
         let numbers = format!("{subgroup_size} {:?} {:?}", specialization(descriptor), self.inner.limits);
         let words = bytemuck::cast_slice(descriptor.module.words());
         cpu.cache_key(&[words, entry.as_bytes(), numbers.as_bytes()])
+    }
+}
+
+/// The subgroup size that is asked for, if the device has it.
+fn checked_subgroup_size(descriptor: &PipelineDescriptor<'_>) -> Result<u32, Error> {
+    let found = descriptor.subgroup_size.unwrap_or(DEFAULT_SUBGROUP_SIZE);
+    if SUBGROUP_SIZES.contains(&found) {
+        Ok(found)
+    } else {
+        Err(Error::SubgroupSize { expected: SUBGROUP_SIZES.to_vec(), found })
     }
 }
 

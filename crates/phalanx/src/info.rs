@@ -31,6 +31,14 @@ pub struct DeviceInfo {
     pub preferred_shapes: Vec<MatrixShape>,
 }
 
+impl DeviceInfo {
+    /// Names the compiler and the instructions that it may use: [`SealedCode`](crate::SealedCode) of another
+    /// name is of no use.
+    pub fn cache_uuid(&self) -> [u8; 16] {
+        phalanx_cpu::cache_uuid(&self.instruction_sets)
+    }
+}
+
 /// The types of a multiplication `A * B + C`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MatrixTypes {

@@ -43,7 +43,7 @@
 //! |-------------------|--------------------------------------------------------------------------|
 //! | `PHALANX_ISA`     | instructions to use: `native`, `portable`, `avx2`, `avx512`, …           |
 //! | `PHALANX_TIMEOUT` | seconds after which a dispatch is stopped, if nothing else says so; 0: never |
-//! | `PHALANX_DEBUG`   | words of `ir`, `llvm`, `asm`, `verify`, `time`: what to print when compiling; `trace`: each call of the Vulkan driver |
+//! | `PHALANX_DEBUG`   | words of `ir`, `llvm`, `asm`, `verify`, `time`: what to print when compiling; `trace`, `print`: each call, each message of the Vulkan driver |
 
 mod bindings;
 mod buffer;
@@ -67,11 +67,11 @@ pub use error::{Error, ErrorClass};
 pub use info::{ComponentType, DeviceInfo, MatrixShape, MatrixTypes};
 pub use load::{assemble, load};
 pub use module::{Module, SpecValue};
-pub use phalanx_cpu::{CancelToken, Descriptor, MemoryError};
+pub use phalanx_cpu::{CacheKey, CancelToken, Descriptor, MemoryError, SealedCode};
 pub use phalanx_front_spirv::{
     BindingLayout, Diagnostic, Diagnostics, EntryInfo, Info as ModuleInfo, Location, MatrixInfo,
     MemberLayout, MulAddInfo, ScalarType, SpecConstant, TypeLayout,
 };
 pub use phalanx_ir::{BindingInfo, BindingKind, MatType, Scalar, Scope, Use};
 pub use phalanx_spirv_asm::AsmError;
-pub use pipeline::{CompileTimes, Pipeline, PipelineDescriptor};
+pub use pipeline::{CodeStatistics, CompileTimes, Insides, Pipeline, PipelineDescriptor};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use phalanx_cpu::SealedCode;
 use phalanx_ir::{BindingInfo, Verified};
 
 use crate::module::{Module, SpecValue};
@@ -78,6 +79,30 @@ impl CompileTimes {
     }
 }
 
+/// What the code of a pipeline needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CodeStatistics {
+    /// Size of the object file.
+    pub object_bytes: u64,
+    /// Private memory of a subgroup, besides registers and stack.
+    pub scratch_bytes: u64,
+    /// Stack of a subgroup.
+    pub stack_bytes: u64,
+}
+
+/// What a pipeline became on its way to machine code, for people to read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Insides {
+    /// The optimised IR.
+    pub ir: String,
+    /// LLVM IR as it was made.
+    pub llvm_lowered: String,
+    /// LLVM IR as the code generator got it.
+    pub llvm_optimized: String,
+    /// Assembly.
+    pub asm: String,
+}
+
 impl Pipeline {
     /// Name of the entry point.
     pub fn name(&self) -> &str {
@@ -117,5 +142,25 @@ impl Pipeline {
     /// How long the stages of creating it took.
     pub fn compile_times(&self) -> CompileTimes {
         self.shape.times
+    }
+
+    /// Its compiled code, to be kept for [`Device::cached_pipeline`](crate::Device::cached_pipeline).
+    pub fn code(&self) -> Option<&SealedCode> {
+        match &self.code {
+            Code::Cpu(pipeline) => pipeline.code(),
+            Code::Interpreter(_) => None,
+        }
+    }
+
+    /// What its code needs; all zero where there is none.
+    pub fn statistics(&self) -> CodeStatistics {
+        match &self.code {
+            Code::Cpu(pipeline) => CodeStatistics {
+                object_bytes: pipeline.object_bytes() as u64,
+                scratch_bytes: pipeline.scratch_bytes(),
+                stack_bytes: pipeline.stack_bytes(),
+            },
+            Code::Interpreter(_) => CodeStatistics::default(),
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Compiled code on disk: a file per key.
 //!
-//! A file holds a mark, the key, a checksum and the code. One that is damaged, or is another
-//! key's, counts as absent and is written anew. Files are replaced as a whole, by renaming, so that
-//! several processes may share a directory. What lies in it is executed: it is made for its owner alone,
-//! and whoever can write it can run code as them.
+//! A file holds [`SealedCode`]. One that is damaged, or is another key's, counts as absent and is
+//! written anew. Files are replaced as a whole, by renaming, so that several processes may share a
+//! directory. What lies in it is executed: it is made for its owner alone, and whoever can write it can
+//! run code as them.
 
 use std::fs;
 use std::io;
@@ -11,11 +11,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::CacheKey;
-use crate::binary::Binary;
-
-const MAGIC: &[u8; 8] = b"PHALANX1";
-const HASH_BYTES: usize = 32;
+use super::{CacheKey, SealedCode};
 
 /// A directory of compiled code.
 #[derive(Debug)]
@@ -29,21 +25,15 @@ impl Disk {
     }
 
     /// The code of a key, if it is there and sound.
-    pub(super) fn read(&self, key: &CacheKey) -> Option<Binary> {
+    pub(super) fn read(&self, key: &CacheKey) -> Option<SealedCode> {
         let bytes = fs::read(self.path(key)).ok()?;
-        let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(key.bytes())?;
-        let (checksum, payload) = rest.split_at_checked(HASH_BYTES)?;
-        let sound = blake3::hash(payload).as_bytes() == checksum;
-        sound.then(|| Binary::from_bytes(payload)).flatten()
+        SealedCode::from_bytes(&bytes).filter(|code| code.key() == key)
     }
 
-    /// Keeps the code of a key.
-    pub(super) fn write(&self, key: &CacheKey, binary: &Binary) {
-        let payload = binary.to_bytes();
-        let checksum = blake3::hash(&payload);
-        let bytes = [MAGIC, &key.bytes()[..], checksum.as_bytes(), &payload].concat();
+    /// Keeps code under its key.
+    pub(super) fn write(&self, code: &SealedCode) {
         // A full or read-only disk costs only the benefit of the cache.
-        let _best_effort = replace(&self.directory, &self.path(key), &bytes);
+        let _best_effort = replace(&self.directory, &self.path(code.key()), code.as_bytes());
     }
 
     fn path(&self, key: &CacheKey) -> PathBuf {
@@ -68,9 +58,10 @@ fn replace(directory: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::binary::Binary;
 
-    fn binary(name: &str) -> Binary {
-        Binary { name: name.into(), object: vec![7; 1000], ..Binary::default() }
+    fn code(key: &CacheKey, name: &str) -> SealedCode {
+        SealedCode::new(key, &Binary { name: name.into(), object: vec![7; 1000], ..Binary::default() })
     }
 
     #[test]
@@ -79,9 +70,9 @@ mod tests {
         let disk = Disk::new(directory.path().join("a/b"));
         let [key, other] = [b"1", b"2"].map(|part| CacheKey::new(&[part]));
         assert_eq!(disk.read(&key), None);
-        disk.write(&key, &binary("one"));
-        disk.write(&key, &binary("two"));
-        assert_eq!(disk.read(&key), Some(binary("two")));
+        disk.write(&code(&key, "one"));
+        disk.write(&code(&key, "two"));
+        assert_eq!(disk.read(&key), Some(code(&key, "two")));
         assert_eq!(disk.read(&other), None);
         assert_eq!(fs::read_dir(directory.path().join("a/b")).unwrap().count(), 1);
     }
@@ -91,7 +82,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let disk = Disk::new(directory.path().to_path_buf());
         let key = CacheKey::new(&[b"key"]);
-        disk.write(&key, &binary("sound"));
+        disk.write(&code(&key, "sound"));
         let path = disk.path(&key);
         let sound = fs::read(&path).unwrap();
         for index in (0..sound.len()).step_by(7) {
@@ -102,8 +93,8 @@ mod tests {
             fs::write(&path, &sound[..index]).unwrap();
             assert_eq!(disk.read(&key), None, "length {index}");
         }
-        disk.write(&key, &binary("sound"));
-        assert_eq!(disk.read(&key), Some(binary("sound")));
+        disk.write(&code(&key, "sound"));
+        assert_eq!(disk.read(&key), Some(code(&key, "sound")));
     }
 
     #[test]
@@ -111,7 +102,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let disk = Disk::new(directory.path().to_path_buf());
         let [key, other] = [b"1", b"2"].map(|part| CacheKey::new(&[part]));
-        disk.write(&key, &binary("one"));
+        disk.write(&code(&key, "one"));
         fs::rename(disk.path(&key), disk.path(&other)).unwrap();
         assert_eq!(disk.read(&other), None);
     }
@@ -121,7 +112,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let disk = Disk::new(file.path().join("below-a-file"));
         let key = CacheKey::new(&[]);
-        disk.write(&key, &binary("x"));
+        disk.write(&code(&key, "x"));
         assert_eq!(disk.read(&key), None);
     }
 }

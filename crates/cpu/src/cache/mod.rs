@@ -6,15 +6,16 @@
 
 mod build_id;
 mod disk;
+mod sealed;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use crate::binary::Binary;
 use crate::pipeline::Pipeline;
 use disk::Disk;
+pub use sealed::SealedCode;
 
 /// Most pipelines kept in memory.
 const MAX_PIPELINES: usize = 512;
@@ -23,7 +24,7 @@ const MAX_PIPELINES: usize = 512;
 const MAX_OBJECT_BYTES: usize = 16 << 20;
 
 /// Identifies a pipeline by its content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CacheKey([u8; 32]);
 
 impl CacheKey {
@@ -37,7 +38,8 @@ impl CacheKey {
         Self(*hasher.finalize().as_bytes())
     }
 
-    fn bytes(&self) -> &[u8; 32] {
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
@@ -45,6 +47,13 @@ impl CacheKey {
 /// Names the compiler: two that differ in code differ in this.
 pub(crate) fn build_id() -> &'static [u8] {
     build_id::get()
+}
+
+/// Names the compiler and the instructions that it may use: sealed code of another name is of no use.
+pub fn cache_uuid(instruction_sets: &[String]) -> [u8; 16] {
+    let sets = instruction_sets.join(" ");
+    let key = CacheKey::new(&[build_id(), sets.as_bytes()]);
+    std::array::from_fn(|i| key.0[i])
 }
 
 /// The caches of a device.
@@ -94,14 +103,14 @@ impl Cache {
     }
 
     /// Compiled code from disk.
-    pub(crate) fn read(&self, key: &CacheKey) -> Option<Binary> {
+    pub(crate) fn read(&self, key: &CacheKey) -> Option<SealedCode> {
         self.disk.as_ref()?.read(key)
     }
 
     /// Keeps compiled code on disk. A directory that cannot be written costs only the benefit.
-    pub(crate) fn write(&self, key: &CacheKey, binary: &Binary) {
+    pub(crate) fn write(&self, code: &SealedCode) {
         if let Some(disk) = &self.disk {
-            disk.write(key, binary);
+            disk.write(code);
         }
     }
 }
