@@ -84,7 +84,7 @@ impl Globals {
             }
             Op::Variable | Op::UntypedVariableKHR => Ok(()),
             Op::TypeForwardPointer => self.forward_pointer(spv, inst),
-            Op::Line | Op::NoLine | Op::Nop | Op::ExtInst => Ok(()),
+            Op::Line | Op::NoLine | Op::Nop | Op::ExtInst | Op::ExtInstWithForwardRefsKHR => Ok(()),
             Op::Source | Op::SourceContinued | Op::SourceExtension | Op::ModuleProcessed => Ok(()),
             _ => self.declare_type(inst),
         }

@@ -189,7 +189,7 @@ impl<'w> Spv<'w> {
                     self.functions.insert(decl.id, decl);
                     i = end;
                 }
-                Op::Line | Op::NoLine | Op::ExtInst | Op::Nop => i += 1,
+                Op::Line | Op::NoLine | Op::ExtInst | Op::ExtInstWithForwardRefsKHR | Op::Nop => i += 1,
                 _ => {
                     let fault = invalid(code::LAYOUT, "stands between functions");
                     return Err(self.locate(fault, i));
@@ -221,7 +221,7 @@ impl<'w> Spv<'w> {
                     };
                     decl.blocks.push(BlockDecl { label, first, term: i });
                 }
-                Op::Line | Op::NoLine | Op::ExtInst | Op::Nop => {}
+                Op::Line | Op::NoLine | Op::ExtInst | Op::ExtInstWithForwardRefsKHR | Op::Nop => {}
                 _ if open.is_none() => return layout("stands outside of a block"),
                 _ => {}
             }

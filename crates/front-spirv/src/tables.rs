@@ -58,7 +58,7 @@ impl Tables {
                     t.spoil(&inst.args[1..]);
                 }
                 // A debugger's mention of a variable is no use of it.
-                Op::ExtInst if spv.ext_set_of(inst) != ExtSet::Glsl => {}
+                Op::ExtInst | Op::ExtInstWithForwardRefsKHR if spv.ext_set_of(inst) != ExtSet::Glsl => {}
                 Op::Name | Op::Decorate | Op::EntryPoint | Op::MemberName | Op::MemberDecorate => {}
                 _ => t.spoil(inst.args),
             }
