@@ -1,0 +1,359 @@
+//! The features, of which those are true that work.
+//!
+//! A table says of each structure which of its fields are supported; from it come what
+//! `vkGetPhysicalDeviceFeatures2` fills and what `vkCreateDevice` accepts. Features of graphics and
+//! of images are false, those that Vulkan demands of graphics implementations among them.
+
+use std::ffi::c_void;
+
+use vulkanalia_sys as vk;
+
+use super::chain;
+
+chain::structures! {
+    PhysicalDeviceFeatures2 = PHYSICAL_DEVICE_FEATURES_2,
+}
+
+/// A structure of features.
+///
+/// # Safety
+///
+/// Its default value has its `sType`, no structure of another type has that, and it begins with `sType`
+/// and `pNext`.
+unsafe trait Features: Copy + Default + PartialEq {
+    /// Its `sType`.
+    fn ty() -> vk::StructureType;
+
+    /// Gives all supported features a value.
+    fn set(&mut self, value: vk::Bool32);
+
+    /// Without the pointer to the next structure.
+    fn alone(self) -> Self;
+}
+
+/// What is done with a structure of features.
+struct Entry {
+    ty: fn() -> vk::StructureType,
+    /// Fills the structure behind the pointer.
+    fill: unsafe fn(*mut c_void),
+    /// Whether all features that the structure behind the pointer asks for are supported.
+    accepts: unsafe fn(*const c_void) -> bool,
+}
+
+macro_rules! table {
+    ($($name:ident { $($field:ident),* $(,)? })*) => {
+        $(
+            // SAFETY: the type of its default value is what the registry gives it.
+            unsafe impl Features for vk::$name {
+                fn ty() -> vk::StructureType {
+                    Self::default().s_type
+                }
+
+                fn set(&mut self, value: vk::Bool32) {
+                    let _ = value;
+                    $(self.$field = value;)*
+                }
+
+                fn alone(self) -> Self {
+                    Self { next: std::ptr::null_mut(), ..self }
+                }
+            }
+        )*
+
+        const TABLE: &[Entry] = &[$(
+            Entry { ty: vk::$name::ty, fill: fill_one::<vk::$name>, accepts: accepts_one::<vk::$name> }
+        ),*];
+    };
+}
+
+table! {
+    PhysicalDeviceVulkan11Features {
+        storage_buffer_16bit_access,
+        uniform_and_storage_buffer_16bit_access,
+        storage_push_constant16,
+        variable_pointers_storage_buffer,
+        variable_pointers,
+    }
+    PhysicalDeviceVulkan12Features {
+        storage_buffer_8bit_access,
+        uniform_and_storage_buffer_8bit_access,
+        storage_push_constant8,
+        shader_buffer_int64_atomics,
+        shader_shared_int64_atomics,
+        shader_float16,
+        shader_int8,
+        shader_uniform_buffer_array_non_uniform_indexing,
+        shader_storage_buffer_array_non_uniform_indexing,
+        descriptor_binding_uniform_buffer_update_after_bind,
+        descriptor_binding_storage_buffer_update_after_bind,
+        descriptor_binding_update_unused_while_pending,
+        descriptor_binding_partially_bound,
+        descriptor_binding_variable_descriptor_count,
+        runtime_descriptor_array,
+        scalar_block_layout,
+        uniform_buffer_standard_layout,
+        shader_subgroup_extended_types,
+        host_query_reset,
+        timeline_semaphore,
+        buffer_device_address,
+        vulkan_memory_model,
+        vulkan_memory_model_device_scope,
+        vulkan_memory_model_availability_visibility_chains,
+        subgroup_broadcast_dynamic_id,
+    }
+    PhysicalDeviceVulkan13Features {
+        inline_uniform_block,
+        descriptor_binding_inline_uniform_block_update_after_bind,
+        pipeline_creation_cache_control,
+        private_data,
+        subgroup_size_control,
+        compute_full_subgroups,
+        synchronization2,
+        shader_zero_initialize_workgroup_memory,
+        shader_integer_dot_product,
+        maintenance4,
+    }
+    // Vulkan 1.1, one by one.
+    PhysicalDevice16BitStorageFeatures {
+        storage_buffer_16bit_access,
+        uniform_and_storage_buffer_16bit_access,
+        storage_push_constant16,
+    }
+    PhysicalDeviceMultiviewFeatures {}
+    PhysicalDeviceProtectedMemoryFeatures {}
+    PhysicalDeviceSamplerYcbcrConversionFeatures {}
+    PhysicalDeviceShaderDrawParametersFeatures {}
+    PhysicalDeviceVariablePointersFeatures { variable_pointers_storage_buffer, variable_pointers }
+    // Vulkan 1.2, one by one.
+    PhysicalDevice8BitStorageFeatures {
+        storage_buffer_8bit_access,
+        uniform_and_storage_buffer_8bit_access,
+        storage_push_constant8,
+    }
+    PhysicalDeviceBufferDeviceAddressFeatures { buffer_device_address }
+    PhysicalDeviceDescriptorIndexingFeatures {
+        shader_uniform_buffer_array_non_uniform_indexing,
+        shader_storage_buffer_array_non_uniform_indexing,
+        descriptor_binding_uniform_buffer_update_after_bind,
+        descriptor_binding_storage_buffer_update_after_bind,
+        descriptor_binding_update_unused_while_pending,
+        descriptor_binding_partially_bound,
+        descriptor_binding_variable_descriptor_count,
+        runtime_descriptor_array,
+    }
+    PhysicalDeviceHostQueryResetFeatures { host_query_reset }
+    PhysicalDeviceImagelessFramebufferFeatures {}
+    PhysicalDeviceScalarBlockLayoutFeatures { scalar_block_layout }
+    PhysicalDeviceSeparateDepthStencilLayoutsFeatures {}
+    PhysicalDeviceShaderAtomicInt64Features { shader_buffer_int64_atomics, shader_shared_int64_atomics }
+    PhysicalDeviceShaderFloat16Int8Features { shader_float16, shader_int8 }
+    PhysicalDeviceShaderSubgroupExtendedTypesFeatures { shader_subgroup_extended_types }
+    PhysicalDeviceTimelineSemaphoreFeatures { timeline_semaphore }
+    PhysicalDeviceUniformBufferStandardLayoutFeatures { uniform_buffer_standard_layout }
+    PhysicalDeviceVulkanMemoryModelFeatures {
+        vulkan_memory_model,
+        vulkan_memory_model_device_scope,
+        vulkan_memory_model_availability_visibility_chains,
+    }
+    // Vulkan 1.3, one by one.
+    PhysicalDeviceDynamicRenderingFeatures {}
+    PhysicalDeviceImageRobustnessFeatures {}
+    PhysicalDeviceInlineUniformBlockFeatures {
+        inline_uniform_block,
+        descriptor_binding_inline_uniform_block_update_after_bind,
+    }
+    PhysicalDeviceMaintenance4Features { maintenance4 }
+    PhysicalDevicePipelineCreationCacheControlFeatures { pipeline_creation_cache_control }
+    PhysicalDevicePrivateDataFeatures { private_data }
+    PhysicalDeviceShaderDemoteToHelperInvocationFeatures {}
+    PhysicalDeviceShaderIntegerDotProductFeatures { shader_integer_dot_product }
+    PhysicalDeviceShaderTerminateInvocationFeatures {}
+    PhysicalDeviceSubgroupSizeControlFeatures { subgroup_size_control, compute_full_subgroups }
+    PhysicalDeviceSynchronization2Features { synchronization2 }
+    PhysicalDeviceTextureCompressionASTCHDRFeatures {}
+    PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures { shader_zero_initialize_workgroup_memory }
+    // Extensions that Vulkan 1.4 took over.
+    PhysicalDeviceMaintenance5Features { maintenance5 }
+    PhysicalDeviceMaintenance6Features { maintenance6 }
+    PhysicalDevicePipelineRobustnessFeatures { pipeline_robustness }
+    PhysicalDeviceShaderExpectAssumeFeatures { shader_expect_assume }
+    PhysicalDeviceShaderFloatControls2Features { shader_float_controls2 }
+    PhysicalDeviceShaderSubgroupRotateFeatures { shader_subgroup_rotate, shader_subgroup_rotate_clustered }
+    // Extensions.
+    PhysicalDeviceCooperativeMatrixFeaturesKHR {
+        cooperative_matrix,
+        cooperative_matrix_robust_buffer_access,
+    }
+    PhysicalDeviceCooperativeMatrixFeaturesNV {
+        cooperative_matrix,
+        cooperative_matrix_robust_buffer_access,
+    }
+    PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
+    PhysicalDeviceRobustness2FeaturesKHR { robust_buffer_access2, null_descriptor }
+    PhysicalDeviceShaderAtomicFloat2FeaturesEXT {
+        shader_buffer_float16_atomics,
+        shader_buffer_float16_atomic_add,
+        shader_buffer_float16_atomic_min_max,
+        shader_buffer_float32_atomic_min_max,
+        shader_buffer_float64_atomic_min_max,
+        shader_shared_float16_atomics,
+        shader_shared_float16_atomic_add,
+        shader_shared_float16_atomic_min_max,
+        shader_shared_float32_atomic_min_max,
+        shader_shared_float64_atomic_min_max,
+    }
+    PhysicalDeviceShaderAtomicFloatFeaturesEXT {
+        shader_buffer_float32_atomics,
+        shader_buffer_float32_atomic_add,
+        shader_buffer_float64_atomics,
+        shader_buffer_float64_atomic_add,
+        shader_shared_float32_atomics,
+        shader_shared_float32_atomic_add,
+        shader_shared_float64_atomics,
+        shader_shared_float64_atomic_add,
+    }
+    PhysicalDeviceShaderBfloat16FeaturesKHR {
+        shader_b_float16_type,
+        shader_b_float_16dot_product,
+        shader_b_float16_cooperative_matrix,
+    }
+    PhysicalDeviceShaderClockFeaturesKHR { shader_subgroup_clock, shader_device_clock }
+    PhysicalDeviceShaderFloat8FeaturesEXT { shader_float8, shader_float8_cooperative_matrix }
+    PhysicalDeviceShaderFmaFeaturesKHR { shader_fma_float16, shader_fma_float32, shader_fma_float64 }
+    PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR { shader_maximal_reconvergence }
+    PhysicalDeviceShaderQuadControlFeaturesKHR { shader_quad_control }
+    PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR { shader_relaxed_extended_instruction }
+    PhysicalDeviceShaderReplicatedCompositesFeaturesEXT { shader_replicated_composites }
+    PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT { shader_subgroup_partitioned }
+    PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR { shader_subgroup_uniform_control_flow }
+    PhysicalDeviceShaderUntypedPointersFeaturesKHR { shader_untyped_pointers }
+    PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR {
+        workgroup_memory_explicit_layout,
+        workgroup_memory_explicit_layout_scalar_block_layout,
+        workgroup_memory_explicit_layout_8bit_access,
+        workgroup_memory_explicit_layout_16bit_access,
+    }
+}
+
+/// Fills a structure.
+///
+/// # Safety
+///
+/// `at` points to a `T` that is valid for reads and writes.
+unsafe fn fill_one<T: Features>(at: *mut c_void) {
+    let mut features = T::default();
+    features.set(vk::TRUE);
+    // SAFETY: as this function's.
+    unsafe { chain::put(at, features) };
+}
+
+/// Whether a structure asks for supported features only.
+///
+/// # Safety
+///
+/// `at` points to a valid `T`.
+unsafe fn accepts_one<T: Features>(at: *const c_void) -> bool {
+    // SAFETY: as this function's.
+    let mut features = unsafe { at.cast::<T>().read() }.alone();
+    features.set(vk::FALSE);
+    features == T::default()
+}
+
+/// The features of Vulkan 1.0.
+pub(super) fn core() -> vk::PhysicalDeviceFeatures {
+    let mut features = vk::PhysicalDeviceFeatures::default();
+    set_core(&mut features, vk::TRUE);
+    features
+}
+
+fn set_core(features: &mut vk::PhysicalDeviceFeatures, value: vk::Bool32) {
+    features.robust_buffer_access = value;
+    features.shader_uniform_buffer_array_dynamic_indexing = value;
+    features.shader_storage_buffer_array_dynamic_indexing = value;
+    features.shader_float64 = value;
+    features.shader_int64 = value;
+    features.shader_int16 = value;
+}
+
+/// Whether the features of Vulkan 1.0 that are asked for are supported.
+pub(super) fn accepts_core(features: &vk::PhysicalDeviceFeatures) -> bool {
+    let mut features = *features;
+    set_core(&mut features, vk::FALSE);
+    features == vk::PhysicalDeviceFeatures::default()
+}
+
+/// Fills all structures of features in a chain.
+///
+/// # Safety
+///
+/// `next` is a valid chain that is ours to write.
+pub(super) unsafe fn fill(next: *mut c_void) {
+    // SAFETY: as this function's.
+    for (ty, at) in unsafe { chain::links(next) } {
+        if let Some(entry) = TABLE.iter().find(|entry| (entry.ty)() == ty) {
+            // SAFETY: a structure of that type, by its `sType`.
+            unsafe { (entry.fill)(at.cast_mut()) };
+        }
+    }
+}
+
+/// Whether all features that a chain asks for are supported. Structures of other kinds ask for none.
+///
+/// # Safety
+///
+/// `next` is a valid chain.
+pub(super) unsafe fn accepts(next: *const c_void) -> bool {
+    // SAFETY: as this function's.
+    unsafe { chain::links(next) }.all(|(ty, at)| {
+        if ty == vk::StructureType::PHYSICAL_DEVICE_FEATURES_2 {
+            // SAFETY: a structure of that type, by its `sType`.
+            return accepts_core(unsafe { &(*at.cast::<vk::PhysicalDeviceFeatures2>()).features });
+        }
+        // SAFETY: as above.
+        TABLE.iter().find(|entry| (entry.ty)() == ty).is_none_or(|entry| unsafe { (entry.accepts)(at) })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_distinct() {
+        let types: std::collections::BTreeSet<_> = TABLE.iter().map(|entry| (entry.ty)().as_raw()).collect();
+        assert_eq!(types.len(), TABLE.len());
+    }
+
+    #[test]
+    fn a_chain_is_filled_and_what_was_filled_is_accepted() {
+        let mut matrices = vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default();
+        let mut vulkan12 = vk::PhysicalDeviceVulkan12Features {
+            sampler_filter_minmax: vk::TRUE,
+            next: (&raw mut matrices).cast(),
+            ..Default::default()
+        };
+        let next: *mut c_void = (&raw mut vulkan12).cast();
+        // SAFETY: a chain of two structures.
+        unsafe { fill(next) };
+        assert_eq!(vulkan12.next, (&raw mut matrices).cast::<c_void>(), "the chain is kept");
+        assert_eq!((vulkan12.shader_float16, vulkan12.sampler_filter_minmax), (vk::TRUE, vk::FALSE));
+        assert_eq!(matrices.cooperative_matrix, vk::TRUE);
+        let next: *mut c_void = (&raw mut vulkan12).cast();
+        // SAFETY: as above.
+        assert!(unsafe { accepts(next) });
+        vulkan12.sampler_filter_minmax = vk::TRUE;
+        let next: *mut c_void = (&raw mut vulkan12).cast();
+        // SAFETY: as above.
+        assert!(!unsafe { accepts(next) });
+    }
+
+    #[test]
+    fn core_features_are_checked() {
+        assert!(accepts_core(&core()));
+        assert!(!accepts_core(&vk::PhysicalDeviceFeatures { geometry_shader: vk::TRUE, ..core() }));
+        let features = vk::PhysicalDeviceFeatures { sparse_binding: vk::TRUE, ..Default::default() };
+        let all = vk::PhysicalDeviceFeatures2 { features, ..Default::default() };
+        // SAFETY: a chain of one structure.
+        assert!(!unsafe { accepts((&raw const all).cast()) });
+    }
+}

@@ -1,0 +1,109 @@
+//! The limits (`VkPhysicalDeviceLimits`).
+//!
+//! What the device runs has limits of its own. For images and graphics, which it does not run, stand the least
+//! values that Vulkan allows (*Required Limits*).
+
+use vulkanalia_sys as vk;
+
+use crate::core::instance::PhysicalDevice;
+
+/// Descriptors of one kind, in a set and altogether.
+pub(super) const DESCRIPTORS: u32 = crate::core::descriptor::MAX_PER_SET;
+
+/// Least value of the limits that count samples of images that do not exist.
+const SAMPLES: vk::SampleCountFlags = vk::SampleCountFlags::_1.union(vk::SampleCountFlags::_4);
+
+/// The limits of the device.
+pub(super) fn limits(physical: &PhysicalDevice) -> vk::PhysicalDeviceLimits {
+    let info = &physical.info;
+    let invocations = info.max_workgroup_invocations;
+    vk::PhysicalDeviceLimits {
+        max_uniform_buffer_range: 1 << 16,
+        max_storage_buffer_range: u32::MAX,
+        max_push_constants_size: info.max_push_bytes,
+        max_memory_allocation_count: 1 << 20,
+        max_sampler_allocation_count: 4000,
+        buffer_image_granularity: 1,
+        sparse_address_space_size: 0,
+        max_bound_descriptor_sets: 32,
+        max_per_stage_descriptor_uniform_buffers: DESCRIPTORS,
+        max_per_stage_descriptor_storage_buffers: DESCRIPTORS,
+        max_per_stage_resources: 4 * DESCRIPTORS,
+        max_descriptor_set_uniform_buffers: DESCRIPTORS,
+        max_descriptor_set_uniform_buffers_dynamic: 64,
+        max_descriptor_set_storage_buffers: DESCRIPTORS,
+        max_descriptor_set_storage_buffers_dynamic: 64,
+        max_compute_shared_memory_size: info.max_shared_bytes,
+        max_compute_work_group_count: [i32::MAX as u32, 65_535, 65_535],
+        max_compute_work_group_invocations: invocations,
+        max_compute_work_group_size: [invocations; 3],
+        min_memory_map_alignment: 64,
+        min_texel_buffer_offset_alignment: phalanx::OFFSET_ALIGNMENT,
+        min_uniform_buffer_offset_alignment: phalanx::OFFSET_ALIGNMENT,
+        min_storage_buffer_offset_alignment: phalanx::OFFSET_ALIGNMENT,
+        timestamp_compute_and_graphics: vk::TRUE,
+        timestamp_period: 1.0,
+        discrete_queue_priorities: 2,
+        optimal_buffer_copy_offset_alignment: 1,
+        optimal_buffer_copy_row_pitch_alignment: 1,
+        non_coherent_atom_size: 1,
+        ..least()
+    }
+}
+
+/// The least values of the limits of what is not supported.
+fn least() -> vk::PhysicalDeviceLimits {
+    vk::PhysicalDeviceLimits {
+        max_image_dimension_1d: 4096,
+        max_image_dimension_2d: 4096,
+        max_image_dimension_3d: 256,
+        max_image_dimension_cube: 4096,
+        max_image_array_layers: 256,
+        max_texel_buffer_elements: 65_536,
+        max_per_stage_descriptor_samplers: 16,
+        max_per_stage_descriptor_sampled_images: 16,
+        max_per_stage_descriptor_storage_images: 4,
+        max_per_stage_descriptor_input_attachments: 4,
+        max_descriptor_set_samplers: 96,
+        max_descriptor_set_sampled_images: 96,
+        max_descriptor_set_storage_images: 24,
+        max_descriptor_set_input_attachments: 4,
+        max_vertex_input_attributes: 16,
+        max_vertex_input_bindings: 16,
+        max_vertex_input_attribute_offset: 2047,
+        max_vertex_input_binding_stride: 2048,
+        max_vertex_output_components: 64,
+        max_fragment_input_components: 64,
+        max_fragment_output_attachments: 4,
+        max_fragment_combined_output_resources: 4,
+        sub_pixel_precision_bits: 4,
+        sub_texel_precision_bits: 4,
+        mipmap_precision_bits: 4,
+        max_draw_indexed_index_value: (1 << 24) - 1,
+        max_draw_indirect_count: 1,
+        max_sampler_lod_bias: 2.0,
+        max_sampler_anisotropy: 1.0,
+        max_viewports: 1,
+        max_viewport_dimensions: [4096, 4096],
+        viewport_bounds_range: [-8192.0, 8191.0],
+        min_texel_offset: -8,
+        max_texel_offset: 7,
+        max_framebuffer_width: 4096,
+        max_framebuffer_height: 4096,
+        max_framebuffer_layers: 256,
+        framebuffer_color_sample_counts: SAMPLES,
+        framebuffer_depth_sample_counts: SAMPLES,
+        framebuffer_stencil_sample_counts: SAMPLES,
+        framebuffer_no_attachments_sample_counts: SAMPLES,
+        max_color_attachments: 4,
+        sampled_image_color_sample_counts: SAMPLES,
+        sampled_image_integer_sample_counts: vk::SampleCountFlags::_1,
+        sampled_image_depth_sample_counts: SAMPLES,
+        sampled_image_stencil_sample_counts: SAMPLES,
+        storage_image_sample_counts: vk::SampleCountFlags::_1,
+        max_sample_mask_words: 1,
+        point_size_range: [1.0, 1.0],
+        line_width_range: [1.0, 1.0],
+        ..Default::default()
+    }
+}

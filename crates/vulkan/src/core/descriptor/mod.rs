@@ -1,0 +1,357 @@
+//! Descriptor sets, their layouts and pools.
+//!
+//! A set holds a [`Slot`] for each descriptor of a buffer, and one for each inline uniform block, whose
+//! bytes lie in memory of the set. Descriptors of images and samplers are inert: they may appear in layouts,
+//! pools and updates, where they count, and hold nothing, as no shader that runs here can use them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use smallvec::SmallVec;
+use vulkanalia_sys as vk;
+
+use crate::core::memory::{Memory, Range};
+
+mod pool;
+mod write;
+
+pub(crate) use pool::{DescriptorPool, Usage};
+pub(crate) use write::{Content, TemplateEntry, UpdateTemplate, Write};
+
+/// Alignment of inline uniform blocks in the memory of their set.
+const INLINE_ALIGNMENT: u64 = 64;
+
+/// Most descriptors of a set (`maxPerSetDescriptors`); an inline uniform block counts as one.
+pub(crate) const MAX_PER_SET: u32 = 1 << 20;
+
+/// Most bytes of an inline uniform block (`maxInlineUniformBlockSize`).
+pub(crate) const MAX_INLINE_BYTES: u32 = 4096;
+
+/// What is behind a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A buffer.
+    Buffer,
+    /// A buffer whose offset is given when the set is bound.
+    Dynamic,
+    /// Bytes in the set.
+    Inline,
+    /// Something that is not supported, or that needs nothing.
+    Inert,
+}
+
+impl Kind {
+    /// That of a type.
+    pub(crate) fn of(ty: vk::DescriptorType) -> Self {
+        match ty {
+            vk::DescriptorType::UNIFORM_BUFFER | vk::DescriptorType::STORAGE_BUFFER => Self::Buffer,
+            vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC | vk::DescriptorType::STORAGE_BUFFER_DYNAMIC => {
+                Self::Dynamic
+            }
+            vk::DescriptorType::INLINE_UNIFORM_BLOCK => Self::Inline,
+            _ => Self::Inert,
+        }
+    }
+}
+
+/// One binding of a set layout.
+#[derive(Clone, Debug)]
+pub(crate) struct LayoutBinding {
+    pub(crate) binding: u32,
+    pub(crate) ty: vk::DescriptorType,
+    /// Descriptors of the array; bytes of an inline uniform block.
+    pub(crate) count: u32,
+    pub(crate) flags: vk::DescriptorBindingFlags,
+    /// Where its slots begin among those of the set.
+    pub(crate) first: usize,
+    /// Where its dynamic offsets begin among those of the set, if it has any.
+    pub(crate) first_dynamic: Option<usize>,
+}
+
+impl LayoutBinding {
+    pub(crate) fn kind(&self) -> Kind {
+        Kind::of(self.ty)
+    }
+
+    /// The count in a set whose last binding has a count of its own.
+    fn count_in(&self, variable_count: Option<u32>) -> u32 {
+        match variable_count {
+            Some(count) if self.is_variable() => count.min(self.count),
+            _ => self.count,
+        }
+    }
+
+    /// Whether a set says how many descriptors it has.
+    fn is_variable(&self) -> bool {
+        self.flags.contains(vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT)
+    }
+
+    /// Slots for so many descriptors.
+    fn slots(&self, count: u32) -> usize {
+        match self.kind() {
+            Kind::Buffer | Kind::Dynamic => count as usize,
+            Kind::Inline => 1,
+            Kind::Inert => 0,
+        }
+    }
+}
+
+/// The layout of a set.
+#[derive(Debug, Default)]
+pub(crate) struct SetLayout {
+    pub(crate) flags: vk::DescriptorSetLayoutCreateFlags,
+    /// In the order of their numbers.
+    pub(crate) bindings: Vec<LayoutBinding>,
+    num_dynamic: usize,
+}
+
+impl SetLayout {
+    /// A layout of bindings; where their slots lie is found here.
+    pub(crate) fn new(flags: vk::DescriptorSetLayoutCreateFlags, mut bindings: Vec<LayoutBinding>) -> Self {
+        bindings.sort_by_key(|binding| binding.binding);
+        let (mut first, mut num_dynamic) = (0, 0);
+        for binding in &mut bindings {
+            binding.first = first;
+            first += binding.slots(binding.count);
+            binding.first_dynamic = (binding.kind() == Kind::Dynamic).then_some(num_dynamic);
+            num_dynamic += binding.first_dynamic.map_or(0, |_| binding.count as usize);
+        }
+        Self { flags, bindings, num_dynamic }
+    }
+
+    /// Whether sets of one can stand where sets of the other are expected (*Pipeline Layout Compatibility*).
+    pub(crate) fn is_compatible(&self, other: &Self) -> bool {
+        let shape = |b: &LayoutBinding| (b.binding, b.ty, b.count, b.flags);
+        self.flags == other.flags && self.bindings.iter().map(shape).eq(other.bindings.iter().map(shape))
+    }
+
+    /// Dynamic offsets that a set takes when it is bound.
+    pub(crate) fn dynamic_count(&self) -> usize {
+        self.num_dynamic
+    }
+
+    /// Where a binding is in the list.
+    pub(crate) fn position(&self, binding: u32) -> Option<usize> {
+        self.bindings.binary_search_by_key(&binding, |found| found.binding).ok()
+    }
+
+    /// Descriptors of the last binding, if each set says how many it has.
+    pub(crate) fn variable_limit(&self) -> Option<u32> {
+        self.bindings.last().filter(|last| last.is_variable()).map(|last| last.count)
+    }
+
+    /// Whether there can be such sets.
+    pub(crate) fn is_supported(&self) -> bool {
+        let descriptors = |binding: &LayoutBinding| match binding.kind() {
+            Kind::Inline => 1,
+            _ => u64::from(binding.count),
+        };
+        let total: u64 = self.bindings.iter().map(descriptors).sum();
+        let inline_fits =
+            |binding: &LayoutBinding| binding.kind() != Kind::Inline || binding.count <= MAX_INLINE_BYTES;
+        total <= MAX_PER_SET.into() && self.bindings.iter().all(inline_fits)
+    }
+
+    /// The arrays that an update of `count` descriptors covers, from an element of a binding on: where each
+    /// binding is in the list, its first element and how many (*Consecutive Binding Updates*).
+    fn run(
+        &self,
+        variable_count: Option<u32>,
+        (binding, element): (u32, u32),
+        count: u32,
+    ) -> impl Iterator<Item = (&LayoutBinding, u32, u32)> {
+        let start = self.position(binding).unwrap_or(self.bindings.len());
+        let ty = self.bindings.get(start).map(|binding| binding.ty);
+        let (mut element, mut left) = (element, count);
+        let bindings = self.bindings[start..].iter().take_while(move |binding| Some(binding.ty) == ty);
+        bindings.map_while(move |binding| {
+            if left == 0 {
+                return None;
+            }
+            let here = binding.count_in(variable_count);
+            let covered = left.min(here.saturating_sub(element));
+            let found = (binding, element, covered);
+            // An array that begins later than the binding ends covers nothing of it.
+            element = element.saturating_sub(here);
+            left -= covered;
+            Some(found)
+        })
+    }
+}
+
+/// The layout of a pipeline.
+#[derive(Debug, Default)]
+pub(crate) struct PipelineLayout {
+    pub(crate) sets: Vec<Option<Arc<SetLayout>>>,
+}
+
+/// A part of a buffer, as a descriptor names it.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    /// From the descriptor's offset up to the end of the buffer: a dynamic offset moves inside of it.
+    rest: Range,
+    /// Bytes that the descriptor covers.
+    size: u64,
+}
+
+impl Slot {
+    /// `size` bytes at the start of what is there, or as many of them as there are: an access beyond is out
+    /// of bounds (`robustBufferAccess`). All of it for `VK_WHOLE_SIZE`.
+    pub(crate) fn new(rest: Range, size: u64) -> Self {
+        let size = size.min(rest.size());
+        Self { rest, size }
+    }
+
+    /// What a shader sees.
+    fn range(&self, offset: u64) -> Option<Range> {
+        let left = self.rest.size().checked_sub(offset)?;
+        self.rest.part(offset, self.size.min(left))
+    }
+}
+
+/// A set: for every descriptor the memory it refers to, if any.
+#[derive(Debug)]
+pub(crate) struct DescriptorSet {
+    pub(crate) layout: Arc<SetLayout>,
+    /// The count of the last binding, if it is of variable length.
+    pub(crate) variable_count: Option<u32>,
+    slots: Mutex<Vec<Option<Slot>>>,
+}
+
+impl DescriptorSet {
+    /// A set without descriptors, whose inline uniform blocks are zero.
+    pub(crate) fn new(
+        layout: &Arc<SetLayout>,
+        variable_count: Option<u32>,
+        device: &phalanx::Device,
+    ) -> Result<Self, vk::Result> {
+        let variable_count = variable_count.filter(|_| layout.variable_limit().is_some());
+        let last = layout.bindings.last();
+        let num_slots = last.map_or(0, |last| last.first + last.slots(last.count_in(variable_count)));
+        let mut slots = Vec::new();
+        slots.try_reserve_exact(num_slots).map_err(|_full| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
+        slots.resize(num_slots, None);
+        let inline = layout.bindings.iter().filter(|binding| binding.kind() == Kind::Inline);
+        let sizes = inline.map(|binding| (binding.first, u64::from(binding.count_in(variable_count))));
+        fill_inline(&mut slots, sizes, device)?;
+        let layout = Arc::clone(layout);
+        Ok(Self { layout, variable_count, slots: Mutex::new(slots) })
+    }
+
+    /// Another set with the same descriptors.
+    pub(crate) fn duplicate(&self) -> Self {
+        Self {
+            layout: Arc::clone(&self.layout),
+            variable_count: self.variable_count,
+            slots: Mutex::new(self.lock().clone()),
+        }
+    }
+
+    /// Executes an update.
+    pub(crate) fn apply(&self, write: &Write) {
+        let mut slots = self.lock();
+        let mut done = 0;
+        for (binding, element, count) in self.layout.run(self.variable_count, write.start(), write.count()) {
+            let source = done..done + count as usize;
+            done = source.end;
+            match &write.content {
+                Content::Buffers(buffers) if matches!(binding.kind(), Kind::Buffer | Kind::Dynamic) => {
+                    let first = binding.first + element as usize;
+                    let to = slots.get_mut(first..first + count as usize);
+                    if let (Some(to), Some(from)) = (to, buffers.get(source)) {
+                        to.clone_from_slice(from);
+                    }
+                }
+                Content::Inline(bytes) if binding.kind() == Kind::Inline => {
+                    let slot = slots.get(binding.first).and_then(Option::as_ref);
+                    let part = slot.and_then(|slot| slot.rest.part(element.into(), count.into()));
+                    if let (Some(part), Some(bytes)) = (part, bytes.get(source)) {
+                        part.write(bytes);
+                    }
+                }
+                Content::Buffers(_) | Content::Inline(_) | Content::Inert => {}
+            }
+        }
+    }
+
+    /// What an update of another set with `count` descriptors from here would hold.
+    pub(crate) fn read(&self, from: (u32, u32), count: u32) -> Content {
+        let slots = self.lock();
+        let mut content = Content::Inert;
+        for (binding, element, count) in self.layout.run(self.variable_count, from, count) {
+            match binding.kind() {
+                Kind::Buffer | Kind::Dynamic => {
+                    let first = binding.first + element as usize;
+                    content.push_buffers(slots.get(first..first + count as usize).unwrap_or_default());
+                }
+                Kind::Inline => {
+                    let mut bytes = vec![0; count as usize];
+                    let slot = slots.get(binding.first).and_then(Option::as_ref);
+                    if let Some(part) = slot.and_then(|slot| slot.rest.part(element.into(), count.into())) {
+                        part.read(&mut bytes);
+                    }
+                    content.push_bytes(&bytes);
+                }
+                Kind::Inert => {}
+            }
+        }
+        content
+    }
+
+    /// Appends what a shader sees at one of its bindings: as many ranges as its array has elements, or fewer
+    /// if the set has fewer. `None` stands for a descriptor that is missing.
+    pub(crate) fn collect(
+        &self,
+        info: &phalanx::BindingInfo,
+        dynamic_offsets: &[u32],
+        out: &mut impl Extend<Option<Range>>,
+    ) {
+        let Some(binding) = self.layout.position(info.binding).and_then(|at| self.layout.bindings.get(at))
+        else {
+            return;
+        };
+        let count = binding.slots(binding.count_in(self.variable_count));
+        let count = info.count.map_or(count, |wanted| count.min(wanted as usize));
+        let slots = self.lock();
+        let found = slots.get(binding.first..binding.first + count).unwrap_or_default();
+        match binding.first_dynamic {
+            None => out.extend(found.iter().map(|slot| slot.as_ref()?.range(0))),
+            Some(first) => {
+                let offset = |index: usize| dynamic_offsets.get(first + index).copied().unwrap_or(0);
+                let slots = found.iter().enumerate();
+                out.extend(slots.map(|(index, slot)| slot.as_ref()?.range(offset(index).into())));
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Option<Slot>>> {
+        // Nothing under this lock panics half-way through a change.
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Puts memory behind inline uniform blocks, which have these slots and sizes.
+fn fill_inline(
+    slots: &mut [Option<Slot>],
+    sizes: impl Iterator<Item = (usize, u64)>,
+    device: &phalanx::Device,
+) -> Result<(), vk::Result> {
+    let mut total = 0;
+    let mut places = SmallVec::<[_; 4]>::new();
+    for (slot, size) in sizes {
+        places.push((slot, total, size));
+        total = (total + size).next_multiple_of(INLINE_ALIGNMENT);
+    }
+    if places.is_empty() {
+        return Ok(());
+    }
+    let memory = Arc::new(Memory::allocate(device, total)?);
+    for (slot, offset, size) in places {
+        if let (Some(slot), Some(range)) = (slots.get_mut(slot), Range::new(&memory, offset, size)) {
+            *slot = Some(Slot::new(range, vk::WHOLE_SIZE));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

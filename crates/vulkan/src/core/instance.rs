@@ -1,0 +1,224 @@
+//! Instances, physical devices, and messengers.
+
+use std::ffi::CString;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use vulkanalia_sys as vk;
+
+use crate::core::machine;
+
+/// An instance.
+#[derive(Debug)]
+pub(crate) struct Instance {
+    /// The only physical device.
+    pub(crate) physical: Arc<PhysicalDevice>,
+    /// Its handle, once it was asked for.
+    pub(crate) physical_handle: OnceLock<usize>,
+}
+
+impl Instance {
+    /// An instance on this machine, with these extensions enabled.
+    pub(crate) fn with_extensions(extensions: Vec<&'static str>) -> Result<Self, phalanx::Error> {
+        let physical = Arc::new(PhysicalDevice::new(extensions)?);
+        Ok(Self { physical, physical_handle: OnceLock::new() })
+    }
+
+    /// An instance on this machine.
+    #[cfg(test)]
+    pub(crate) fn new() -> Result<Self, phalanx::Error> {
+        Self::with_extensions(Vec::new())
+    }
+}
+
+/// The machine.
+#[derive(Debug)]
+pub(crate) struct PhysicalDevice {
+    /// What it offers to kernels.
+    pub(crate) info: phalanx::DeviceInfo,
+    /// What it says it is.
+    pub(crate) ty: vk::PhysicalDeviceType,
+    /// Bytes of its memory.
+    pub(crate) memory_bytes: u64,
+    /// The extensions of its instance that are enabled.
+    pub(crate) extensions: Vec<&'static str>,
+    /// Those who are told what happens.
+    pub(crate) messengers: Messengers,
+}
+
+impl PhysicalDevice {
+    fn new(extensions: Vec<&'static str>) -> Result<Self, phalanx::Error> {
+        Ok(Self {
+            info: phalanx::Device::describe(&phalanx::DeviceOptions::default())?,
+            ty: device_type()?,
+            memory_bytes: machine::memory_bytes(),
+            extensions,
+            messengers: Messengers::default(),
+        })
+    }
+
+    /// What compiles and runs kernels. All logical devices of the process share it, and its threads and
+    /// cache end with the last of them.
+    pub(crate) fn start() -> Result<Arc<phalanx::Device>, phalanx::Error> {
+        static SHARED: Mutex<Weak<phalanx::Device>> = Mutex::new(Weak::new());
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(device) = shared.upgrade() {
+            return Ok(device);
+        }
+        let device = Arc::new(phalanx::Device::new(&phalanx::DeviceOptions::default())?);
+        *shared = Arc::downgrade(&device);
+        Ok(device)
+    }
+}
+
+/// The type that the device is presented as. It is a CPU; some applications pass those over.
+fn device_type() -> Result<vk::PhysicalDeviceType, phalanx::Error> {
+    const VARIABLE: &str = "PHALANX_DEVICE_TYPE";
+    let Ok(name) = std::env::var(VARIABLE) else { return Ok(vk::PhysicalDeviceType::CPU) };
+    type_of_name(&name).ok_or_else(|| {
+        let expected = "one of cpu, integrated, discrete, virtual".to_owned();
+        phalanx::Error::Setting { name: VARIABLE, expected, found: name }
+    })
+}
+
+fn type_of_name(name: &str) -> Option<vk::PhysicalDeviceType> {
+    match name.trim() {
+        "" | "cpu" => Some(vk::PhysicalDeviceType::CPU),
+        "integrated" => Some(vk::PhysicalDeviceType::INTEGRATED_GPU),
+        "discrete" => Some(vk::PhysicalDeviceType::DISCRETE_GPU),
+        "virtual" => Some(vk::PhysicalDeviceType::VIRTUAL_GPU),
+        _ => None,
+    }
+}
+
+/// Calls a messenger of the application.
+type Call = dyn Fn(
+        vk::DebugUtilsMessageSeverityFlagsEXT,
+        vk::DebugUtilsMessageTypeFlagsEXT,
+        &vk::DebugUtilsMessengerCallbackDataEXT,
+    ) + Send
+    + Sync;
+
+/// A function of the application that wants to know what happens.
+pub(crate) struct Messenger {
+    pub(crate) severities: vk::DebugUtilsMessageSeverityFlagsEXT,
+    pub(crate) types: vk::DebugUtilsMessageTypeFlagsEXT,
+    pub(crate) call: Box<Call>,
+}
+
+impl fmt::Debug for Messenger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut f = f.debug_struct("Messenger");
+        f.field("severities", &self.severities).field("types", &self.types).finish_non_exhaustive()
+    }
+}
+
+/// The messengers of an instance.
+#[derive(Debug, Default)]
+pub(crate) struct Messengers {
+    list: Mutex<List>,
+}
+
+#[derive(Debug, Default)]
+struct List {
+    last: u64,
+    entries: Vec<(u64, Arc<Messenger>)>,
+}
+
+impl Messengers {
+    /// Adds a messenger; gives its handle.
+    pub(crate) fn add(&self, messenger: Messenger) -> u64 {
+        let mut list = self.lock();
+        list.last += 1;
+        let handle = list.last;
+        list.entries.push((handle, Arc::new(messenger)));
+        handle
+    }
+
+    /// Removes a messenger.
+    pub(crate) fn remove(&self, handle: u64) {
+        self.lock().entries.retain(|entry| entry.0 != handle);
+    }
+
+    /// Calls the messengers that want such messages.
+    pub(crate) fn send(
+        &self,
+        severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+        types: vk::DebugUtilsMessageTypeFlagsEXT,
+        data: &vk::DebugUtilsMessengerCallbackDataEXT,
+    ) {
+        // Not under the lock: what the application does in there may take its time.
+        let entries: Vec<_> = self.lock().entries.iter().map(|entry| Arc::clone(&entry.1)).collect();
+        for messenger in entries {
+            if messenger.severities.contains(severity) && messenger.types.intersects(types) {
+                (messenger.call)(severity, types, data);
+            }
+        }
+    }
+
+    /// Tells them something that the driver has to say.
+    pub(crate) fn message(&self, severity: vk::DebugUtilsMessageSeverityFlagsEXT, text: &str) {
+        if self.lock().entries.is_empty() {
+            return;
+        }
+        // A zero would end the text.
+        let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
+        let data = vk::DebugUtilsMessengerCallbackDataEXT {
+            message_id_name: c"phalanx".as_ptr(),
+            message: text.as_ptr(),
+            ..Default::default()
+        };
+        self.send(severity, vk::DebugUtilsMessageTypeFlagsEXT::GENERAL, &data);
+    }
+
+    /// Whether somebody wants such messages of the driver.
+    pub(crate) fn hears(&self, severity: vk::DebugUtilsMessageSeverityFlagsEXT) -> bool {
+        let types = vk::DebugUtilsMessageTypeFlagsEXT::GENERAL;
+        self.lock()
+            .entries
+            .iter()
+            .any(|(_, one)| one.severities.contains(severity) && one.types.intersects(types))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, List> {
+        // Nothing under this lock panics half-way through a change.
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use vk::DebugUtilsMessageSeverityFlagsEXT as Severity;
+    use vk::DebugUtilsMessageTypeFlagsEXT as Type;
+
+    #[test]
+    fn messengers_hear_what_they_asked_for() {
+        let heard = Arc::new(AtomicU32::new(0));
+        let messengers = Messengers::default();
+        let counter = Arc::clone(&heard);
+        let messenger = Messenger {
+            severities: Severity::ERROR,
+            types: Type::GENERAL,
+            call: Box::new(move |_, _, data| {
+                assert!(!data.message.is_null());
+                counter.fetch_add(1, Ordering::Relaxed);
+            }),
+        };
+        let handle = messengers.add(messenger);
+        messengers.message(Severity::ERROR, "a text with a \0 inside");
+        messengers.message(Severity::WARNING, "not for it");
+        messengers.remove(handle);
+        messengers.message(Severity::ERROR, "nobody hears this");
+        assert_eq!(heard.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn types_have_names() {
+        assert_eq!(type_of_name("discrete"), Some(vk::PhysicalDeviceType::DISCRETE_GPU));
+        assert_eq!(type_of_name(""), Some(vk::PhysicalDeviceType::CPU));
+        assert_eq!(type_of_name("gpu"), None);
+    }
+}
