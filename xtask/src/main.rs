@@ -1,4 +1,4 @@
-//! The repository's own commands: `cargo xtask setup|demo|test|ci|tidy`.
+//! The repository's own commands: `cargo xtask setup|demo|install-icd|test|ci|tidy`.
 //!
 //! Everything a contributor or a bare machine needs runs through here, so that the README can name two commands
 //! and CI can call one of them. The crate stays small on purpose: it is compiled before anything else.
@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its user")]
 
+mod icd;
 mod llvm;
 mod setup;
 mod stages;
@@ -22,6 +23,8 @@ Usage: cargo xtask COMMAND
 Commands:
   setup         find LLVM 19 and install what is missing (apt), or name the packages
   demo [ARGS]   setup, then run the demonstration in a release build
+  install-icd [--user | --system] [--prefix DIR]
+                setup, then build the Vulkan driver and install it for the Vulkan loader
   test          setup, then every check: format, lints, build, tests, documentation, tidy, fuzzing
   ci            test, then check that it left the tree as committed
   tidy          only the rules about crates and files
@@ -44,7 +47,7 @@ fn run(args: &[String]) -> Result<()> {
         Some((command, rest)) => (command.as_str(), rest),
         None => ("help", args),
     };
-    if command != "demo"
+    if !matches!(command, "demo" | "install-icd")
         && let Some(extra) = rest.first()
     {
         bail!("`cargo xtask {command}` takes no argument, found `{extra}`\n\n{HELP}");
@@ -56,6 +59,7 @@ fn run(args: &[String]) -> Result<()> {
             Ok(())
         }
         "demo" => demo(&root, rest),
+        "install-icd" => icd::install(&root, rest),
         "test" => stages::test(&root),
         "ci" => stages::ci(&root),
         "tidy" => tidy::run(&root).map(|summary| println!("tidy: {summary}")),

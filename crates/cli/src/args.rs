@@ -1,10 +1,11 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::{Error, Result, bail};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::data::spec::{BindSpec, OutSpec, PushSpec, SpecConstant};
 use crate::ladder::plan::Mnk;
@@ -28,6 +29,9 @@ pub(crate) enum Command {
     /// Say whether a shader is valid and what it needs
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),
+    /// Run a Vulkan program on this machine's CPU
+    #[command(after_help = EXEC_HELP)]
+    Exec(ExecArgs),
     /// Measure the ladder of matrix multiplications, or the peaks of this machine
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -110,6 +114,32 @@ pub(crate) struct CheckArgs {
     pub(crate) spec: Vec<SpecConstant>,
     #[command(flatten)]
     pub(crate) glsl: GlslArgs,
+}
+
+const EXEC_HELP: &str = "\
+The driver, libvulkan_phalanx.so, is looked for beside this command and in the lib directory of its prefix.
+
+Example:
+  phalanx exec -- vulkaninfo --summary
+  phalanx exec --as discrete -- ./program that passes over CPUs";
+
+#[derive(Debug, Args)]
+pub(crate) struct ExecArgs {
+    /// What the device says it is; some programs pass over CPUs
+    #[arg(long = "as", value_name = "TYPE")]
+    pub(crate) present_as: Option<DeviceType>,
+    /// The program and its arguments
+    #[arg(value_name = "APP", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// A type of Vulkan devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeviceType {
+    Integrated,
+    Discrete,
+    Virtual,
+    Cpu,
 }
 
 #[derive(Debug, Args)]
@@ -249,6 +279,16 @@ mod tests {
         assert_eq!((args.groups, args.spec.len(), args.bind.len()), (Groups([4, 2, 1]), 2, 2));
         assert_eq!((args.push.len(), args.out.len(), args.entry.as_str()), (2, 1, "main"));
         assert_eq!(args.glsl.define, ["A=1"]);
+    }
+
+    #[test]
+    fn a_program_keeps_its_own_options() {
+        let line = "phalanx exec --as integrated -- vulkaninfo --summary --as x";
+        let cli = Cli::try_parse_from(line.split_whitespace()).expect("well formed");
+        let Command::Exec(args) = cli.command else { panic!("another command") };
+        assert_eq!(args.present_as, Some(DeviceType::Integrated));
+        assert_eq!(args.command, ["vulkaninfo", "--summary", "--as", "x"]);
+        assert!(Cli::try_parse_from(["phalanx", "exec"]).is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! about buffers is understood in [`data`], and the matrix multiplications that are measured live in [`ladder`].
 //!
 //! Exit status: 0 if all went well, 1 if a result was wrong, 2 if the input was, 3 if Phalanx itself
-//! is wrong, 130 after Ctrl-C.
+//! is wrong, 130 after Ctrl-C. `phalanx exec` ends as the program does that it runs.
 
 #![forbid(unsafe_code)]
 
@@ -56,6 +56,7 @@ fn run(command: Command) -> Result<Status> {
         Command::Devices(args) => commands::devices::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Check(args) => commands::check::run(&args),
+        Command::Exec(args) => commands::exec::run(&args),
         Command::Bench(BenchCommand::Gemm(args)) => commands::bench::gemm(args),
         Command::Bench(BenchCommand::Peak(args)) => commands::bench::peak(&args),
         Command::Demo(args) => commands::bench::demo(args),

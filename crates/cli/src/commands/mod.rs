@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod devices;
+pub(crate) mod exec;
 pub(crate) mod run;
 
 use std::path::{Path, PathBuf};
