@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -43,12 +44,14 @@ enum Part {
     Llvm,
     CxxCompiler,
     SpirvTools,
+    VulkanLoader,
+    VulkanValidation,
 }
 
 impl Part {
-    /// Tests that want the validator are skipped without it; nothing else is optional.
+    /// What only tests use is optional: those that want it are skipped without it.
     fn is_required(self) -> bool {
-        self != Self::SpirvTools
+        matches!(self, Self::Llvm | Self::CxxCompiler)
     }
 
     fn apt_package(self) -> &'static str {
@@ -56,6 +59,8 @@ impl Part {
             Self::Llvm => "llvm-19-dev",
             Self::CxxCompiler => "g++",
             Self::SpirvTools => "spirv-tools",
+            Self::VulkanLoader => "libvulkan1",
+            Self::VulkanValidation => "vulkan-validationlayers",
         }
     }
 
@@ -64,6 +69,8 @@ impl Part {
             Self::Llvm => "LLVM 19 with its development files",
             Self::CxxCompiler => "a C++ compiler",
             Self::SpirvTools => "spirv-val (for tests only)",
+            Self::VulkanLoader => "the Vulkan loader (for tests only)",
+            Self::VulkanValidation => "the Vulkan validation layer (for tests only)",
         }
     }
 }
@@ -77,10 +84,32 @@ fn missing(purpose: Purpose) -> Vec<Part> {
     if !is_runnable(&compiler) && !is_runnable("g++") && !is_runnable("clang++") {
         parts.push(Part::CxxCompiler);
     }
-    if purpose == Purpose::Test && !is_runnable("spirv-val") {
-        parts.push(Part::SpirvTools);
+    if purpose == Purpose::Test {
+        if !is_runnable("spirv-val") {
+            parts.push(Part::SpirvTools);
+        }
+        if !has_library("libvulkan.so.1") {
+            parts.push(Part::VulkanLoader);
+        }
+        if !LAYER_MANIFESTS.iter().any(|path| Path::new(path).is_file()) {
+            parts.push(Part::VulkanValidation);
+        }
     }
     parts
+}
+
+/// Where distributions put the manifest of the validation layer; the name's spelling has changed.
+const LAYER_MANIFESTS: [&str; 2] = [
+    "/usr/share/vulkan/explicit_layer.d/VkLayer_khronos_validation.json",
+    "/usr/share/vulkan/explicit_layer.d/VK_LAYER_KHRONOS_validation.json",
+];
+
+/// Whether the dynamic linker finds a library. What lists its cache is not on every user's search path.
+fn has_library(name: &str) -> bool {
+    ["ldconfig", "/sbin/ldconfig"].iter().any(|program| {
+        let output = Command::new(program).arg("-p").stderr(Stdio::null()).output();
+        output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains(name))
+    })
 }
 
 fn is_runnable(program: &str) -> bool {
