@@ -200,7 +200,8 @@ fn serve(shared: &Shared) {
     }
 }
 
-/// Looks for a while whether something holds.
+/// Looks for a while whether something holds. Where another thread wants the core it gets it: it may be the one
+/// that makes it hold, or that brings the next work.
 fn linger(holds: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     loop {
@@ -213,6 +214,7 @@ fn linger(holds: impl Fn() -> bool) -> bool {
         if start.elapsed() >= LINGER {
             return false;
         }
+        std::thread::yield_now();
     }
 }
 
