@@ -29,7 +29,12 @@ unsafe fn create(info: &vk::InstanceCreateInfo) -> Result<Instance, vk::Result> 
     let extensions = unsafe {
         extensions::enabled(extensions::INSTANCE, info.enabled_extension_names, info.enabled_extension_count)
     }?;
-    Instance::with_extensions(extensions).map_err(|error| {
+    // SAFETY: as this function's.
+    let version = unsafe { info.application_info.as_ref() }.map_or(0, |application| application.api_version);
+    // "Providing a NULL VkInstanceCreateInfo::pApplicationInfo or providing an apiVersion of 0 is equivalent to
+    // providing an apiVersion of VK_MAKE_API_VERSION(0,1,0,0)."
+    let version = if version == 0 { vk::make_version(1, 0, 0) } else { version };
+    Instance::with_extensions(version, extensions).map_err(|error| {
         let text = format!("the driver cannot start: {error}");
         debug::report(&text);
         let messengers = Messengers::default();

@@ -6,7 +6,11 @@
 use phalanx::{ComponentType, DeviceInfo, MatrixTypes};
 use vulkanalia_sys as vk;
 
-/// M, N and K for components of up to 16 bits.
+/// M, N and K for components of 8 bits.
+///
+/// No shape has M or N above 32: applications divide their tiles among the subgroups of a work-group and give a
+/// subgroup as little as 64×32, which a larger matrix does not fit. For the same reason only components of 8 bits
+/// have K of 32: tiles of wider components are often 16 deep.
 const NARROW: &[[u32; 3]] = &[
     [16, 16, 16],
     [16, 8, 16],
@@ -18,9 +22,10 @@ const NARROW: &[[u32; 3]] = &[
     [8, 8, 8],
     [32, 32, 16],
     [32, 32, 32],
-    [64, 64, 32],
-    [64, 64, 64],
 ];
+
+/// M, N and K for components of 16 bits.
+const HALF: &[[u32; 3]] = &[[16, 16, 16], [16, 8, 16], [16, 8, 8], [8, 8, 16], [8, 8, 8], [32, 32, 16]];
 
 /// M, N and K for wider components.
 const WIDE: &[[u32; 3]] = &[[16, 16, 16], [16, 8, 8], [8, 8, 8], [32, 32, 32]];
@@ -62,12 +67,9 @@ pub(super) fn rows_nv(info: &DeviceInfo) -> Vec<vk::CooperativeMatrixPropertiesN
 /// Shapes for these types; all are in [`NARROW`].
 fn shapes(types: MatrixTypes) -> &'static [[u32; 3]] {
     use ComponentType as T;
-    // With the last shape a lane has 128 components of A, which a component of 8 bits cannot count; the
-    // conformance suite has it count them.
-    let countable = NARROW.split_last().map_or(NARROW, |(_, shapes)| shapes);
     match types.a {
-        T::F16 | T::BF16 => NARROW,
-        T::E4M3 | T::E5M2 | T::S8 | T::U8 => countable,
+        T::F16 | T::BF16 => HALF,
+        T::E4M3 | T::E5M2 | T::S8 | T::U8 => NARROW,
         T::F32 | T::F64 | T::S16 | T::S32 | T::S64 | T::U16 | T::U32 | T::U64 => WIDE,
     }
 }
@@ -141,7 +143,7 @@ mod tests {
     fn all_types_have_rows_and_wide_shapes_are_listed() {
         let info = info();
         let rows = rows(&info);
-        assert!(WIDE.iter().all(|shape| NARROW.contains(shape)));
+        assert!(WIDE.iter().chain(HALF).all(|shape| NARROW.contains(shape)));
         for types in info.matrix_types {
             let row = row([16, 16, 16], types);
             assert!(rows.contains(&row), "{types:?}");

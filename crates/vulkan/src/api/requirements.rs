@@ -2,6 +2,9 @@
 //!
 //! `vkGetDeviceProcAddr` must give null for commands of extensions that are not enabled.
 
+use vulkanalia_sys as vk;
+
+use super::properties::API_VERSION;
 use crate::core::device::Device;
 
 /// Commands that belong to extensions. One of several extensions is enough.
@@ -136,23 +139,108 @@ const EXTENSIONS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Commands of Vulkan 1.4, which are not those of this version.
-const LATER: &[&str] = &[
-    "vkCmdBindDescriptorSets2",
-    "vkCmdBindIndexBuffer2",
-    "vkCmdPushConstants2",
-    "vkCmdPushDescriptorSet",
-    "vkCmdPushDescriptorSet2",
-    "vkCmdPushDescriptorSetWithTemplate",
-    "vkCmdPushDescriptorSetWithTemplate2",
-    "vkCmdSetLineStipple",
-    "vkCmdSetRenderingAttachmentLocations",
-    "vkCmdSetRenderingInputAttachmentIndices",
-    "vkGetDeviceImageSubresourceLayout",
-    "vkGetImageSubresourceLayout2",
-    "vkGetRenderingAreaGranularity",
-    "vkMapMemory2",
-    "vkUnmapMemory2",
+/// Commands by the version of Vulkan that has them, but for 1.0. Those of 1.4 are none of this driver's.
+const VERSIONS: &[(u32, &[&str])] = &[
+    (
+        vk::make_version(1, 1, 0),
+        &[
+            "vkBindBufferMemory2",
+            "vkBindImageMemory2",
+            "vkCmdDispatchBase",
+            "vkCmdSetDeviceMask",
+            "vkCreateDescriptorUpdateTemplate",
+            "vkCreateSamplerYcbcrConversion",
+            "vkDestroyDescriptorUpdateTemplate",
+            "vkDestroySamplerYcbcrConversion",
+            "vkGetBufferMemoryRequirements2",
+            "vkGetDescriptorSetLayoutSupport",
+            "vkGetDeviceGroupPeerMemoryFeatures",
+            "vkGetDeviceQueue2",
+            "vkGetImageMemoryRequirements2",
+            "vkGetImageSparseMemoryRequirements2",
+            "vkTrimCommandPool",
+            "vkUpdateDescriptorSetWithTemplate",
+        ],
+    ),
+    (
+        vk::make_version(1, 2, 0),
+        &[
+            "vkCmdBeginRenderPass2",
+            "vkCmdDrawIndexedIndirectCount",
+            "vkCmdDrawIndirectCount",
+            "vkCmdEndRenderPass2",
+            "vkCmdNextSubpass2",
+            "vkCreateRenderPass2",
+            "vkGetBufferDeviceAddress",
+            "vkGetBufferOpaqueCaptureAddress",
+            "vkGetDeviceMemoryOpaqueCaptureAddress",
+            "vkGetSemaphoreCounterValue",
+            "vkResetQueryPool",
+            "vkSignalSemaphore",
+            "vkWaitSemaphores",
+        ],
+    ),
+    (
+        vk::make_version(1, 3, 0),
+        &[
+            "vkCmdBeginRendering",
+            "vkCmdBindVertexBuffers2",
+            "vkCmdBlitImage2",
+            "vkCmdCopyBuffer2",
+            "vkCmdCopyBufferToImage2",
+            "vkCmdCopyImage2",
+            "vkCmdCopyImageToBuffer2",
+            "vkCmdEndRendering",
+            "vkCmdPipelineBarrier2",
+            "vkCmdResetEvent2",
+            "vkCmdResolveImage2",
+            "vkCmdSetCullMode",
+            "vkCmdSetDepthBiasEnable",
+            "vkCmdSetDepthBoundsTestEnable",
+            "vkCmdSetDepthCompareOp",
+            "vkCmdSetDepthTestEnable",
+            "vkCmdSetDepthWriteEnable",
+            "vkCmdSetEvent2",
+            "vkCmdSetFrontFace",
+            "vkCmdSetPrimitiveRestartEnable",
+            "vkCmdSetPrimitiveTopology",
+            "vkCmdSetRasterizerDiscardEnable",
+            "vkCmdSetScissorWithCount",
+            "vkCmdSetStencilOp",
+            "vkCmdSetStencilTestEnable",
+            "vkCmdSetViewportWithCount",
+            "vkCmdWaitEvents2",
+            "vkCmdWriteTimestamp2",
+            "vkCreatePrivateDataSlot",
+            "vkDestroyPrivateDataSlot",
+            "vkGetDeviceBufferMemoryRequirements",
+            "vkGetDeviceImageMemoryRequirements",
+            "vkGetDeviceImageSparseMemoryRequirements",
+            "vkGetPrivateData",
+            "vkQueueSubmit2",
+            "vkSetPrivateData",
+        ],
+    ),
+    (
+        vk::make_version(1, 4, 0),
+        &[
+            "vkCmdBindDescriptorSets2",
+            "vkCmdBindIndexBuffer2",
+            "vkCmdPushConstants2",
+            "vkCmdPushDescriptorSet",
+            "vkCmdPushDescriptorSet2",
+            "vkCmdPushDescriptorSetWithTemplate",
+            "vkCmdPushDescriptorSetWithTemplate2",
+            "vkCmdSetLineStipple",
+            "vkCmdSetRenderingAttachmentLocations",
+            "vkCmdSetRenderingInputAttachmentIndices",
+            "vkGetDeviceImageSubresourceLayout",
+            "vkGetImageSubresourceLayout2",
+            "vkGetRenderingAreaGranularity",
+            "vkMapMemory2",
+            "vkUnmapMemory2",
+        ],
+    ),
 ];
 
 /// Whether a command may be used on a device.
@@ -162,7 +250,14 @@ pub(super) fn are_met(device: &Device, command: &str) -> bool {
     if is_of_extension {
         return extensions.any(|(extension, _)| device.has_extension(extension));
     }
-    !LATER.contains(&command)
+    // *vkGetDeviceProcAddr behavior*: with the feature `maintenance5`, commands beyond the version that the
+    // instance is for are null. Without it, applications may forget to say which version they are for.
+    let version = match device.has_extension("VK_KHR_maintenance5") {
+        true => device.physical.api_version.min(API_VERSION),
+        false => API_VERSION,
+    };
+    let found = VERSIONS.iter().find(|(_, commands)| commands.contains(&command));
+    found.is_none_or(|&(first, _)| first <= version)
 }
 
 #[cfg(test)]
@@ -174,7 +269,11 @@ mod tests {
     use crate::core::instance::{Instance, PhysicalDevice};
 
     fn device(extensions: Vec<&'static str>) -> Device {
-        let instance = Instance::with_extensions(vec!["VK_EXT_debug_utils"]).expect("a machine");
+        device_for(API_VERSION, extensions)
+    }
+
+    fn device_for(version: u32, extensions: Vec<&'static str>) -> Device {
+        let instance = Instance::with_extensions(version, vec!["VK_EXT_debug_utils"]).expect("a machine");
         let device = Device::new(Arc::clone(&instance.physical), PhysicalDevice::start().expect("a device"));
         device.with_extensions(extensions)
     }
@@ -187,6 +286,37 @@ mod tests {
         assert!(!are_met(&plain, "vkCmdPushDescriptorSetKHR"));
         assert!(!are_met(&plain, "vkMapMemory2"));
         assert!(are_met(&device(vec!["VK_KHR_push_descriptor"]), "vkCmdPushDescriptorSetKHR"));
+    }
+
+    #[test]
+    fn commands_come_with_their_versions() {
+        let maintenance = || vec!["VK_KHR_maintenance5"];
+        let names =
+            ["vkCreateBuffer", "vkCmdDispatchBase", "vkWaitSemaphores", "vkQueueSubmit2", "vkMapMemory2"];
+        for (minor, expected) in [
+            [true, false, false, false, false],
+            [true, true, false, false, false],
+            [true, true, true, false, false],
+        ]
+        .into_iter()
+        .chain([[true, true, true, true, false]; 2])
+        .enumerate()
+        {
+            let version = vk::make_version(1, minor as u32, 7);
+            let device = device_for(version, maintenance());
+            assert_eq!(names.map(|name| are_met(&device, name)), expected, "Vulkan 1.{minor}");
+            let plain = device_for(version, Vec::new());
+            assert_eq!(names.map(|name| are_met(&plain, name)), [true, true, true, true, false]);
+        }
+    }
+
+    #[test]
+    fn every_command_that_is_listed_exists() {
+        let listed = VERSIONS.iter().flat_map(|(_, commands)| commands.iter());
+        for name in listed {
+            let mut commands = COMMANDS.iter().flat_map(|commands| commands.iter());
+            assert!(commands.any(|command| command.type_name.strip_prefix("PFN_") == Some(name)), "{name}");
+        }
     }
 
     #[test]

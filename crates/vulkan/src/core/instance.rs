@@ -18,16 +18,19 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// An instance on this machine, with these extensions enabled.
-    pub(crate) fn with_extensions(extensions: Vec<&'static str>) -> Result<Self, phalanx::Error> {
-        let physical = Arc::new(PhysicalDevice::new(extensions)?);
+    /// An instance on this machine for a version of Vulkan, with these extensions enabled.
+    pub(crate) fn with_extensions(
+        api_version: u32,
+        extensions: Vec<&'static str>,
+    ) -> Result<Self, phalanx::Error> {
+        let physical = Arc::new(PhysicalDevice::new(api_version, extensions)?);
         Ok(Self { physical, physical_handle: OnceLock::new() })
     }
 
     /// An instance on this machine.
     #[cfg(test)]
     pub(crate) fn new() -> Result<Self, phalanx::Error> {
-        Self::with_extensions(Vec::new())
+        Self::with_extensions(vk::make_version(1, 3, 0), Vec::new())
     }
 }
 
@@ -40,6 +43,8 @@ pub(crate) struct PhysicalDevice {
     pub(crate) ty: vk::PhysicalDeviceType,
     /// Bytes of its memory.
     pub(crate) memory_bytes: u64,
+    /// The version of Vulkan that its instance is for.
+    pub(crate) api_version: u32,
     /// The extensions of its instance that are enabled.
     pub(crate) extensions: Vec<&'static str>,
     /// Those who are told what happens.
@@ -47,11 +52,12 @@ pub(crate) struct PhysicalDevice {
 }
 
 impl PhysicalDevice {
-    fn new(extensions: Vec<&'static str>) -> Result<Self, phalanx::Error> {
+    fn new(api_version: u32, extensions: Vec<&'static str>) -> Result<Self, phalanx::Error> {
         Ok(Self {
             info: phalanx::Device::describe(&phalanx::DeviceOptions::default())?,
             ty: device_type()?,
             memory_bytes: machine::memory_bytes(),
+            api_version,
             extensions,
             messengers: Messengers::default(),
         })

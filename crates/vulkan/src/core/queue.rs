@@ -107,7 +107,10 @@ impl Queue {
     /// Waits until all that was submitted is done.
     pub(crate) fn wait_idle(&self) -> Result<(), vk::Result> {
         let last = self.shared.submitted.load(Ordering::Acquire);
-        sync::wait(&*self.device()?, u64::MAX, || self.shared.finished.load(Ordering::Acquire) >= last)
+        let device = self.device()?;
+        sync::wait(&device, u64::MAX, || self.shared.finished.load(Ordering::Acquire) >= last)?;
+        // *Lost Device* allows success as well, but nobody who waits in this way would learn of the loss otherwise.
+        if device.is_lost() { Err(vk::Result::ERROR_DEVICE_LOST) } else { Ok(()) }
     }
 
     /// Ends the thread when it has finished what is in line.

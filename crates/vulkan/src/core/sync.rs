@@ -11,8 +11,9 @@ use vulkanalia_sys as vk;
 
 use crate::core::device::Device;
 
-/// How long one looks out for what is about to happen before sleeping: about what a sleep and a wake cost.
-pub(crate) const LINGER: Duration = Duration::from_micros(20);
+/// How long one looks out for what is about to happen before sleeping: longer than it takes to wake a thread on another
+/// core. Else two threads that wait for each other by turns would sleep each time, just before the other is awake.
+pub(crate) const LINGER: Duration = Duration::from_micros(50);
 
 /// Looks at a fence that is not signalled that only make room for other threads; later ones sleep.
 const EAGER_POLLS: u32 = 100;
