@@ -202,10 +202,14 @@ impl Buffer {
     ///
     /// [`MemoryError::OutOfRange`].
     pub fn read(&self, offset: u64, len: u64) -> Result<Vec<u8>, MemoryError> {
-        self.range(offset, len)?;
-        let len = usize::try_from(len).map_err(|_wide| MemoryError::OutOfMemory { bytes: len })?;
-        let mut data = vec![0; len];
-        self.read_into(offset, &mut data)?;
+        let from = self.range(offset, len)?;
+        let bytes = usize::try_from(len).map_err(|_wide| MemoryError::OutOfMemory { bytes: len })?;
+        let mut data = Vec::<u8>::new();
+        data.try_reserve_exact(bytes).map_err(|_refused| MemoryError::OutOfMemory { bytes: len })?;
+        // SAFETY: `range` checked that all of it lies in the buffer, and `data` has room for it.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), data.as_mut_ptr(), bytes) };
+        // SAFETY: these bytes have just been written.
+        unsafe { data.set_len(bytes) };
         Ok(data)
     }
 

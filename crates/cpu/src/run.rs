@@ -24,6 +24,7 @@ use phalanx_back_llvm::abi::{
 };
 use phalanx_ir::BindingInfo;
 
+use crate::fault;
 use crate::float_env;
 use crate::grid::Grid;
 use crate::memory::{Descriptor, MemoryError, Scratch};
@@ -199,10 +200,10 @@ impl Run {
         place.stacks.reserve(meta.stack_bytes)?;
         if meta.has_workgroup_barrier && meta.num_subgroups() > 1 {
             let subgroups = Subgroups::new(self, shared, &mut place.scratch, true)?;
-            self.run_coroutines(subgroups, &mut place.stacks)
+            fault::inside(|| self.run_coroutines(subgroups, &mut place.stacks))
         } else {
             let subgroups = Subgroups::new(self, shared, &mut place.scratch, false)?;
-            place.stacks.run(|| self.run_in_turn(subgroups))
+            fault::inside(|| place.stacks.run(|| self.run_in_turn(subgroups)))
         }
     }
 
