@@ -30,7 +30,7 @@ mod value;
 mod vars;
 
 use inkwell::context::Context;
-use phalanx_ir::{Uniformity, Verified};
+use phalanx_ir::{Uniformity, Verified, passes};
 use std::time::{Duration, Instant};
 
 pub use abi::Meta;
@@ -88,6 +88,9 @@ pub struct Dumps {
 /// [`Error::Unsupported`] names what this target does not do. [`Error::Bug`] is our own fault.
 pub fn compile(module: &Verified, target: &Target, options: &Options) -> Result<Compiled, Error> {
     let start = Instant::now();
+    let expanded =
+        passes::expand(module, &passes::Options::default()).map_err(|bug| Error::bug(bug.to_string()))?;
+    let module = expanded.as_ref().unwrap_or(module);
     let uniformity = Uniformity::analyse(module);
     let cx = Context::create();
     let emit = emit::Emit::new(&cx, &module.name, target.caps());

@@ -179,7 +179,14 @@ impl<'a, 'c> Lower<'a, 'c> {
             | Op::MatMulAdd(_)
             | Op::MatScale
             | Op::MatExtract
-            | Op::MatInsert => return Err(Error::bug("a matrix operation without a matrix")),
+            | Op::MatInsert
+            | Op::MatTranspose
+            | Op::MatMap { .. }
+            | Op::MatReduce { .. }
+            | Op::MatLoadTensor { .. }
+            | Op::MatStoreTensor(_)
+            | Op::Params
+            | Op::Yield => return Err(Error::bug("a matrix operation without a matrix")),
         }
         Ok(Flow::Next)
     }

@@ -55,7 +55,8 @@ impl Target {
             Self::Passes => {
                 let options = passes::Options { verify: true, ..passes::Options::default() };
                 let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
-                interpret(&module, file)
+                let expanded = passes::expand(&module, &options).map_err(|bug| bug.to_string())?;
+                interpret(expanded.as_ref().unwrap_or(&module), file)
             }
             Self::Cpu(isa) => cpu(isa, module, file),
         }

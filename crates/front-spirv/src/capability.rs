@@ -69,6 +69,12 @@ pub(crate) const SUPPORTED: &[C] = &[
     C::PhysicalStorageBufferAddresses,
     C::CooperativeMatrixKHR,
     C::CooperativeMatrixNV,
+    C::CooperativeMatrixReductionsNV,
+    C::CooperativeMatrixConversionsNV,
+    C::CooperativeMatrixPerElementOperationsNV,
+    C::CooperativeMatrixTensorAddressingNV,
+    C::CooperativeMatrixBlockLoadsNV,
+    C::TensorAddressingNV,
     C::ReplicatedCompositesEXT,
     C::DotProduct,
     C::DotProductInputAll,
@@ -84,13 +90,16 @@ pub(crate) const SUPPORTED: &[C] = &[
     C::BitInstructions,
 ];
 
+/// *CooperativeMatrixDecodeVectorNV* (SPV_NV_cooperative_matrix_decode_vector).
+const DECODE_VECTOR: u32 = 5447;
+
 /// The name of a capability.
 pub(crate) fn name(number: u32) -> String {
     C::from_u32(number).map_or_else(|| number.to_string(), |c| format!("{c:?}"))
 }
 
 fn is_missing(number: u32) -> bool {
-    C::from_u32(number).is_none_or(|c| !SUPPORTED.contains(&c))
+    number != DECODE_VECTOR && C::from_u32(number).is_none_or(|c| !SUPPORTED.contains(&c))
 }
 
 /// The names of the declared capabilities that are not built.

@@ -83,6 +83,8 @@ pub(crate) struct Cx<'m> {
     pub(crate) translated: usize,
     /// Nesting of constructs and calls.
     pub(crate) depth: u32,
+    /// The region that is being filled.
+    pub(crate) region: Option<crate::emit::Region>,
     /// What goes to each label.
     pub(crate) labels: Vec<Uses>,
     /// Findings so far.
@@ -123,6 +125,7 @@ impl<'m> Cx<'m> {
             private_bytes: 0,
             translated: 0,
             depth: 0,
+            region: None,
             labels: Vec::new(),
             faults: Vec::new(),
             broken: FxHashSet::default(),

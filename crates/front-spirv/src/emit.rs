@@ -46,6 +46,15 @@ pub(crate) struct Instance {
     body: ir::Block,
 }
 
+/// A region being filled: code for the elements of a matrix.
+#[derive(Clone, Debug)]
+pub(crate) struct Region {
+    /// The instruction that calls a function for each element.
+    caller: String,
+    /// Where that function returns to.
+    exit: Option<Label>,
+}
+
 /// What goes to a label.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Uses {
@@ -66,7 +75,7 @@ enum Return {
     Vars(Rc<[Var]>),
 }
 
-impl Cx<'_> {
+impl<'m> Cx<'m> {
     /// Translates the entry point's function, and before it the variables that it mentions.
     pub(crate) fn translate(&mut self, function: Id) -> Res<()> {
         let ids = crate::interface::reachable_ids(self.spv, function);
@@ -116,9 +125,76 @@ impl Cx<'_> {
         }
     }
 
+    /// The function with an id, as an operand.
+    pub(crate) fn function_operand(&self, id: Id) -> Res<&'m FunctionDecl> {
+        let spv = self.spv;
+        spv.functions.get(&id).ok_or_else(|| operand(format!("operand %{id} is not a function")))
+    }
+
+    /// A block that gives the result of a function for each element of a matrix. `args` makes the
+    /// function's arguments from the region's parameters; their types have been checked.
+    pub(crate) fn fill_region(
+        &mut self,
+        inst: &Inst<'_>,
+        decl: &FunctionDecl,
+        params: &[ir::Type],
+        elem: Scalar,
+        args: impl FnOnce(&mut Self, &[Value]) -> Res<Vec<Val>>,
+    ) -> Res<ir::Block> {
+        let at = self.inst;
+        let body = self.func.new_block();
+        let outer = std::mem::replace(&mut self.block, body);
+        self.region = Some(Region { caller: inst.name(), exit: None });
+        let done = (|| {
+            let params = self.b().values(IrOp::Params, &[], params);
+            let args = args(self, &params)?;
+            let result = self.function(decl, args)?;
+            self.begin(at);
+            let result = result.ok_or_else(|| operand(format!("the function %{} gives nothing", decl.id)))?;
+            let value = self.leaf_value(elem.into(), &result)?;
+            self.b().effect(IrOp::Yield, &[value]);
+            // What instructions do not show, such as initialisers.
+            if self.holds_tangled(body) {
+                let m = format!("the function %{} deals with cooperative matrices itself", decl.id);
+                return Err(operand(m));
+            }
+            Ok(())
+        })();
+        (self.block, self.region) = (outer, None);
+        done.map(|()| body)
+    }
+
+    /// Whether a block holds what a region must not.
+    fn holds_tangled(&self, block: ir::Block) -> bool {
+        self.func.block(block).iter().any(|&i| {
+            let info = self.func.inst(i);
+            let is_mat = |v: &Value| self.func.ty(*v).mat().is_some();
+            let is_var = info.op.var().is_some_and(|v| self.func.var(v).ty.mat().is_some());
+            is_var
+                || info.args.iter().chain(&info.results).any(is_mat)
+                || info.op.bodies().any(|b| self.holds_tangled(b))
+        })
+    }
+
+    fn region_exit(&self) -> Option<Label> {
+        self.region.as_ref().and_then(|region| region.exit)
+    }
+
+    /// SPV_NV_cooperative_matrix2: "tangled instructions are not allowed" in functions called for
+    /// elements.
+    fn check_region(&self, inst: &Inst<'_>) -> Res<()> {
+        match &self.region {
+            Some(region) if ops::is_tangled(self, inst) => {
+                let m = format!("is tangled, which a function that {} calls must not contain", region.caller);
+                Err(invalid(code::OPERAND, m))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether an argument of one type may be passed as another. Pointers to local variables carry
     /// their own type, so their pointees must agree.
-    fn passes(&self, found: Ty, wanted: Ty) -> bool {
+    pub(crate) fn passes(&self, found: Ty, wanted: Ty) -> bool {
         match (self.types().pointer(found), self.types().pointer(wanted)) {
             (Ok((a, x)), Ok((b, y))) => a == b && x.zip(y).is_none_or(|(x, y)| self.types().same(x, y)),
             _ => self.types().same(found, wanted),
@@ -144,6 +220,9 @@ impl Cx<'_> {
         let ret_ty = self.types().lookup(self.spv.insts[decl.inst].ty)?;
         let (outer, depth) = (self.block, self.depth);
         let (body, ret_label) = (self.func.new_block(), self.new_label());
+        if let Some(region) = &mut self.region {
+            region.exit.get_or_insert(ret_label);
+        }
         self.serial += 1;
         self.stack.push(Instance {
             structure,
@@ -329,6 +408,7 @@ impl Cx<'_> {
 
     fn operation(&mut self, inst: &Inst<'_>) -> Res<()> {
         self.modes.check(self.globals, inst)?;
+        self.check_region(inst)?;
         self.flush_operands(inst)?;
         ops::emit(self, inst)?;
         self.flush_result(inst)
@@ -369,7 +449,11 @@ impl Cx<'_> {
             Op::Return => self.leave(next),
             Op::ReturnValue => self.leave_with(&term, next),
             Op::Unreachable => {
-                self.b().effect(IrOp::Return, &[]);
+                match self.region_exit() {
+                    // Others go on with elements of theirs.
+                    Some(exit) => self.br(exit, next),
+                    None => self.b().effect(IrOp::Return, &[]),
+                }
                 Ok(())
             }
             _ => Err(bug("an unknown terminator")),
@@ -502,9 +586,12 @@ impl Cx<'_> {
 
     fn leave_with(&mut self, term: &Inst<'_>, next: Option<Label>) -> Res<()> {
         let (ty, val) = self.val(term.arg(0)?)?;
+        let exit = self.region_exit();
         let (block, instance) = (self.block, self.instance()?);
+        // Whatever is unreachable goes there, too.
+        let is_exit = exit == Some(instance.ret_label);
         let (label, ret_ty) = (instance.ret_label, instance.ret_ty);
-        if instance.structure.returns == 1 && instance.body == block && next == Some(label) {
+        if !is_exit && instance.structure.returns == 1 && instance.body == block && next == Some(label) {
             instance.ret = Return::Value(val.clone());
         }
         if !self.types().same(ty, ret_ty) {

@@ -14,6 +14,8 @@ use spirv::{Decoration, ExecutionMode, Op};
 
 /// *FPFastMathMode* bit: products and sums may be contracted.
 const ALLOW_CONTRACT: u32 = 0x10000;
+/// *FPFastMathMode* bit: signs of zeros do not matter.
+const NO_SIGNED_ZEROS: u32 = 0x4;
 /// *FPFastMathMode* bit of old: everything is allowed.
 const FAST: u32 = 0x10;
 
@@ -71,19 +73,28 @@ impl FloatModes {
         !self.flushed.is_empty()
     }
 
+    /// The *FPFastMathMode* of an instruction, or of its type.
+    fn fast_math(&self, spv: &Spv<'_>, globals: &Globals, inst: &Inst<'_>) -> Option<u32> {
+        let own = spv.decor.literal(inst.id, Decoration::FPFastMathMode);
+        let default = || {
+            let ty = globals.types.lookup(inst.ty).ok()?;
+            self.fast_math.get(&globals.types.scalar(ty)?).copied()
+        };
+        if self.fast_math.is_empty() { own } else { own.or_else(default) }
+    }
+
+    /// Whether a mode demands that an instruction regards the signs of zeros.
+    pub(crate) fn signed_zeros(&self, spv: &Spv<'_>, globals: &Globals, inst: &Inst<'_>) -> bool {
+        self.fast_math(spv, globals, inst).is_some_and(|mode| mode & (NO_SIGNED_ZEROS | FAST) == 0)
+    }
+
     /// Whether an instruction must not be contracted with others: *NoContraction*, or a mode that
     /// does not allow it.
     pub(crate) fn is_exact(&self, spv: &Spv<'_>, globals: &Globals, inst: &Inst<'_>) -> bool {
         if inst.id == 0 || spv.decor.has(inst.id, Decoration::NoContraction) {
             return inst.id != 0;
         }
-        let own = spv.decor.literal(inst.id, Decoration::FPFastMathMode);
-        let default = || {
-            let ty = globals.types.lookup(inst.ty).ok()?;
-            self.fast_math.get(&globals.types.scalar(ty)?).copied()
-        };
-        let mode = if self.fast_math.is_empty() { own } else { own.or_else(default) };
-        mode.is_some_and(|mode| mode & (ALLOW_CONTRACT | FAST) == 0)
+        self.fast_math(spv, globals, inst).is_some_and(|mode| mode & (ALLOW_CONTRACT | FAST) == 0)
     }
 
     /// Refuses arithmetic that would have to round towards zero.

@@ -16,6 +16,7 @@ fn is_arithmetic(op: Op) -> bool {
     matches!(
         op,
         Op::FAdd
+            | Op::FNegate
             | Op::FSub
             | Op::FMul
             | Op::FDiv
@@ -80,6 +81,11 @@ impl Cx<'_> {
         self.define(inst, val)
     }
 
+    /// Whether an instruction regards the signs of zeros.
+    pub(crate) fn signed_zeros(&self, inst: &Inst<'_>) -> bool {
+        self.modes.signed_zeros(self.spv, self.globals, inst)
+    }
+
     /// An operand without its denormals, while an instruction is emitted that loses them.
     pub(crate) fn flushed(&self, id: Id) -> Option<Val> {
         self.flushed.get(&id).cloned()
@@ -91,6 +97,16 @@ impl Cx<'_> {
         scalar.is_some_and(|s| self.modes.flushes(s.bits()))
     }
 
+    /// The parts of an operand that a type does not show as floats, without their denormals.
+    pub(crate) fn flush_parts(&mut self, parts: &mut [Value]) {
+        for v in parts {
+            let scalar = self.func.ty(*v).scalar();
+            if scalar.is_some_and(|s| self.modes.flushes(s.bits())) {
+                *v = self.flush_scalar(*v);
+            }
+        }
+    }
+
     fn flush(&mut self, ty: Ty, val: &Val) -> Res<Val> {
         let mut values = self.flatten(ty, val)?;
         for v in &mut values {
@@ -99,6 +115,7 @@ impl Cx<'_> {
         self.unflatten(ty, &values)
     }
 
+    /// A scalar without its denormals.
     fn flush_scalar(&mut self, v: Value) -> Value {
         let ir::Type::Scalar(scalar) = self.func.ty(v) else { return v };
         let exponent = match scalar {

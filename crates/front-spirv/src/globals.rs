@@ -15,6 +15,8 @@ use rustc_hash::FxHashMap;
 use spirv::{Decoration, Op, StorageClass};
 use std::cell::Cell;
 
+mod tensor;
+
 /// The types and constants of a module.
 #[derive(Debug, Default)]
 pub(crate) struct Globals {
@@ -123,7 +125,9 @@ impl Globals {
             Op::TypePointer => Kind::Pointer { class: class(inst.arg(0)?)?, pointee: Some(inst.arg(1)?) },
             Op::TypeUntypedPointerKHR => Kind::Pointer { class: class(inst.arg(0)?)?, pointee: None },
             Op::TypeFunction => Kind::Function,
+            Op::TypeImage | Op::TypeSampler | Op::TypeSampledImage => Kind::Opaque,
             Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => self.coop_mat(inst)?,
+            Op::TypeTensorLayoutNV | Op::TypeTensorViewNV => tensor::kind(self, inst)?,
             _ => {
                 let m = format!("{} is not supported at module scope", inst.name());
                 return Err(unsupported(code::OPCODE, m));
@@ -384,10 +388,10 @@ impl Globals {
 }
 
 /// Rows or columns of a cooperative matrix. The CPU has no reason for a limit but memory.
-const MAX_DIMENSION: u32 = 1 << 14;
+pub const MAX_DIMENSION: u32 = 1 << 14;
 
 /// Elements of a cooperative matrix.
-const MAX_ELEMENTS: u64 = 1 << 24;
+pub const MAX_ELEMENTS: u64 = 1 << 24;
 
 fn specialized(spv: &Spv<'_>, inst: &Inst<'_>, spec: &FxHashMap<u32, u64>) -> Option<u64> {
     if !matches!(inst.op, Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse) {

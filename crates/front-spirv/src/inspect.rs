@@ -3,12 +3,13 @@
 use crate::capability;
 use crate::diag::{Diagnostics, Res, code, invalid};
 use crate::entry;
+use crate::facts::{self, AtomicInfo};
 use crate::globals::Globals;
 use crate::interface::{reachable_ids, variables};
 use crate::layout::Layout;
 use crate::module::{EntryPoint, Spv};
 use crate::reader::{Id, Inst};
-use crate::types::{Kind, Ty};
+use crate::types::{Kind, MAX_TREE, Ty};
 use crate::value::{Spread, Val};
 use phalanx_ir::{BindingInfo, MatType, MulAddFlags, Scalar};
 use rustc_hash::FxHashSet;
@@ -36,6 +37,12 @@ pub struct Info {
     pub matrices: Vec<MatrixInfo>,
     /// The multiply-adds, each combination of types once.
     pub mul_adds: Vec<MulAddInfo>,
+    /// The atomic operations on buffers and shared memory, each sort once.
+    pub atomics: Vec<AtomicInfo>,
+    /// What lies behind device addresses, by the pointer types that there are.
+    pub addressed: Vec<TypeLayout>,
+    /// Shared memory whose layout the module states.
+    pub shared_blocks: Vec<TypeLayout>,
 }
 
 /// An entry point.
@@ -47,6 +54,8 @@ pub struct EntryInfo {
     pub model: String,
     /// Invocations of a work-group along each axis, for compute entry points that state it.
     pub local_size: Option<[u32; 3]>,
+    /// The specialisation constants that state it, by axis.
+    pub local_size_constants: [Option<u32>; 3],
     /// The buffers that its call tree mentions, by set and binding.
     pub bindings: Vec<BindingLayout>,
     /// The push constants.
@@ -234,6 +243,9 @@ fn declarations(spv: &Spv<'_>) -> Info {
         spec_constants: Vec::new(),
         matrices: Vec::new(),
         mul_adds: Vec::new(),
+        atomics: Vec::new(),
+        addressed: Vec::new(),
+        shared_blocks: Vec::new(),
     }
 }
 
@@ -245,6 +257,8 @@ fn fill(spv: &Spv<'_>, globals: &Globals, mut info: Info) -> Result<Info, Diagno
     }
     inspector.spec_constants(&mut info);
     inspector.matrices(&mut info);
+    inspector.atomics(&mut info);
+    inspector.layouts(&mut info);
     Ok(info)
 }
 
@@ -256,6 +270,7 @@ impl EntryInfo {
             name: entry.name.clone(),
             model: model.map_or_else(|| entry.model.to_string(), |m| format!("{m:?}")),
             local_size: None,
+            local_size_constants: [None; 3],
             bindings: Vec::new(),
             push: None,
             push_bytes: 0,
@@ -279,6 +294,7 @@ impl<'a> Inspector<'a> {
             return Ok(info);
         }
         info.local_size = entry::local_size(self.spv, self.globals, entry).ok();
+        info.local_size_constants = facts::local_size_constants(self.spv, entry);
         for i in variables(self.spv, &reachable_ids(self.spv, entry.function)) {
             self.variable(&self.spv.insts[i], &mut info).map_err(|f| self.spv.locate(f, i))?;
         }
@@ -339,7 +355,7 @@ impl<'a> Inspector<'a> {
                 }
             }
             Kind::Pointer { .. } => TypeLayout::Address,
-            Kind::Void | Kind::Function | Kind::CoopMat { .. } => {
+            Kind::Void | Kind::Function | Kind::Opaque | Kind::CoopMat { .. } | Kind::Tensor { .. } => {
                 let m = format!("a buffer holds {}", types.describe(ty));
                 return Err(invalid(code::TYPE, m));
             }
@@ -392,6 +408,44 @@ impl<'a> Inspector<'a> {
                 _ => {}
             }
         }
+    }
+
+    fn atomics(&self, info: &mut Info) {
+        let mut seen = FxHashSet::default();
+        for inst in &self.spv.insts {
+            let found = facts::atomic_kind(inst.op).and_then(|kind| {
+                let (class, ty) = facts::atomic_object(self.spv, self.globals, inst)?;
+                let ty = self.scalar(self.globals.types.lookup(ty).ok()?).ok()?;
+                Some(AtomicInfo { shared: class == StorageClass::Workgroup, ty, kind })
+            });
+            info.atomics.extend(found.filter(|atomic| seen.insert(*atomic)));
+        }
+    }
+
+    /// What is laid out by the module and is no buffer at a binding. What has no layout is left out.
+    fn layouts(&self, info: &mut Info) {
+        let (mut addressed, mut shared) = (BTreeSet::new(), BTreeSet::new());
+        for inst in
+            self.spv.globals.iter().map(|&i| &self.spv.insts[i]).filter(|inst| inst.op == Op::TypePointer)
+        {
+            let [class, pointee] = *inst.args else { continue };
+            if class == StorageClass::PhysicalStorageBuffer as u32 {
+                addressed.insert(pointee);
+            } else if class == StorageClass::Workgroup as u32
+                && self.spv.decor.has(pointee, Decoration::Block)
+            {
+                shared.insert(pointee);
+            }
+        }
+        // Many types may share large members; who writes so many will not miss the last of them here.
+        let mut budget = MAX_TREE;
+        let mut layout = |id: Id| {
+            let ty = self.globals.types.lookup(id).ok()?;
+            budget = budget.checked_sub(self.globals.types.tree(ty))?;
+            self.type_layout(ty, Spread::default()).ok()
+        };
+        info.addressed = addressed.into_iter().filter_map(&mut layout).collect();
+        info.shared_blocks = shared.into_iter().filter_map(&mut layout).collect();
     }
 
     /// The cooperative matrix type with an id.

@@ -35,9 +35,16 @@ pub(crate) fn reachable_ids(spv: &Spv<'_>, function: Id) -> FxHashSet<Id> {
         let Some(decl) = spv.functions.get(&id) else { continue };
         for inst in decl.blocks.iter().flat_map(|b| &spv.insts[b.first..=b.term]) {
             ids.extend(inst.args.iter().copied());
-            if inst.op == Op::FunctionCall && seen.insert(inst.args[0]) {
-                queue.push(inst.args[0]);
-            }
+            let callees = match inst.op {
+                Op::FunctionCall => inst.args.get(..1),
+                // They name functions that they call for each element.
+                Op::CooperativeMatrixPerElementOpNV
+                | Op::CooperativeMatrixReduceNV
+                | Op::CooperativeMatrixLoadTensorNV => Some(inst.args),
+                _ => None,
+            };
+            let callees = callees.unwrap_or_default().iter().copied();
+            queue.extend(callees.filter(|id| spv.functions.contains_key(id) && seen.insert(*id)));
         }
     }
     ids
@@ -235,18 +242,20 @@ impl Cx<'_> {
 
     // ── shared memory ──
 
-    /// Gives each *Workgroup* variable its place. Blocks with explicit layout all lie over each other
-    /// (SPV_KHR_workgroup_memory_explicit_layout); the others get room of their own.
+    /// Gives each *Workgroup* variable its place. Blocks with explicit layout that are *Aliased* lie over
+    /// each other (SPV_KHR_workgroup_memory_explicit_layout); the others get room of their own.
     fn place_shared(&mut self, variables: &[usize]) -> Res<()> {
         let spv = self.spv;
         let mut shared = Vec::new();
         for &i in variables {
             let (class, ty) = self.layout().variable(&spv.insts[i]).map_err(|f| spv.locate(f, i))?;
             if class == StorageClass::Workgroup {
-                shared.push((!spv.decor.has(ty.id(), Decoration::Block), i, ty));
+                let (id, decor) = (spv.insts[i].id, &spv.decor);
+                let aliased = decor.has(id, Decoration::Aliased) && decor.has(ty.id(), Decoration::Block);
+                shared.push((!aliased, i, ty));
             }
         }
-        // The blocks come first, since they lie at the start.
+        // What lies over each other comes first, since it lies at the start.
         shared.sort_by_key(|s| (s.0, s.1));
         let (mut end, mut cleared) = (0_i64, Vec::new());
         for (separate, i, ty) in shared {

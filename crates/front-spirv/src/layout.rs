@@ -9,7 +9,7 @@ use crate::module::Spv;
 use crate::types::{Kind, Ty, Types};
 use crate::value::Spread;
 use phalanx_ir::Scalar;
-use spirv::Decoration;
+use spirv::{Decoration, Op, StorageClass};
 
 /// Computes layouts.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ impl Layout<'_> {
             }
             Kind::RuntimeArray { .. } => 0,
             Kind::Struct(_) => return self.struct_size(ty),
-            Kind::Void | Kind::Function | Kind::CoopMat { .. } => {
+            Kind::Void | Kind::Function | Kind::Opaque | Kind::CoopMat { .. } | Kind::Tensor { .. } => {
                 let m = format!("{} has no representation in memory", self.types.describe(ty));
                 return Err(invalid(code::TYPE, m));
             }
@@ -88,7 +88,7 @@ impl Layout<'_> {
             }
             Kind::Matrix { column, .. } => self.align(*column),
             Kind::Struct(members) => members.iter().map(|&m| self.align(m)).max().unwrap_or(1),
-            Kind::Void | Kind::Function | Kind::CoopMat { .. } => 1,
+            Kind::Void | Kind::Function | Kind::Opaque | Kind::CoopMat { .. } | Kind::Tensor { .. } => 1,
         }
     }
 
@@ -103,12 +103,35 @@ impl Layout<'_> {
         Ok(up(self.size(elem, spread)?, self.align(elem)))
     }
 
-    /// Bytes from what a pointer of this type points to, to the next (*OpPtrAccessChain*).
+    /// Bytes from what a pointer of this type points to, to the next (*OpPtrAccessChain*). An *ArrayStride*
+    /// means nothing where the layout is not explicit.
     pub(crate) fn pointer_stride(&self, pointer: Ty, pointee: Ty) -> Res<i64> {
         match self.spv.decor.literal(pointer.id(), Decoration::ArrayStride) {
-            Some(stride) => Ok(i64::from(stride)),
-            None => Ok(up(self.size(pointee, Spread::default())?, self.align(pointee))),
+            Some(stride) if self.is_explicit(pointer)? => Ok(i64::from(stride)),
+            _ => Ok(up(self.size(pointee, Spread::default())?, self.align(pointee))),
         }
+    }
+
+    /// Whether what a pointer points to has the layout that decorations give. In *Workgroup* memory that is
+    /// so of blocks; either all variables there are blocks or none
+    /// (SPV_KHR_workgroup_memory_explicit_layout).
+    fn is_explicit(&self, pointer: Ty) -> Res<bool> {
+        if self.types.pointer(pointer)?.0 != StorageClass::Workgroup {
+            return Ok(true);
+        }
+        let is_block = |&i: &usize| {
+            let inst = &self.spv.insts[i];
+            matches!(inst.op, Op::Variable | Op::UntypedVariableKHR)
+                && self.variable(inst).is_ok_and(|(class, ty)| {
+                    class == StorageClass::Workgroup && self.spv.decor.has(ty.id(), Decoration::Block)
+                })
+        };
+        Ok(self.spv.globals.iter().any(is_block))
+    }
+
+    /// Bytes from an object of this type to the next where nothing else is said.
+    pub(crate) fn padded_size(&self, ty: Ty) -> Res<i64> {
+        Ok(up(self.size(ty, Spread::default())?, self.align(ty)))
     }
 
     fn decorated(&self, ty: Ty, member: u32) -> Res<Option<i64>> {

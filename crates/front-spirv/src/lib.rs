@@ -41,6 +41,7 @@ mod decor;
 mod diag;
 mod emit;
 mod entry;
+mod facts;
 mod float_modes;
 mod flush;
 mod globals;
@@ -60,6 +61,8 @@ mod types;
 mod value;
 
 pub use diag::{Class, Diagnostic, Diagnostics, Location, code};
+pub use facts::{AtomicInfo, AtomicKind};
+pub use globals::{MAX_DIMENSION as MAX_MATRIX_DIMENSION, MAX_ELEMENTS as MAX_MATRIX_ELEMENTS};
 pub use inspect::{
     BindingLayout, EntryInfo, Info, MatrixInfo, MemberLayout, MulAddInfo, ScalarType, SpecConstant,
     TypeLayout, inspect, inspect_specialized, inspect_unspecialized,

@@ -56,6 +56,10 @@ impl Cx<'_> {
                 let count = count.ok_or_else(|| self.too_much_private())?;
                 self.make_pieces(*elem, count, name, out)
             }
+            Kind::Tensor { word, tensor } => {
+                let count = count.checked_mul(tensor.words()).ok_or_else(|| self.too_much_private())?;
+                self.make_pieces(*word, count, name, out)
+            }
             Kind::Struct(members) => {
                 for (i, &m) in members.iter().enumerate() {
                     let member = self.spv.names.of_member(ty.id(), i as u32);

@@ -85,8 +85,12 @@ impl Cx<'_> {
     pub(crate) fn null_pointer(&mut self, space: Space) -> Res<Value> {
         match space {
             Space::Shared => {
+                // Far beyond its end, so that it equals no pointer to a variable.
+                const FAR: i64 = 1 << 40;
+                let ty = phalanx_ir::Type::Ptr(space);
                 let op = phalanx_ir::Op::SharedPtr { offset: 0, bytes: 0 };
-                Ok(self.invariant(op, &[], phalanx_ir::Type::Ptr(space)))
+                let start = self.invariant(op, &[], ty);
+                Ok(self.invariant(phalanx_ir::Op::PtrAdd { scale: 0, disp: FAR }, &[start], ty))
             }
             Space::Global => {
                 let zero = self.constant(Scalar::I64, 0);

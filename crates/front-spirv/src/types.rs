@@ -7,7 +7,7 @@
 
 use crate::diag::{Res, code, invalid, unsupported};
 use crate::reader::Id;
-use phalanx_ir::{self as ir, MatType, Scalar, Space};
+use phalanx_ir::{self as ir, Clamp, MatType, Scalar, Space, TensorView};
 use rustc_hash::FxHashMap;
 use spirv::StorageClass;
 use std::fmt;
@@ -30,21 +30,65 @@ impl fmt::Display for Ty {
     }
 }
 
-/// What a type is.
+/// What a type is. *Opaque* is an image or a sampler: it may be declared, but nothing is done with it.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     Void,
     Bool,
-    Int { scalar: Scalar, signed: bool },
+    Int {
+        scalar: Scalar,
+        signed: bool,
+    },
     Float(Scalar),
-    Vector { elem: Ty, n: u32 },
-    Matrix { column: Ty, n: u32 },
-    Array { elem: Ty, n: u32 },
-    RuntimeArray { elem: Ty },
+    Vector {
+        elem: Ty,
+        n: u32,
+    },
+    Matrix {
+        column: Ty,
+        n: u32,
+    },
+    Array {
+        elem: Ty,
+        n: u32,
+    },
+    RuntimeArray {
+        elem: Ty,
+    },
     Struct(Rc<[Ty]>),
-    Pointer { class: StorageClass, pointee: Option<Id> },
+    Pointer {
+        class: StorageClass,
+        pointee: Option<Id>,
+    },
     Function,
-    CoopMat { mat: MatType, signed: bool },
+    Opaque,
+    CoopMat {
+        mat: MatType,
+        signed: bool,
+    },
+    /// The state of a tensor layout or view: words of a 32-bit type.
+    Tensor {
+        word: Ty,
+        tensor: Tensor,
+    },
+}
+
+/// What the type of a tensor layout or view says (SPV_NV_tensor_addressing).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tensor {
+    Layout { dims: u8, clamp: Clamp },
+    View(TensorView),
+}
+
+impl Tensor {
+    /// Words of state. Of a layout: dimension, stride, offset, span and block size of each dimension,
+    /// and the clamp value; of a view: dimension and stride of each dimension, and the clip.
+    pub(crate) fn words(&self) -> u32 {
+        match self {
+            Self::Layout { dims, .. } => 5 * u32::from(*dims) + 1,
+            Self::View(view) => 2 * u32::from(view.dims) + 4,
+        }
+    }
 }
 
 /// Nesting of a type (SPIR-V 2.17).
@@ -52,7 +96,7 @@ const MAX_DEPTH: u16 = 255;
 
 /// Types met when walking a type. Structures share members, so a short module can declare a type
 /// of exponential size.
-const MAX_TREE: u32 = 1 << 16;
+pub(crate) const MAX_TREE: u32 = 1 << 16;
 
 #[derive(Clone, Debug)]
 struct Info {
@@ -119,11 +163,13 @@ impl Types {
         };
         let (depth, leaves, nodes, pieces, tree) = match &kind {
             Kind::Void | Kind::Function => unit(None, 0),
+            Kind::Opaque => unit(Some(0), 0),
             Kind::Bool | Kind::Int { .. } | Kind::Float(_) | Kind::Pointer { .. } | Kind::CoopMat { .. } => {
                 unit(Some(1), 1)
             }
             Kind::Vector { elem, n } | Kind::Array { elem, n } => of(*elem, *n),
             Kind::Matrix { column, n } => of(*column, *n),
+            Kind::Tensor { word, tensor } => of(*word, tensor.words()),
             Kind::RuntimeArray { elem } => (self.info(*elem).depth + 1, None, None, 0, self.info(*elem).tree),
             Kind::Struct(members) => members.iter().fold(
                 (0, Some(0), Some(1), 0, 1),
@@ -150,6 +196,11 @@ impl Types {
         self.info(ty).leaves.ok_or_else(|| {
             invalid(code::TYPE, format!("{} has no values, or too large ones", self.describe(ty)))
         })
+    }
+
+    /// Types met when walking it, each array once.
+    pub(crate) fn tree(&self, ty: Ty) -> u32 {
+        self.info(ty).tree
     }
 
     /// Homogeneous pieces that a variable of this type consists of.
@@ -212,6 +263,7 @@ impl Types {
             Kind::Vector { n, .. } | Kind::Matrix { n, .. } | Kind::Array { n, .. } => Some(*n),
             Kind::Struct(members) => Some(members.len() as u32),
             Kind::CoopMat { .. } => Some(1),
+            Kind::Tensor { tensor, .. } => Some(tensor.words()),
             _ => None,
         }
     }
@@ -221,6 +273,7 @@ impl Types {
         match self.kind(ty) {
             Kind::Vector { elem, .. } | Kind::Array { elem, .. } | Kind::RuntimeArray { elem } => Some(*elem),
             Kind::Matrix { column, .. } => Some(*column),
+            Kind::Tensor { word, .. } => Some(*word),
             Kind::Struct(members) => members.get(i as usize).copied(),
             _ => None,
         }
@@ -281,6 +334,7 @@ impl Types {
             (Kind::Struct(x), Kind::Struct(y)) => {
                 x.len() == y.len() && x.iter().zip(&**y).all(|(x, y)| self.same(*x, *y))
             }
+            (Kind::Tensor { tensor: x, .. }, Kind::Tensor { tensor: y, .. }) => x == y,
             _ => self.leaf(a).is_some() && self.leaf(a) == self.leaf(b),
         }
     }
@@ -300,7 +354,14 @@ impl Types {
             Kind::Pointer { class, pointee: Some(p) } => format!("{class:?} pointer to %{p}"),
             Kind::Pointer { class, pointee: None } => format!("untyped {class:?} pointer"),
             Kind::Function => format!("function type {ty}"),
+            Kind::Opaque => format!("image or sampler {ty}"),
             Kind::CoopMat { mat, .. } => format!("cooperative matrix {mat}"),
+            Kind::Tensor { tensor: Tensor::Layout { dims, .. }, .. } => {
+                format!("tensor layout of {dims} dimensions")
+            }
+            Kind::Tensor { tensor: Tensor::View(view), .. } => {
+                format!("tensor view of {} dimensions", view.dims)
+            }
         }
     }
 }

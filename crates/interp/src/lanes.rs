@@ -12,6 +12,11 @@ impl Lanes {
         Self(u128::MAX.checked_shr(128 - count.min(128)).unwrap_or(0))
     }
 
+    /// One lane.
+    pub(crate) fn only(lane: usize) -> Self {
+        Self(1_u128.checked_shl(lane as u32).unwrap_or(0))
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -30,7 +30,7 @@ pub(crate) struct Frame {
 /// Which construct a block is the body of.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// The function.
+    /// The function, or a region.
     Body,
     /// The first side of an `if`; the other one is still to do.
     Then { otherwise: Block, pending: Lanes },
@@ -213,8 +213,13 @@ impl Subgroup {
 
     /// The next instruction, after ending the constructs that are done; none at the end.
     pub(crate) fn next_inst(&mut self, func: &Function) -> Option<Inst> {
+        self.next_inst_above(func, 0)
+    }
+
+    /// The same within the constructs above the lowest `floor`; none when those are done.
+    pub(crate) fn next_inst_above(&mut self, func: &Function, floor: usize) -> Option<Inst> {
         loop {
-            let frame = self.frames.last()?;
+            let frame = self.frames.last().filter(|_| self.frames.len() > floor)?;
             match func.block(frame.block).get(frame.next) {
                 Some(&inst) if !frame.active.is_empty() => return Some(inst),
                 _ => self.end_frame(),
@@ -231,6 +236,13 @@ impl Subgroup {
 
     fn enter(&mut self, block: Block, active: Lanes, kind: Kind) {
         self.frames.push(Frame { block, next: 0, active, kind });
+    }
+
+    /// Enters a region; gives the number of constructs around it.
+    pub(crate) fn enter_region(&mut self, body: Block, lanes: Lanes) -> usize {
+        let floor = self.frames.len();
+        self.enter(body, lanes, Kind::Body);
+        floor
     }
 
     pub(crate) fn enter_if(&mut self, holds: Lanes, then: Block, otherwise: Block) {

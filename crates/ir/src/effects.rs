@@ -2,6 +2,7 @@
 
 use crate::entities::{Block, Var};
 use crate::op::Op;
+use crate::tensor::{Region, RegionKind};
 
 impl Op {
     /// The blocks nested in the operation, in the order they are executed.
@@ -9,9 +10,32 @@ impl Op {
         let (first, second) = match *self {
             Self::If { then, otherwise } => (Some(then), Some(otherwise)),
             Self::Block { body, .. } | Self::Loop { body, .. } => (Some(body), None),
-            _ => (None, None),
+            _ => (self.region().map(|(_, body)| body), None),
         };
         first.into_iter().chain(second)
+    }
+
+    /// The region of the operation: a block that is executed for elements of matrices.
+    pub(crate) fn region(&self) -> Option<Region> {
+        match *self {
+            Self::MatMap { body } => Some((RegionKind::Map, body)),
+            Self::MatReduce { body, .. } => Some((RegionKind::Reduce, body)),
+            Self::MatLoadTensor { decode, .. } => decode.map(|body| (RegionKind::Decode, body)),
+            _ => None,
+        }
+    }
+
+    /// Replaces the blocks nested in the operation, in the order they are executed.
+    pub(crate) fn replace_bodies(&mut self, mut new: impl FnMut() -> Block) {
+        match self {
+            Self::If { then, otherwise } => (*then, *otherwise) = (new(), new()),
+            Self::Block { body, .. }
+            | Self::Loop { body, .. }
+            | Self::MatMap { body }
+            | Self::MatReduce { body, .. }
+            | Self::MatLoadTensor { decode: Some(body), .. } => *body = new(),
+            _ => {}
+        }
     }
 
     /// The variable that the operation reads or writes.
@@ -24,9 +48,9 @@ impl Op {
         }
     }
 
-    /// Whether the operation stands last in its block: `br` and `return`.
+    /// Whether the operation stands last in its block: `br`, `return` and `yield`.
     pub fn is_terminator(&self) -> bool {
-        matches!(self, Self::Br(_) | Self::Return)
+        matches!(self, Self::Br(_) | Self::Return | Self::Yield)
     }
 
     /// Whether the operation does something besides giving its results, so that it has to stay even
@@ -45,8 +69,12 @@ impl Op {
             | Self::Loop { .. }
             | Self::Br(_)
             | Self::Return
-            | Self::Printf(_) => true,
+            | Self::Printf(_)
+            | Self::MatStoreTensor(_)
+            | Self::Params
+            | Self::Yield => true,
             Self::Load(flags) | Self::MatLoad { flags, .. } => flags.volatile,
+            Self::MatLoadTensor { access, .. } => access.flags.volatile,
             Self::Const(_)
             | Self::Unary(_)
             | Self::Binary(_)
@@ -72,6 +100,9 @@ impl Op {
             | Self::MatScale
             | Self::MatExtract
             | Self::MatInsert
+            | Self::MatTranspose
+            | Self::MatMap { .. }
+            | Self::MatReduce { .. }
             | Self::Clock => false,
         }
     }

@@ -20,6 +20,7 @@ pub mod passes;
 pub mod printf;
 #[cfg(feature = "random")]
 pub mod random;
+pub mod tensor;
 pub mod text;
 pub mod tree;
 pub mod types;
@@ -36,6 +37,7 @@ pub use op::{
     AtomicOp, Barrier, BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, MemFlags, MulAddFlags, Op,
     ReduceOp, Rounding, SubgroupOp, UnaryOp,
 };
+pub use tensor::{Clamp, MatReduceKind, TensorAccess, TensorView};
 pub use tree::Tree;
 pub use types::{MatType, Scalar, Scope, Space, Type, Use};
 pub use uniformity::{Guard, Shape, Uniformity};

@@ -5,6 +5,7 @@
 //! operations, element by element.
 
 use crate::entities::{Binding, Block, Label, Var};
+use crate::tensor::{MatReduceKind, TensorAccess};
 
 /// An operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +27,8 @@ pub enum Op {
     Select,
     /// `(x) → (y)`: scalar to scalar, or matrix to matrix of the same shape.
     Convert(ConvertOp),
-    /// `(x) → (y)`: the same bits in another type of the same width; also matrices.
+    /// `(x) → (y)`: the same bits in another type of the same width; also matrices, whose use may
+    /// change.
     Bitcast,
     /// `() → (i32)`: a built-in input.
     Builtin(Builtin),
@@ -110,6 +112,44 @@ pub enum Op {
     MatExtract,
     /// `(matrix, component: i32, scalar) → (matrix)`: replaces this invocation's component.
     MatInsert,
+
+    /// `(R×C) → (C×R)`: the transpose; the same component type and scope.
+    MatTranspose,
+    /// `(matrix, …) → (matrix)`: each element of the result is what the region makes of its place and
+    /// of the operands' elements there. All have one shape and scope.
+    ///
+    /// The region's parameters: row and column (`i32`), then an element of each operand.
+    MatMap {
+        /// The region.
+        body: Block,
+    },
+    /// `(matrix) → (matrix)`: the region combines two elements, or what it made of some. The
+    /// component type and scope stay; rows, columns or both are free where they are reduced, and
+    /// halved for squares.
+    MatReduce {
+        /// Which elements are combined.
+        kind: MatReduceKind,
+        /// The region; its parameters are two scalars of the component type.
+        body: Block,
+    },
+    /// `(ptr, [matrix,] tensor: i32, …) → (matrix)`: reads elements through a tensor layout. With a
+    /// view there is a matrix of the result's type, whose elements outside of the clip are kept. See
+    /// [`TensorOperands`](crate::tensor::TensorOperands) for the operands behind.
+    ///
+    /// The region makes the element of a pointer to its unit, the coordinates of its block and those
+    /// in the block (`i32` for each dimension).
+    MatLoadTensor {
+        /// The layout.
+        access: TensorAccess,
+        /// The region that decodes elements; without one they are in memory as they are.
+        decode: Option<Block>,
+    },
+    /// `(ptr, matrix, tensor: i32, …) → ()`: writes elements through a tensor layout.
+    MatStoreTensor(TensorAccess),
+    /// `() → (scalar or pointer, …)`: the parameters of a region. First of a region.
+    Params,
+    /// `(scalar) → ()`: what a region gives. Last of a region.
+    Yield,
 
     // ── control ──
     /// `(bool) → ()`: executes one of two blocks.

@@ -85,6 +85,28 @@ fn passes_keep_results() {
     }
 }
 
+#[test]
+fn expansion_keeps_results() {
+    let mut expanded = 0;
+    // Those that may hold everything.
+    for seed in seeds().map(|seed| 4 * seed) {
+        let case = make(seed);
+        let options = Options { verify: true, ..Options::default() };
+        let expand =
+            |c: &Case| passes::expand(&c.module, &options).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        let Some(after) = expand(&case) else { continue };
+        expanded += 1;
+        if results(&case, &case.module) != results(&case, &after) {
+            let case = reduce(&case, |c| {
+                let before = try_results(c, &c.module);
+                expand(c).is_some_and(|after| before.is_some() && before != try_results(c, &after))
+            });
+            panic!("seed {seed}\n{}\n{}", *case.module, **expand(&case).as_ref().unwrap_or(&after));
+        }
+    }
+    assert!(expanded > 10, "{expanded}");
+}
+
 /// Removes instructions, or makes them constants, as long as `fails` says that the rest still does.
 fn reduce(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
     let mut case = case.clone();

@@ -31,7 +31,7 @@ impl<'c> Lower<'_, 'c> {
             Op::Unary(UnaryOp::Ineg | UnaryOp::Fneg) => self.mat_elementwise(inst, KernelId::NEG),
             Op::Binary(op) => self.mat_elementwise(inst, binary_kernel(op)?),
             Op::Convert(op) => self.mat_convert(inst, op),
-            Op::Bitcast => self.mat_convert_with(inst, KernelId::BITCAST, false, false, false),
+            Op::Bitcast => self.mat_bitcast(inst),
             Op::Select => self.mat_select(inst),
             ref op => Err(Error::unsupported(format!("{op:?} on cooperative matrices"))),
         }
@@ -229,6 +229,16 @@ impl<'c> Lower<'_, 'c> {
             saturate,
         );
         self.kernel(kernel, bytes_of(&params), &[to.tile.into(), from.tile.into()])
+    }
+
+    /// Of one component type it only changes the use, and so the layout.
+    fn mat_bitcast(&mut self, inst: Inst) -> Result<()> {
+        let (from, to) = (self.mat_arg(inst, 0)?.ty, self.f.ty(self.f.inst(inst).results[0]).mat());
+        let kernel = match to {
+            Some(to) if to.elem == from.elem => KernelId::CONVERT,
+            _ => KernelId::BITCAST,
+        };
+        self.mat_convert_with(inst, kernel, false, false, false)
     }
 
     /// The condition is uniform in the scope (SPIR-V, *OpSelect* on a composite takes a scalar).

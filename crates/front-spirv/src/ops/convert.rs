@@ -53,6 +53,7 @@ fn converted_type(cx: &Cx<'_>, inst: &Inst<'_>, from: ir::Type, elem: Scalar) ->
         (Some(from), Some(to)) => {
             let same = ir::MatType { elem: to.elem, use_: to.use_, ..from };
             if same == to {
+                super::coopmat2::check_use(cx, from, to)?;
                 return Ok(to.into());
             }
             Err(operand(format!("the result type is {to}, expected the scope and shape of {from}")))

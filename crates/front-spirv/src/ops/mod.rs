@@ -6,10 +6,12 @@ mod componentwise;
 mod composite;
 mod convert;
 mod coopmat;
+mod coopmat2;
 mod dot;
 mod ext_inst;
 mod group;
 mod memory;
+mod tensor;
 
 use crate::cx::Cx;
 use crate::diag::{Res, code, unsupported};
@@ -227,6 +229,36 @@ pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
         | Op::CooperativeMatrixMulAddNV
         | Op::CooperativeMatrixLengthNV => coopmat::emit(cx, inst),
 
+        Op::CooperativeMatrixConvertNV
+        | Op::CooperativeMatrixTransposeNV
+        | Op::CooperativeMatrixReduceNV
+        | Op::CooperativeMatrixPerElementOpNV => coopmat2::emit(cx, inst),
+        Op::CreateTensorLayoutNV
+        | Op::CreateTensorViewNV
+        | Op::TensorLayoutSetDimensionNV
+        | Op::TensorLayoutSetStrideNV
+        | Op::TensorLayoutSliceNV
+        | Op::TensorLayoutSetClampValueNV
+        | Op::TensorLayoutSetBlockSizeNV
+        | Op::TensorViewSetDimensionNV
+        | Op::TensorViewSetStrideNV
+        | Op::TensorViewSetClipNV
+        | Op::CooperativeMatrixLoadTensorNV
+        | Op::CooperativeMatrixStoreTensorNV => tensor::emit(cx, inst),
+
         _ => Err(unsupported(code::OPCODE, format!("{} is not supported", inst.name()))),
     }
+}
+
+/// Whether all invocations of a scope execute an instruction together, or none (*tangled*).
+pub(crate) fn is_tangled(cx: &Cx<'_>, inst: &Inst<'_>) -> bool {
+    if matches!(inst.op, Op::CooperativeMatrixLengthKHR | Op::CooperativeMatrixLengthNV) {
+        return false;
+    }
+    let name = format!("{:?}", inst.op);
+    let is_matrix = |id: &u32| cx.ty_of(*id).is_ok_and(|ty| cx.types().coop_mat(ty).is_some());
+    inst.op == Op::ControlBarrier
+        || ["GroupNonUniform", "Subgroup", "CooperativeMatrix"].iter().any(|p| name.starts_with(p))
+        || cx.types().lookup(inst.ty).is_ok_and(|ty| cx.types().coop_mat(ty).is_some())
+        || (inst.op != Op::FunctionCall && inst.args.first().is_some_and(is_matrix))
 }

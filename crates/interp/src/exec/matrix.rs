@@ -8,7 +8,7 @@ use crate::memory::Fault;
 use phalanx_ir::{BinaryOp, InstInfo, MatType, MulAddFlags, Scope, Value, eval};
 
 impl Exec<'_, '_, '_> {
-    fn mat_type(&self, value: Value) -> MatType {
+    pub(super) fn mat_type(&self, value: Value) -> MatType {
         let Some(m) = self.func().ty(value).mat() else {
             unreachable!("{value} was verified to be a matrix")
         };

@@ -3,6 +3,8 @@
 mod cross_lane;
 mod matrix;
 mod memory;
+mod region;
+mod tensor;
 mod values;
 
 use crate::error::{Error, Place};
@@ -43,6 +45,27 @@ impl Dispatch<'_, '_> {
     }
 }
 
+/// Why an instruction did not end.
+#[derive(Debug)]
+enum Stop {
+    /// It was at fault itself.
+    Fault(Fault),
+    /// One in its region was, or the dispatch ran for too long.
+    Error(Error),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
 /// A subgroup that has its turn.
 #[derive(Debug)]
 pub(crate) struct Exec<'e, 'v, 'a> {
@@ -63,15 +86,21 @@ impl<'e> Exec<'e, '_, '_> {
                 self.sub.state = State::Waiting(inst);
                 break;
             }
-            self.dispatch.count_step()?;
-            self.sub.advance();
-            self.execute(self.func().inst(inst)).map_err(|fault| Error::BadAddress {
-                address: fault.address,
-                bytes: fault.bytes,
-                place: Place::new(self.module, inst),
-            })?;
+            self.step(inst)?;
         }
         Ok(())
+    }
+
+    /// Executes the next instruction.
+    fn step(&mut self, inst: Inst) -> Result<(), Error> {
+        self.dispatch.count_step()?;
+        self.sub.advance();
+        self.execute(self.func().inst(inst)).map_err(|stop| match stop {
+            Stop::Fault(Fault { address, bytes }) => {
+                Error::BadAddress { address, bytes, place: Place::new(self.module, inst) }
+            }
+            Stop::Error(error) => error,
+        })
     }
 
     fn func(&self) -> &'e Function {
@@ -89,13 +118,17 @@ impl<'e> Exec<'e, '_, '_> {
         let is_group = |v: &Value| self.func().ty(*v).mat().is_some_and(|m| m.scope == Scope::Workgroup);
         match &info.op {
             Op::Barrier(barrier) => matches!(barrier.execution, Scope::Workgroup | Scope::Device),
-            Op::MatLoad { .. } => info.results.iter().any(is_group),
-            Op::MatStore { .. } | Op::MatMulAdd(_) => info.args.iter().any(is_group),
+            Op::MatLoad { .. } | Op::MatLoadTensor { .. } => info.results.iter().any(is_group),
+            Op::MatStore { .. }
+            | Op::MatMulAdd(_)
+            | Op::MatTranspose
+            | Op::MatReduce { .. }
+            | Op::MatStoreTensor(_) => info.args.iter().any(is_group),
             _ => false,
         }
     }
 
-    fn execute(&mut self, info: &'e InstInfo) -> Result<(), Fault> {
+    fn execute(&mut self, info: &'e InstInfo) -> Result<(), Stop> {
         match &info.op {
             Op::Const(bits) => self.lanewise(info, |_, _| *bits),
             Op::Unary(op) => self.unary(info, *op),
@@ -136,6 +169,13 @@ impl<'e> Exec<'e, '_, '_> {
             Op::MatScale => self.mat_scale(info),
             Op::MatExtract => self.mat_extract(info),
             Op::MatInsert => self.mat_insert(info),
+            Op::MatTranspose
+            | Op::MatMap { .. }
+            | Op::MatReduce { .. }
+            | Op::MatLoadTensor { .. }
+            | Op::MatStoreTensor(_)
+            | Op::Params
+            | Op::Yield => self.whole_matrix(info)?,
 
             Op::If { then, otherwise } => {
                 let holds = self.active().filter(|lane| self.sub.scalar(info.args[0], lane) != 0);

@@ -83,11 +83,14 @@ impl Compact<'_> {
             Op::VarStore(v) => Op::VarStore(var(v)),
             Op::VarComponentLoad(v) => Op::VarComponentLoad(var(v)),
             Op::VarComponentStore(v) => Op::VarComponentStore(var(v)),
-            Op::If { .. } => Op::If { then: self.new.new_block(), otherwise: self.new.new_block() },
             Op::Block { label, .. } => Op::Block { label: self.label(label), body: self.new.new_block() },
             Op::Loop { label, .. } => Op::Loop { label: self.label(label), body: self.new.new_block() },
             Op::Br(label) => Op::Br(self.labels[label.index()]),
-            _ => op.clone(),
+            _ => {
+                let mut new = op.clone();
+                new.replace_bodies(|| self.new.new_block());
+                new
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! to them what their code generators do well (common subexpressions, loop-invariant code).
 
 mod compact;
+mod expand;
 mod opt_dce;
 mod opt_fold;
 mod opt_forward;
@@ -17,6 +18,7 @@ use crate::module::{Function, Module};
 use crate::verify::{Verified, VerifyErrors, verify};
 
 pub use compact::{compact, compact_keeping_vars};
+pub use expand::expand;
 
 /// A pass over the code of a module.
 #[derive(Clone, Copy, Debug)]

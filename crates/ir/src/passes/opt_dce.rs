@@ -94,6 +94,14 @@ impl Dce {
             }
             _ => is_used || op.has_effect(),
         };
+        if keeps && let Some((_, body)) = op.region() {
+            // It is executed again and again like a loop, or not at all.
+            let mut live = self.live.clone();
+            self.loads(body, &mut live);
+            self.live.clone_from(&live);
+            self.block(body);
+            self.live = live;
+        }
         if keeps {
             args.iter().for_each(|v| self.needed[v.index()] = true);
             if let Op::VarLoad(var) | Op::VarComponentLoad(var) = op {

@@ -484,3 +484,57 @@ fn passes_take_milliseconds() {
     // Loose, because tests run on loaded machines and without optimisation.
     assert!(best.as_millis() < 50, "{best:?}");
 }
+
+#[test]
+fn regions_are_executed_any_number_of_times() {
+    check(
+        "shared 64 var $x: i32 var $y: i32 {
+            %two: i32 = const 2
+            %three: i32 = const 3
+            %p: ptr<shared> = shared_ptr<offset=0, bytes=64>
+            %stride: i64 = const 8
+            var_store<$x> %two
+            var_store<$y> %three
+            %m: mat<2x2xi32, subgroup, acc> = mat_splat %two
+            %unused: mat<2x2xi32, subgroup, acc> = mat_map %m {
+                %a: i32, %b: i32, %d: i32 = params
+                yield %a
+            }
+            %n: mat<2x2xi32, subgroup, acc> = mat_map %m {
+                %r: i32, %c: i32, %e: i32 = params
+                %five: i32 = iadd %two, %three
+                %x: i32 = var_load<$x>
+                %y: i32 = var_load<$y>
+                %s: i32 = iadd %x, %y
+                %t: i32 = imul %s, %five
+                var_store<$x> %t
+                yield %t
+            }
+            mat_store %p, %n, %stride
+            %after: i32 = var_load<$x>
+            store %p, %after
+        }",
+        expect![[r#"
+            {
+              %0: i32 = const 2
+              %1: i32 = const 3
+              %2: i64 = const 8
+              %3: i32 = const 5
+              %4: ptr<shared> = shared_ptr<offset=0, bytes=64>
+              var_store<$x> %0
+              %5: mat<2x2xi32, subgroup, acc> = mat_splat %0
+              %6: mat<2x2xi32, subgroup, acc> = mat_map %5 {
+                %7: i32, %8: i32, %9: i32 = params
+                %10: i32 = var_load<$x>
+                %11: i32 = iadd %10, %1
+                %12: i32 = imul %11, %3
+                var_store<$x> %12
+                yield %12
+              }
+              mat_store %4, %6, %2
+              %13: i32 = var_load<$x>
+              store %4, %13
+            }
+        "#]],
+    );
+}

@@ -204,8 +204,39 @@ impl<'f> Walk<'f> {
                 self.emit(info, Op::Return, &[]);
                 self.is_reached = false;
             }
-            _ => self.pure(info, &args),
+            _ => match info.op.region() {
+                Some((_, body)) => self.region(info, body, &args),
+                None => self.pure(info, &args),
+            },
         }
+    }
+
+    /// Copies an operation with a region, which is executed any number of times.
+    fn region(&mut self, info: &InstInfo, body: Block, args: &[Value]) {
+        let mut stored = Vec::new();
+        stores(self.old, body, &mut stored);
+        let forget = |walk: &mut Self| {
+            stored.iter().for_each(|&var| walk.env.forget(walk.slots.all(walk.old, var)));
+        };
+        forget(self);
+        let before = self.env.clone();
+        let parent = self.at;
+        let (new, is_left) = self.branch(body);
+        if is_left && let Some(elem) = info.results.first().and_then(|&v| self.old.ty(v).elem()) {
+            // Its end is never reached, but has to be there.
+            let zero = self.constant(elem, 0);
+            let end = self.new.new_inst(Op::Yield, &[zero], &[], info.loc);
+            let block = &mut self.new.blocks[new.index()];
+            if let Some(last) = block.last().filter(|&&i| self.new.insts[i.index()].op.is_terminator()) {
+                debug_assert!(false, "{last} leaves a region");
+                block.pop();
+            }
+            block.push(end);
+        }
+        (self.at, self.env, self.is_reached) = (parent, before, true);
+        let mut op = info.op.clone();
+        op.replace_bodies(|| new);
+        self.emit(info, op, args);
     }
 
     fn set_const(&mut self, info: &InstInfo, bits: u64) {

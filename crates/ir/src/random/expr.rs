@@ -223,7 +223,7 @@ impl Generator<'_> {
             }
             1 if ty != Scalar::Bool => self.conversion(b, ty, depth),
             2 if ty != Scalar::Bool => self.read(b, ty, depth),
-            3 if self.config.subgroups => self.subgroup(b, ty, depth),
+            3 if self.config.subgroups && !self.in_region => self.subgroup(b, ty, depth),
             4 => self.element(b, ty, depth),
             _ => self.arithmetic(b, ty, depth),
         }

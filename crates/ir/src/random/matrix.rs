@@ -40,7 +40,7 @@ impl Generator<'_> {
             _ => b.i32(self.rng.below(2) as i32),
         };
         let mat = b.var_load(var, Some(index));
-        let result = match self.rng.below(8) {
+        let result = match self.rng.below(10) {
             0 => return self.write_matrix(b, mat),
             1 => return self.components(b, mat, ty),
             2 => b.binary(self.rng.pick(&[BinaryOp::Iadd, BinaryOp::Isub, BinaryOp::Imul]), mat, mat),
@@ -51,6 +51,7 @@ impl Generator<'_> {
             4 => self.splat(b, mat, ty),
             5 => self.read_matrix(b, ty),
             6 => self.float_product(b, ty),
+            7 | 8 => self.whole_matrix(b, mat, ty),
             _ => self.product(b, mat, ty),
         };
         b.var_store(var, Some(index), result);
@@ -75,7 +76,7 @@ impl Generator<'_> {
     }
 
     /// A matrix from the input, at places that may be outside.
-    fn read_matrix(&mut self, b: &mut Builder<'_>, ty: MatType) -> Value {
+    pub(super) fn read_matrix(&mut self, b: &mut Builder<'_>, ty: MatType) -> Value {
         let zero = b.i32(0);
         let ptr = b.value(Op::BufferPtr(Binding::new(1)), &[zero], Type::Ptr(Space::Buffer));
         let size = ty.elem.bytes() as usize;
@@ -124,7 +125,15 @@ impl Generator<'_> {
     }
 
     /// Writes a matrix to a place of this subgroup.
-    fn write_matrix(&mut self, b: &mut Builder<'_>, mat: Value) {
+    pub(super) fn write_matrix(&mut self, b: &mut Builder<'_>, mat: Value) {
+        let ptr = self.tile(b);
+        let stride = b.i64(8 * 4 + 4 * self.rng.below(3) as i64);
+        let op = Op::MatStore { column_major: self.rng.one_in(2), flags: MemFlags::default() };
+        b.effect(op, &[ptr, mat, stride]);
+    }
+
+    /// A place that only this subgroup writes.
+    pub(super) fn tile(&mut self, b: &mut Builder<'_>) -> Value {
         let group = b.value(Op::Builtin(Builtin::WorkgroupId(0)), &[], Type::I32);
         let count = b.i32(self.module.num_subgroups() as i32);
         let first = b.binary(BinaryOp::Imul, group, count);
@@ -133,9 +142,6 @@ impl Generator<'_> {
         let place = self.tiles % TILES;
         self.tiles += 1;
         let disp = self.tiles_start() + place * TILE_BYTES;
-        let ptr = b.ptr_add(self.out, Some(index), (TILES * TILE_BYTES).into(), disp.into());
-        let stride = b.i64(8 * 4 + 4 * self.rng.below(3) as i64);
-        let op = Op::MatStore { column_major: self.rng.one_in(2), flags: MemFlags::default() };
-        b.effect(op, &[ptr, mat, stride]);
+        b.ptr_add(self.out, Some(index), (TILES * TILE_BYTES).into(), disp.into())
     }
 }

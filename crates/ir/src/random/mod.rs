@@ -18,6 +18,7 @@
 mod expr;
 mod matrix;
 mod stmt;
+mod whole;
 
 use crate::builder::Builder;
 use crate::entities::{Binding, Label, Value, Var};
@@ -158,6 +159,8 @@ struct Generator<'c> {
     index: Value,
     /// Whether all invocations are here.
     is_together: bool,
+    /// Whether this is the region of an operation.
+    in_region: bool,
     places: u32,
     tiles: u32,
 }
@@ -196,6 +199,7 @@ impl<'c> Generator<'c> {
             out: Value::new(0),
             index: Value::new(0),
             is_together: true,
+            in_region: false,
             places: 0,
             tiles: 0,
         }

@@ -30,6 +30,7 @@ mod literal;
 pub(crate) mod ops;
 mod parse;
 mod print;
+mod tensor;
 mod token;
 
 #[cfg(test)]

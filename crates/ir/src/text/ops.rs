@@ -4,11 +4,14 @@
 //! [`attrs`], through a trait that the printer implements by writing and the parser by reading, so
 //! the two cannot disagree.
 
+use super::tensor;
 use crate::entities::{Binding, Var};
+use crate::module::Function;
 use crate::op::{
     AtomicOp, Barrier, BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, MemFlags, MulAddFlags, Op,
     ReduceOp, Rounding, SubgroupOp, UnaryOp,
 };
+use crate::tensor::MatReduceKind;
 use crate::types::Scope;
 
 macro_rules! names {
@@ -108,6 +111,13 @@ pub(crate) fn mnemonic(op: &Op) -> &'static str {
         Op::MatScale => "mat_scale",
         Op::MatExtract => "mat_extract",
         Op::MatInsert => "mat_insert",
+        Op::MatTranspose => "mat_transpose",
+        Op::MatMap { .. } => "mat_map",
+        Op::MatReduce { .. } => "mat_reduce",
+        Op::MatLoadTensor { .. } => "mat_load_tensor",
+        Op::MatStoreTensor(_) => "mat_store_tensor",
+        Op::Params => "params",
+        Op::Yield => "yield",
         Op::If { .. } => "if",
         Op::Block { .. } => "block",
         Op::Loop { .. } => "loop",
@@ -183,6 +193,13 @@ pub(crate) fn templates() -> Vec<Op> {
         Op::MatScale,
         Op::MatExtract,
         Op::MatInsert,
+        Op::MatTranspose,
+        Op::MatMap { body: Function::ENTRY },
+        Op::MatReduce { kind: MatReduceKind::Row, body: Function::ENTRY },
+        Op::MatLoadTensor { access: tensor::DEFAULT, decode: None },
+        Op::MatStoreTensor(tensor::DEFAULT),
+        Op::Params,
+        Op::Yield,
         Op::Return,
         Op::Printf(0),
         Op::Clock,
@@ -286,6 +303,15 @@ pub(crate) fn attrs<A: Attrs>(op: &mut Op, a: &mut A) -> Result<(), A::Error> {
             a.flag("result_signed", &mut m.result_signed)?;
             a.flag("saturate", &mut m.saturate)
         }
+        Op::MatReduce { kind, .. } => tensor::reduce_attrs(kind, a),
+        Op::MatLoadTensor { access, decode } => {
+            tensor::attrs(access, a)?;
+            let mut decodes = decode.is_some();
+            a.flag("decode", &mut decodes)?;
+            *decode = decodes.then_some(decode.unwrap_or(Function::ENTRY));
+            Ok(())
+        }
+        Op::MatStoreTensor(access) => tensor::attrs(access, a),
         Op::Printf(format) => a.size("format", format, None),
         Op::Const(_)
         | Op::Unary(_)
@@ -304,6 +330,10 @@ pub(crate) fn attrs<A: Attrs>(op: &mut Op, a: &mut A) -> Result<(), A::Error> {
         | Op::MatScale
         | Op::MatExtract
         | Op::MatInsert
+        | Op::MatTranspose
+        | Op::MatMap { .. }
+        | Op::Params
+        | Op::Yield
         | Op::If { .. }
         | Op::Block { .. }
         | Op::Loop { .. }

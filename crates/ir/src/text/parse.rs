@@ -332,27 +332,21 @@ impl Parser {
         let results = self.results()?;
         let at = self.token().clone();
         let name = self.word("an operation or `}`")?;
-        let op = match name.as_str() {
+        let mut op = match name.as_str() {
             "const" => {
                 let ty = results.first().and_then(|(_, ty)| ty.scalar());
                 Op::Const(self.literal(ty)?)
             }
             "if" => Op::If { then: Function::ENTRY, otherwise: Function::ENTRY },
-            "block" => Op::Block { label: self.new_label()?, body: self.module.body.new_block() },
-            "loop" => Op::Loop { label: self.new_label()?, body: self.module.body.new_block() },
+            "block" => Op::Block { label: self.new_label()?, body: Function::ENTRY },
+            "loop" => Op::Loop { label: self.new_label()?, body: Function::ENTRY },
             "br" => Op::Br(self.old_label()?),
             _ => self.op(&name, &at)?,
         };
         let args = self.operands(at.line)?;
         let exact = self.eat_word("exact");
         let loc = self.source(at.line)?;
-        let op = match op {
-            Op::If { .. } => {
-                let func = &mut self.module.body;
-                Op::If { then: func.new_block(), otherwise: func.new_block() }
-            }
-            op => op,
-        };
+        op.replace_bodies(|| self.module.body.new_block());
         let (names, types): (Vec<_>, Vec<_>) = results.into_iter().unzip();
         let func = &mut self.module.body;
         let inst = func.new_inst(op.clone(), &args, &types, loc);

@@ -291,7 +291,7 @@ impl<'m> Analysis<'m> {
             Op::PtrDiff => self.lanes.difference(ty, arg(0), arg(1)),
             Op::PtrToInt | Op::IntToPtr => self.lanes.pass(ty, arg(0)),
             Op::Subgroup(op) => self.subgroup(*op, ty, all_uniform()),
-            Op::Atomic(_) | Op::MatExtract | Op::VarComponentLoad(_) => Fact::varying(ty),
+            Op::Atomic(_) | Op::MatExtract | Op::VarComponentLoad(_) | Op::Params => Fact::varying(ty),
             _ => uniform_if(all_uniform()),
         }
     }

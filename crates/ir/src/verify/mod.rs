@@ -20,7 +20,10 @@
 //!   Constructs nest at most [`MAX_DEPTH`] deep.
 //! - An instruction is in at most one block, and there once. Instructions in no reachable block are
 //!   ignored, whatever they hold.
-//! - `br` and `return` stand last in their block; a block need not have one of them.
+//! - `br`, `return` and `yield` stand last in their block; a block need not have one of them.
+//! - A region begins with `params` and ends with `yield`, which stand nowhere else. Within, labels
+//!   outside of it are out of reach, and there are no subgroup operations, no barriers but those of
+//!   memory, no matrices, no regions and no `return`.
 //! - A label belongs to one construct, is one that the function has handed out, and `br` names the
 //!   label of an enclosing construct.
 //! - A value is the result of one instruction and knows it; it is used only after that instruction
@@ -39,7 +42,12 @@
 //!   floats or all integers).
 //! - A reduction's operation fits its type; a barrier's execution scope is at most `Workgroup`.
 //! - Saturation is only for conversions to 8-bit floats.
+//! - The parameters and the result of a region have the types that its operation states.
+//! - A reduction keeps the sides along which it does not reduce; the sides of squares are even.
+//! - A tensor layout and a view have 1 to 5 dimensions, a view without dimensions of its own at most
+//!   as many as the layout; its permutation names each once. A unit is at least a byte.
 
+mod regions;
 mod structure;
 mod types;
 mod want;
@@ -227,4 +235,20 @@ pub enum Problem {
     BarrierScope(&'static str),
     #[error("saturates to {0}, expected an 8-bit float")]
     Saturate(Type),
+    #[error("not in a region, first or last")]
+    OutsideOfRegion,
+    #[error("stands in a region, where invocations do not act together")]
+    InRegion,
+    #[error("the region {block} does not begin with params of type {expected}")]
+    RegionParams { block: Block, expected: String },
+    #[error("the region {block} does not end with a yield of {expected}")]
+    RegionResult { block: Block, expected: Type },
+    #[error("{0} has no squares: a side is odd")]
+    OddSides(MatType),
+    #[error("{0} dimensions, expected 1 to 5, and no more in a view than the span has")]
+    Dimensions(u8),
+    #[error("the unit of a tensor is 0 bytes")]
+    ZeroUnit,
+    #[error("{0:?} is not a permutation")]
+    Permutation([u8; 5]),
 }

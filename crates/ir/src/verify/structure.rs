@@ -23,6 +23,8 @@ pub(super) struct Checker<'m> {
     enclosing: Vec<Label>,
     visible: Vec<bool>,
     defined: Vec<bool>,
+    /// How deep the block of the region is that is checked.
+    region: Option<usize>,
 }
 
 impl<'m> Checker<'m> {
@@ -40,6 +42,7 @@ impl<'m> Checker<'m> {
             enclosing: Vec::new(),
             visible: vec![false; func.values.len()],
             defined: vec![false; func.values.len()],
+            region: None,
         }
     }
 
@@ -141,7 +144,7 @@ impl<'m> Checker<'m> {
     // ── tree ──
 
     /// Checks a block and what is nested in it. Marks it first, so that no cycle is followed.
-    fn block(&mut self, block: Block) {
+    pub(super) fn block(&mut self, block: Block) {
         let func = self.func();
         let Some(insts) = func.blocks.get(block.index()) else {
             let count = func.blocks.len();
@@ -156,7 +159,7 @@ impl<'m> Checker<'m> {
         let outer = self.inst;
         self.path.push(block);
         for (i, &inst) in insts.iter().enumerate() {
-            self.inst(inst, i + 1 == insts.len());
+            self.inst(inst, i == 0, i + 1 == insts.len());
         }
         self.path.pop();
         self.inst = outer;
@@ -175,7 +178,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    fn inst(&mut self, inst: Inst, last: bool) {
+    fn inst(&mut self, inst: Inst, first: bool, last: bool) {
         let func = self.func();
         let Some(info) = func.insts.get(inst.index()) else {
             let count = func.insts.len();
@@ -189,13 +192,15 @@ impl<'m> Checker<'m> {
             let (index, count) = (info.loc as usize, self.module.locs.len());
             self.error(Problem::Index { what: "source position", index, count });
         }
-        if matches!(info.op, Op::Br(_) | Op::Return) && !last {
+        if info.op.is_terminator() && !last {
             self.error(Problem::AfterTerminator);
         }
-        if self.operands(info) & self.results(inst, info) {
+        self.allowed(info, first);
+        let ok = self.operands(info) & self.results(inst, info);
+        if ok {
             self.op(info);
         }
-        self.nested(info);
+        self.nested(info, ok);
         self.inst = Some(inst);
         for v in &info.results {
             if let Some(visible) = self.visible.get_mut(v.index()) {
@@ -234,7 +239,30 @@ impl<'m> Checker<'m> {
         ok
     }
 
-    fn nested(&mut self, info: &InstInfo) {
+    /// Begins a region: labels outside are out of reach.
+    pub(super) fn enter_region(&mut self) -> (Vec<Label>, Option<usize>) {
+        let depth = self.path.len() + 1;
+        (std::mem::take(&mut self.enclosing), self.region.replace(depth))
+    }
+
+    pub(super) fn leave_region(&mut self, outer: (Vec<Label>, Option<usize>)) {
+        (self.enclosing, self.region) = outer;
+    }
+
+    /// How deep the block of the innermost region is.
+    pub(super) fn region_depth(&self) -> Option<usize> {
+        self.region
+    }
+
+    /// How deep the block at hand is.
+    pub(super) fn depth(&self) -> usize {
+        self.path.len()
+    }
+
+    fn nested(&mut self, info: &InstInfo, ok: bool) {
+        if let Some((kind, body)) = info.op.region() {
+            return self.region(info, kind, body, ok);
+        }
         match info.op {
             Op::If { then, otherwise } => {
                 self.block(then);

@@ -223,3 +223,133 @@ fn deep_nesting_is_an_error_and_not_a_crash() {
     }
     assert!(verify(m).unwrap_err().to_string().contains("512 deep"));
 }
+
+/// A region with these parameters and result.
+fn region(b: &mut Builder<'_>, params: &[Type], fill: impl FnOnce(&mut Builder<'_>, &[Value])) -> Block {
+    let body = b.func.new_block();
+    b.within(body, |b| {
+        let params = b.values(Op::Params, &[], params);
+        fill(b, &params);
+    });
+    body
+}
+
+fn give(b: &mut Builder<'_>, params: &[Value]) {
+    b.effect(Op::Yield, &params[params.len() - 1..]);
+}
+
+const MAP: [Type; 3] = [Type::I32, Type::I32, Type::F32];
+
+/// Maps a matrix of `f32` by a region.
+fn map(b: &mut Builder<'_>, body: Block) {
+    let ty = mat(Scalar::F32, 4, 4, Use::A);
+    let x = b.constant(Scalar::F32, 0);
+    let m = b.value(Op::MatSplat, &[x], ty);
+    b.value(Op::MatMap { body }, &[m], ty);
+}
+
+#[test]
+fn regions() {
+    build(|b| {
+        let body = region(b, &MAP, give);
+        map(b, body);
+    })
+    .unwrap();
+    fails("does not begin with params of type i32, i32, f32", |b| {
+        let body = region(b, &[Type::I32, Type::F32], give);
+        map(b, body);
+    });
+    fails("does not end with a yield of f32", |b| {
+        let body = region(b, &MAP, |b, params| give(b, &params[..1]));
+        map(b, body);
+    });
+    fails("does not end with a yield", |b| {
+        let body = region(b, &MAP, |_, _| {});
+        map(b, body);
+    });
+    fails("stands in a region", |b| {
+        let body = region(b, &MAP, |b, params| {
+            b.value(Op::Subgroup(crate::SubgroupOp::Elect), &[], Type::BOOL);
+            give(b, params);
+        });
+        map(b, body);
+    });
+    fails("stands in a region", |b| {
+        let body = region(b, &MAP, |b, params| {
+            b.value(Op::MatSplat, &params[2..], mat(Scalar::F32, 4, 4, Use::A));
+            give(b, params);
+        });
+        map(b, body);
+    });
+    fails("not the label of an enclosing construct", |b| {
+        b.scoped(|b, out| {
+            let body = region(b, &MAP, |b, params| {
+                let t = b.bool(true);
+                b.if_else(t, |b| b.br(out), |_| {});
+                give(b, params);
+            });
+            map(b, body);
+        });
+    });
+    fails("not in a region, first or last", |b| b.effect(Op::Yield, &[]));
+    fails("not in a region, first or last", |b| {
+        let body = region(b, &MAP, |b, params| {
+            let t = b.bool(true);
+            b.if_else(t, |b| give(b, params), |_| {});
+            give(b, params);
+        });
+        map(b, body);
+    });
+}
+
+#[test]
+fn whole_matrices() {
+    let f32s = |rows, cols| mat(Scalar::F32, rows, cols, Use::Accumulator);
+    let make = |b: &mut Builder<'_>, ty: Type| {
+        let x = b.constant(Scalar::F32, 0);
+        b.value(Op::MatSplat, &[x], ty)
+    };
+    fails("result 0 has type mat<4x8xf32, subgroup, acc>, expected mat<8x4xf32, subgroup, acc>", |b| {
+        let m = make(b, f32s(4, 8));
+        b.value(Op::MatTranspose, &[m], f32s(4, 8));
+    });
+    fails("expected mat<4x3xf32, subgroup, acc>", |b| {
+        let m = make(b, f32s(4, 8));
+        let body = region(b, &[Type::F32; 2], give);
+        b.value(Op::MatReduce { kind: crate::MatReduceKind::Row, body }, &[m], f32s(5, 3));
+    });
+    fails("has no squares", |b| {
+        let m = make(b, f32s(4, 7));
+        let body = region(b, &[Type::F32; 2], give);
+        b.value(Op::MatReduce { kind: crate::MatReduceKind::Square, body }, &[m], f32s(2, 3));
+    });
+    fails("operand 1 has type mat<4x4xf32, subgroup, acc>, expected mat<4x8xf32, subgroup, acc>", |b| {
+        let (m, n) = (make(b, f32s(4, 8)), make(b, f32s(4, 4)));
+        let body = region(b, &[Type::I32, Type::I32, Type::F32, Type::F32], give);
+        b.value(Op::MatMap { body }, &[m, n], f32s(4, 8));
+    });
+}
+
+#[test]
+fn tensors() {
+    let view = |dims, permutation| crate::TensorView { dims, has_dimensions: false, permutation };
+    let load = |dims: u8, view, unit, words: usize| {
+        move |b: &mut Builder<'_>| {
+            let p = b.value(Op::PushPtr, &[], Type::Ptr(Space::Push));
+            let zero = b.i32(0);
+            let flags = MemFlags::default();
+            let access = crate::TensorAccess { dims, clamp: crate::Clamp::Constant, unit, view, flags };
+            let mut args = vec![p];
+            args.extend(std::iter::repeat_n(zero, words));
+            let op = Op::MatLoadTensor { access, decode: None };
+            b.value(op, &args, mat(Scalar::F32, 4, 4, Use::A));
+        }
+    };
+    build(load(2, None, 4, 11)).unwrap();
+    fails("11 operands, expected 12", load(2, None, 4, 10));
+    fails("0 dimensions", load(0, None, 4, 1));
+    fails("6 dimensions", load(6, None, 4, 31));
+    fails("unit of a tensor is 0", load(1, None, 0, 6));
+    fails("is not a permutation", load(2, Some(view(2, [1, 1, 0, 0, 0])), 4, 15));
+    fails("3 dimensions", load(2, Some(view(3, [0, 1, 2, 0, 0])), 4, 15));
+}

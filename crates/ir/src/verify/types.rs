@@ -54,6 +54,12 @@ impl Checker<'_> {
             | Op::MatExtract
             | Op::MatInsert => self.matrix(i),
             Op::MatMulAdd(_) => self.mul_add(i),
+            Op::MatTranspose
+            | Op::MatMap { .. }
+            | Op::MatReduce { .. }
+            | Op::MatLoadTensor { .. }
+            | Op::MatStoreTensor(_) => self.whole_matrix(i),
+            Op::Params | Op::Yield => self.region_end(i),
             Op::If { .. } => self.sig(i, &[BOOL], &[]),
             Op::Block { .. } | Op::Loop { .. } | Op::Br(_) | Op::Return => self.sig(i, &[], &[]),
             Op::Printf(format) => self.printf(i, *format),
@@ -63,36 +69,36 @@ impl Checker<'_> {
 
     // ── helpers ──
 
-    fn arg_ty(&self, i: &InstInfo, k: usize) -> Option<Type> {
+    pub(super) fn arg_ty(&self, i: &InstInfo, k: usize) -> Option<Type> {
         i.args.get(k).map(|&v| self.value_ty(v))
     }
 
-    fn result_ty(&self, i: &InstInfo) -> Option<Type> {
+    pub(super) fn result_ty(&self, i: &InstInfo) -> Option<Type> {
         i.results.first().map(|&v| self.value_ty(v))
     }
 
-    fn count_args(&mut self, i: &InstInfo, ok: bool, expected: impl ToString) -> bool {
+    pub(super) fn count_args(&mut self, i: &InstInfo, ok: bool, expected: impl ToString) -> bool {
         if !ok {
             self.error(Problem::OperandCount { found: i.args.len(), expected: expected.to_string() });
         }
         ok
     }
 
-    fn count_results(&mut self, i: &InstInfo, ok: bool, expected: impl ToString) -> bool {
+    pub(super) fn count_results(&mut self, i: &InstInfo, ok: bool, expected: impl ToString) -> bool {
         if !ok {
             self.error(Problem::ResultCount { found: i.results.len(), expected: expected.to_string() });
         }
         ok
     }
 
-    fn arg(&mut self, i: &InstInfo, operand: usize, want: Want) {
+    pub(super) fn arg(&mut self, i: &InstInfo, operand: usize, want: Want) {
         let Some(found) = self.arg_ty(i, operand) else { return };
         if !want.accepts(found) {
             self.error(Problem::OperandType { operand, found, expected: want.describe() });
         }
     }
 
-    fn result(&mut self, i: &InstInfo, result: usize, want: Want) {
+    pub(super) fn result(&mut self, i: &InstInfo, result: usize, want: Want) {
         let Some(&v) = i.results.get(result) else { return };
         let found = self.value_ty(v);
         if !want.accepts(found) {
@@ -101,7 +107,7 @@ impl Checker<'_> {
     }
 
     /// Operands and results of fixed number.
-    fn sig(&mut self, i: &InstInfo, args: &[Want], results: &[Want]) {
+    pub(super) fn sig(&mut self, i: &InstInfo, args: &[Want], results: &[Want]) {
         if self.count_args(i, i.args.len() == args.len(), args.len()) {
             args.iter().enumerate().for_each(|(k, &want)| self.arg(i, k, want));
         }
@@ -257,7 +263,7 @@ impl Checker<'_> {
             K::FToF => (Class::AnyFloat, Class::AnyFloat),
         };
         self.sig(i, &[Want::ElemOf(from)], &[Want::ElemOf(to)]);
-        self.same_shape(i, true);
+        self.same_shape(i);
         match self.result_ty(i) {
             Some(ty) if op.saturate && !matches!(ty.elem(), Some(Scalar::E4M3 | Scalar::E5M2)) => {
                 self.error(Problem::Saturate(ty));
@@ -268,7 +274,7 @@ impl Checker<'_> {
 
     fn bitcast(&mut self, i: &InstInfo) {
         self.sig(i, &[Want::ElemOf(Class::Number)], &[Want::ElemOf(Class::Number)]);
-        self.same_shape(i, false);
+        self.same_shape(i);
         let (Some(x), Some(y)) = (self.arg_ty(i, 0), self.result_ty(i)) else { return };
         if let (Some(from), Some(to)) = (x.elem(), y.elem())
             && from.bits() != to.bits()
@@ -278,15 +284,11 @@ impl Checker<'_> {
         }
     }
 
-    /// A scalar to a scalar, or a matrix to a matrix that differs in component type, and in use if
-    /// that is free.
-    fn same_shape(&mut self, i: &InstInfo, use_free: bool) {
+    /// A scalar to a scalar, or a matrix to a matrix that differs in component type and use.
+    fn same_shape(&mut self, i: &InstInfo) {
         let (Some(x), Some(y)) = (self.arg_ty(i, 0), self.result_ty(i)) else { return };
         let expected = match (x, y) {
-            (Type::Mat(from), Type::Mat(to)) => {
-                let use_ = if use_free { to.use_ } else { from.use_ };
-                MatType { elem: to.elem, use_, ..from }.into()
-            }
+            (Type::Mat(from), Type::Mat(to)) => MatType { elem: to.elem, use_: to.use_, ..from }.into(),
             (Type::Mat(from), Type::Scalar(to)) => from.with_elem(to).into(),
             (Type::Scalar(_), Type::Mat(to)) => to.elem.into(),
             _ => y,
@@ -440,7 +442,7 @@ impl Checker<'_> {
     }
 
     /// The first operand does not come from a read-only binding.
-    fn writable(&mut self, i: &InstInfo) {
+    pub(super) fn writable(&mut self, i: &InstInfo) {
         let Some(mut ptr) = i.args.first().copied() else { return };
         // Operands precede their users, but nobody has said yet that this ends.
         for _ in 0..self.func().insts.len() {

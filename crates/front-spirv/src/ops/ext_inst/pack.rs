@@ -78,7 +78,8 @@ pub(super) fn unpack(cx: &mut Cx<'_>, g: Glsl<'_, '_>) -> Res<()> {
         }
         (G::UnpackHalf2x16, None) => {
             let word = cx.scalar(id, Scalar::I32)?;
-            let halves = regroup(cx, &[word], Scalar::F16)?;
+            let mut halves = regroup(cx, &[word], Scalar::F16)?;
+            cx.flush_parts(&mut halves);
             cw::map(&halves, |x| cw::refloat(cx, x, Scalar::F32))
         }
         _ => {

@@ -74,7 +74,20 @@ fn modf(cx: &mut Cx<'_>, x: Value) -> Res<(Value, Value)> {
     let difference = cx.b().binary(B::Fsub, x, whole);
     let infinite = cx.b().unary(U::IsInf, x);
     let fraction = cx.b().select(infinite, zero, difference);
-    Ok((fraction, whole))
+    Ok((with_sign(cx, fraction, x)?, whole))
+}
+
+/// `value` with the sign of `x`.
+fn with_sign(cx: &mut Cx<'_>, value: Value, x: Value) -> Res<Value> {
+    let ty = cw::scalar_ty(cx, x)?;
+    let int = FloatFormat::of(cx, x)?.int;
+    let sign = cx.constant(int, 1 << (ty.bits() - 1));
+    let bits = cx.b().value(ir::Op::Bitcast, &[x], int.into());
+    let bits = cx.b().binary(B::And, bits, sign);
+    let magnitude = cx.b().unary(U::Fabs, value);
+    let magnitude = cx.b().value(ir::Op::Bitcast, &[magnitude], int.into());
+    let bits = cx.b().binary(B::Or, magnitude, bits);
+    Ok(cx.b().value(ir::Op::Bitcast, &[bits], ty.into()))
 }
 
 /// The significand, in [0.5, 1), and the exponent as `i32`. Zero, infinities and NaN are their own

@@ -1,0 +1,173 @@
+//! Operations on whole matrices that execute a region for each element, or for pairs of elements.
+
+use super::{Exec, Stop};
+use crate::lanes::Lanes;
+use phalanx_ir::{Block, InstInfo, MatReduceKind, MatType, Op, Value};
+
+impl Exec<'_, '_, '_> {
+    /// The lane that works on an element: the one that holds it, or the first if that does not execute.
+    /// None if another subgroup holds the element.
+    fn worker(&self, m: &MatType, element: usize) -> Option<usize> {
+        let owner = self.sub.owner(m, element)?;
+        Some(if self.active().contains(owner) { owner } else { self.active().first() })
+    }
+
+    /// Executes a region once for each of the elements of a matrix that this subgroup holds and that
+    /// `bind` does not refuse; gives what it made, zero elsewhere. `bind` sets the parameters in a lane.
+    pub(super) fn for_each(
+        &mut self,
+        m: &MatType,
+        body: Block,
+        count: usize,
+        mut bind: impl FnMut(&mut Self, &[Value], usize, usize) -> bool,
+    ) -> Result<Vec<Option<u64>>, Stop> {
+        let func = self.func();
+        let insts = func.block(body);
+        let (Some(params), Some(gives)) = (insts.first(), insts.last()) else { return Ok(Vec::new()) };
+        let (params, gives) = (&func.inst(*params).results[..], func.inst(*gives).args[0]);
+        let mut made = vec![None; count];
+        let mut element = 0;
+        while element < count {
+            // As many elements as there are different lanes for.
+            let mut batch: Vec<(usize, usize)> = Vec::new();
+            let mut lanes = Lanes::NONE;
+            while element < count {
+                let lane = self.worker(m, element);
+                if lane.is_some_and(|lane| lanes.contains(lane)) {
+                    break;
+                }
+                if let Some(lane) = lane
+                    && bind(self, params, lane, element)
+                {
+                    lanes = lanes.or(Lanes::only(lane));
+                    batch.push((lane, element));
+                }
+                element += 1;
+            }
+            self.run_region(body, lanes)?;
+            for (lane, element) in batch {
+                made[element] = Some(self.sub.scalar(gives, lane));
+            }
+        }
+        Ok(made)
+    }
+
+    /// Executes a region to its end.
+    fn run_region(&mut self, body: Block, lanes: Lanes) -> Result<(), Stop> {
+        if lanes.is_empty() {
+            return Ok(());
+        }
+        let floor = self.sub.enter_region(body, lanes);
+        while let Some(inst) = self.sub.next_inst_above(self.func(), floor) {
+            self.step(inst)?;
+        }
+        Ok(())
+    }
+
+    fn set_params(&mut self, params: &[Value], lane: usize, bits: impl IntoIterator<Item = u64>) {
+        for (&param, bits) in params.iter().zip(bits) {
+            self.sub.set_scalar(param, lane, bits);
+        }
+    }
+
+    pub(super) fn mat_map(&mut self, info: &InstInfo, body: Block) -> Result<(), Stop> {
+        let m = self.mat_type(info.results[0]);
+        let cols = m.cols as usize;
+        let made = self.for_each(&m, body, m.len() as usize, |exec, params, lane, element| {
+            let operands: Vec<u64> = info.args.iter().map(|&v| exec.sub.matrix(v)[element]).collect();
+            let place = [(element / cols) as u64, (element % cols) as u64];
+            exec.set_params(params, lane, place.into_iter().chain(operands));
+            true
+        })?;
+        self.sub.set_matrix(info.results[0], made.into_iter().map(|x| x.unwrap_or(0)).collect());
+        Ok(())
+    }
+
+    pub(super) fn mat_transpose(&mut self, info: &InstInfo) {
+        let m = self.mat_type(info.results[0]);
+        let (rows, cols) = (m.rows as usize, m.cols as usize);
+        let from = self.sub.matrix(info.args[0]);
+        let elements = (0..rows * cols).map(|i| from[i % cols * rows + i / cols]).collect();
+        self.sub.set_matrix(info.results[0], elements);
+    }
+
+    /// A reduction: every subgroup of a work-group's matrix makes all of it, in the same order.
+    pub(super) fn mat_reduce(
+        &mut self,
+        info: &InstInfo,
+        kind: MatReduceKind,
+        body: Block,
+    ) -> Result<(), Stop> {
+        let (from, to) = (self.mat_type(info.args[0]), self.mat_type(info.results[0]));
+        let (rows, cols) = (from.rows as usize, from.cols as usize);
+        let x = self.sub.matrix(info.args[0]).to_vec();
+        let sets: Vec<Vec<u64>> = match kind {
+            MatReduceKind::Row => x.chunks(cols).map(<[u64]>::to_vec).collect(),
+            MatReduceKind::Column => {
+                (0..cols).map(|c| (0..rows).map(|r| x[r * cols + c]).collect()).collect()
+            }
+            // Row by row, then the rows: any order is allowed, and this is the one of other targets.
+            MatReduceKind::All => {
+                let rows: Vec<_> = x.chunks(cols).map(<[u64]>::to_vec).collect();
+                vec![self.combine(body, &rows)?]
+            }
+            MatReduceKind::Square => (0..rows / 2 * (cols / 2))
+                .map(|i| {
+                    let first = i / (cols / 2) * 2 * cols + i % (cols / 2) * 2;
+                    vec![x[first], x[first + 1], x[first + cols], x[first + cols + 1]]
+                })
+                .collect(),
+        };
+        let reduced = self.combine(body, &sets)?;
+        let cols = to.cols as usize;
+        let elements = (0..to.len() as usize).map(|i| match kind {
+            MatReduceKind::Row => reduced[i / cols],
+            MatReduceKind::Column => reduced[i % cols],
+            MatReduceKind::All => reduced[0],
+            MatReduceKind::Square => reduced[i],
+        });
+        self.sub.set_matrix(info.results[0], elements.collect());
+        Ok(())
+    }
+
+    /// Combines the elements of each set, all of one length, from first to last.
+    fn combine(&mut self, body: Block, sets: &[Vec<u64>]) -> Result<Vec<u64>, Stop> {
+        let func = self.func();
+        let insts = func.block(body);
+        let (Some(params), Some(gives)) = (insts.first(), insts.last()) else { return Ok(Vec::new()) };
+        let (params, gives) = (&func.inst(*params).results[..], func.inst(*gives).args[0]);
+        let mut results = Vec::with_capacity(sets.len());
+        let active: Vec<usize> = self.active().iter().collect();
+        for batch in sets.chunks(active.len()) {
+            let mut sums: Vec<u64> = batch.iter().map(|set| set[0]).collect();
+            let lanes = active[..batch.len()].iter().fold(Lanes::NONE, |all, &l| all.or(Lanes::only(l)));
+            for i in 1..batch[0].len() {
+                for ((&lane, set), &sum) in active.iter().zip(batch).zip(&sums) {
+                    self.set_params(params, lane, [sum, set[i]]);
+                }
+                self.run_region(body, lanes)?;
+                for (&lane, sum) in active.iter().zip(&mut sums) {
+                    *sum = self.sub.scalar(gives, lane);
+                }
+            }
+            results.extend(sums);
+        }
+        Ok(results)
+    }
+
+    /// The operations of this family.
+    pub(super) fn whole_matrix(&mut self, info: &InstInfo) -> Result<(), Stop> {
+        match info.op {
+            Op::MatTranspose => {
+                self.mat_transpose(info);
+                Ok(())
+            }
+            Op::MatMap { body } => self.mat_map(info, body),
+            Op::MatReduce { kind, body } => self.mat_reduce(info, kind, body),
+            Op::MatLoadTensor { access, decode } => self.mat_load_tensor(info, &access, decode),
+            Op::MatStoreTensor(access) => self.mat_store_tensor(info, &access),
+            // The parameters were set before, and what is given is read behind.
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Transposes and maps.
+
+use super::Expand;
+use crate::entities::{Block, Value};
+use crate::module::InstInfo;
+use crate::op::BinaryOp;
+use smallvec::SmallVec;
+
+impl Expand<'_> {
+    /// Columns of the operand are rows of the result: no element has to be moved by itself.
+    pub(super) fn transpose(&mut self, info: &InstInfo) {
+        let (from, to) = (self.mat(info.args[0]), self.mat(info.results[0]));
+        let matrix = self.arg(info, 0);
+        let area = self.spill(matrix, from, true);
+        self.settle();
+        self.fill(info, to, area);
+    }
+
+    pub(super) fn map(&mut self, info: &InstInfo, body: Block) {
+        let m = self.mat(info.results[0]);
+        let mut areas = SmallVec::<[_; 4]>::new();
+        for (i, &v) in info.args.iter().enumerate() {
+            let (matrix, ty) = (self.arg(info, i), self.mat(v));
+            areas.push(self.spill(matrix, ty, false));
+        }
+        // An element's operands are read before it is written, by the same invocation.
+        let out = areas.iter().copied().find(|a| a.elem.bytes() == m.elem.bytes());
+        let out = match out {
+            Some(area) => super::Area { elem: m.elem, ..area },
+            None => self.area(m.elem, m.len()),
+        };
+        self.settle();
+        self.share(m.len() as u32, |this, e| {
+            let (row, col) = this.row_and_col(e, m.cols);
+            let mut params: SmallVec<[Value; 4]> = SmallVec::from_slice(&[row, col]);
+            for &area in &areas {
+                params.push(this.read(area, e));
+            }
+            let x = this.inline(body, &params);
+            this.write(out, e, x);
+        });
+        self.settle();
+        self.fill(info, m, out);
+    }
+
+    /// Row and column of a row-major element.
+    pub(super) fn row_and_col(&mut self, e: Value, cols: u32) -> (Value, Value) {
+        let cols = self.int(cols);
+        let row = self.binary(BinaryOp::Udiv, e, cols);
+        (row, self.binary(BinaryOp::Umod, e, cols))
+    }
+}

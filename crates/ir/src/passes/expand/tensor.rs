@@ -1,0 +1,281 @@
+//! Loads and stores through tensor layouts: the address of each element, computed by the invocation
+//! that has it. What the operands say is left out where it is known to change nothing.
+
+use super::Expand;
+use crate::entities::{Block, Value};
+use crate::module::InstInfo;
+use crate::op::{BinaryOp as B, CompareOp as C, ConvertKind, Op};
+use crate::tensor::{Clamp, MAX_DIMS, TensorAccess, TensorOperands, TensorView};
+use crate::types::{MatType, Scalar};
+use smallvec::SmallVec;
+
+type Words = SmallVec<[Value; MAX_DIMS]>;
+
+/// An access whose operands are new values.
+struct Tensor<'i> {
+    access: &'i TensorAccess,
+    operands: TensorOperands,
+    words: Vec<Value>,
+    is_store: bool,
+    m: MatType,
+}
+
+/// Where an element is in the tensor.
+struct Target {
+    block: Words,
+    in_block: Words,
+    /// Whether it is in the tensor; always, without a value.
+    is_inside: Option<Value>,
+}
+
+impl Tensor<'_> {
+    fn dims(&self) -> usize {
+        self.access.dims.into()
+    }
+}
+
+impl Expand<'_> {
+    fn tensor<'i>(
+        &self,
+        info: &InstInfo,
+        access: &'i TensorAccess,
+        m: MatType,
+        first: usize,
+        is_store: bool,
+    ) -> Tensor<'i> {
+        let words = (first..info.args.len()).map(|i| self.arg(info, i)).collect();
+        Tensor { access, operands: access.operands(), words, is_store, m }
+    }
+
+    pub(super) fn load_tensor(&mut self, info: &InstInfo, access: &TensorAccess, decode: Option<Block>) {
+        let m = self.mat(info.results[0]);
+        let object = access.view.map(|_| self.arg(info, 1));
+        let t = self.tensor(info, access, m, 1 + usize::from(object.is_some()), false);
+        let pointer = self.arg(info, 0);
+        let clips = self.clips(&t);
+        let out = match object.filter(|_| clips) {
+            // Elements outside of the clip are there already.
+            Some(object) => self.spill(object, m, false),
+            None => self.area(m.elem, m.len()),
+        };
+        self.settle();
+        self.share(m.len() as u32, |this, e| {
+            let (index, is_unclipped) = this.matrix_index(&t, e);
+            this.when(is_unclipped, |this| {
+                let target = this.target(&t, index);
+                let inside = |this: &mut Self, target: &Target| {
+                    let at = this.address(&t, pointer, target);
+                    let x = match decode {
+                        Some(body) => {
+                            let params: SmallVec<[Value; 4]> =
+                                [at].iter().chain(&target.block).chain(&target.in_block).copied().collect();
+                            this.inline(body, &params)
+                        }
+                        None => this.b().value(Op::Load(access.flags), &[at], m.elem.into()),
+                    };
+                    this.write(out, e, x);
+                };
+                let outside = |this: &mut Self| {
+                    let x = this.clamp_value(&t);
+                    this.write(out, e, x);
+                };
+                this.choose(target.is_inside, |this| inside(this, &target), outside);
+            });
+        });
+        self.settle();
+        self.fill(info, m, out);
+    }
+
+    pub(super) fn store_tensor(&mut self, info: &InstInfo, access: &TensorAccess) {
+        let m = self.mat(info.args[1]);
+        let t = self.tensor(info, access, m, 2, true);
+        let (pointer, matrix) = (self.arg(info, 0), self.arg(info, 1));
+        let area = self.spill(matrix, m, false);
+        self.settle();
+        self.share(m.len() as u32, |this, e| {
+            let (index, is_unclipped) = this.matrix_index(&t, e);
+            this.when(is_unclipped, |this| {
+                let target = this.target(&t, index);
+                this.when(target.is_inside, |this| {
+                    let at = this.address(&t, pointer, &target);
+                    let x = this.read(area, e);
+                    this.b().effect(Op::Store(access.flags), &[at, x]);
+                });
+            });
+        });
+        self.settle();
+    }
+
+    /// The element that the layout's clamp value is: its low bits.
+    fn clamp_value(&mut self, t: &Tensor<'_>) -> Value {
+        let (word, elem) = (t.words[t.operands.clamp_value()], t.m.elem);
+        let int = Scalar::int(elem.bits()).unwrap_or(Scalar::I32);
+        let bits = if int == Scalar::I32 { word } else { self.b().convert(ConvertKind::UToU, word, int) };
+        if elem == int { bits } else { self.b().value(Op::Bitcast, &[bits], elem.into()) }
+    }
+
+    fn address(&mut self, t: &Tensor<'_>, pointer: Value, target: &Target) -> Value {
+        let mut index = None;
+        for (d, &c) in target.block.iter().enumerate() {
+            let c = self.binary(B::Imul, c, t.words[t.operands.stride(d)]);
+            index = Some(index.map_or(c, |sum| self.b().binary(B::Iadd, sum, c)));
+        }
+        let Some(index) = index else { return pointer };
+        let index = self.b().convert(ConvertKind::UToU, index, Scalar::I64);
+        self.b().ptr_add(pointer, Some(index), t.access.unit.into(), 0)
+    }
+
+    // ── coordinates ──
+
+    /// Offset and span of a clip, for rows or columns, if it can leave out any of `side`.
+    fn clip(&self, t: &Tensor<'_>, axis: usize, side: u32) -> Option<(Value, Value)> {
+        t.access.view?;
+        let clip = t.operands.clip();
+        let (offset, span) = (t.words[clip[2 * axis]], t.words[clip[2 * axis + 1]]);
+        let is_all = self.known(offset) == Some(0) && self.known(span).is_some_and(|span| span >= side);
+        (!is_all).then_some((offset, span))
+    }
+
+    fn clips(&self, t: &Tensor<'_>) -> bool {
+        self.clip(t, 0, t.m.rows).is_some() || self.clip(t, 1, t.m.cols).is_some()
+    }
+
+    /// The index that the view or the span takes apart, and whether the element is in the clip.
+    fn matrix_index(&mut self, t: &Tensor<'_>, e: Value) -> (Value, Option<Value>) {
+        if !self.clips(t) {
+            return (e, None);
+        }
+        let (mut row, mut col) = self.row_and_col(e, t.m.cols);
+        let mut width = self.int(t.m.cols);
+        let mut is_inside = None;
+        if let Some((offset, span)) = self.clip(t, 0, t.m.rows) {
+            is_inside = Some(self.in_range(row, offset, span));
+            row = self.binary(B::Isub, row, offset);
+        }
+        if let Some((offset, span)) = self.clip(t, 1, t.m.cols) {
+            let here = self.in_range(col, offset, span);
+            is_inside = self.both(is_inside, Some(here));
+            col = self.binary(B::Isub, col, offset);
+            width = self.b().binary(B::Umin, width, span);
+        }
+        let first = self.b().binary(B::Imul, row, width);
+        (self.b().binary(B::Iadd, first, col), is_inside)
+    }
+
+    /// `offset <= x < offset + span`, where the sum may wrap.
+    fn in_range(&mut self, x: Value, offset: Value, span: Value) -> Value {
+        let end = self.binary(B::Iadd, offset, span);
+        let lower = self.b().compare(C::Ule, offset, x);
+        let upper = self.b().compare(C::Ult, x, end);
+        self.b().binary(B::And, lower, upper)
+    }
+
+    /// Takes an index apart: coordinate `order[i]`, of `sizes[order[i]]`, for each place from the last.
+    /// `below` bounds the index where it is known to: then the first place needs no remainder.
+    fn take_apart(&mut self, index: Value, sizes: &[Value], order: &[usize], below: Option<u64>) -> Words {
+        let mut coords: Words = SmallVec::from_slice(sizes);
+        let mut rest = index;
+        let known = sizes.iter().try_fold(1_u64, |all, &s| all.checked_mul(self.known(s)?.into()));
+        let is_whole = below.zip(known).is_some_and(|(below, all)| below <= all);
+        for (place, &d) in order.iter().enumerate().rev() {
+            if place == 0 && is_whole {
+                coords[d] = rest;
+            } else {
+                coords[d] = self.b().binary(B::Umod, rest, sizes[d]);
+            }
+            if place > 0 {
+                rest = self.binary(B::Udiv, rest, sizes[d]);
+            }
+        }
+        coords
+    }
+
+    fn target(&mut self, t: &Tensor<'_>, index: Value) -> Target {
+        let spans: Words = (0..t.dims()).map(|d| t.words[t.operands.span(d)]).collect();
+        // The index only grows beyond the matrix through a view.
+        let below = t.access.view.is_none().then_some(t.m.len());
+        let index = match &t.access.view {
+            Some(view) => self.through_view(t, view, index, &spans),
+            None => index,
+        };
+        let order: SmallVec<[usize; MAX_DIMS]> = (0..t.dims()).collect();
+        let coords = self.take_apart(index, &spans, &order, below);
+        let mut target = Target { block: Words::new(), in_block: Words::new(), is_inside: None };
+        for (d, c) in coords.into_iter().enumerate() {
+            let c = self.binary(B::Iadd, c, t.words[t.operands.offset(d)]);
+            let (c, is_inside) = self.clamp(t, d, c);
+            target.is_inside = self.both(target.is_inside, is_inside);
+            let size = t.words[t.operands.block(d)];
+            if self.known(size) == Some(1) {
+                target.block.push(c);
+                target.in_block.push(self.int(0));
+            } else {
+                target.block.push(self.b().binary(B::Udiv, c, size));
+                target.in_block.push(self.b().binary(B::Umod, c, size));
+            }
+        }
+        target
+    }
+
+    /// An index of the view as an index of the span.
+    fn through_view(&mut self, t: &Tensor<'_>, view: &TensorView, index: Value, spans: &[Value]) -> Value {
+        let dims = usize::from(view.dims);
+        let (mut sizes, mut strides) = (Words::new(), Words::new());
+        if view.has_dimensions {
+            sizes.extend((0..dims).map(|d| t.words[t.operands.view_dimension(d)]));
+            strides.extend((0..dims).map(|d| t.words[t.operands.view_stride(d)]));
+        } else {
+            sizes.extend_from_slice(&spans[..dims]);
+            let mut stride = self.int(1);
+            strides = sizes.clone();
+            for d in (0..dims).rev() {
+                strides[d] = stride;
+                stride = self.binary(B::Imul, sizes[d], stride);
+            }
+        }
+        let order: SmallVec<[usize; MAX_DIMS]> =
+            view.permutation[..dims].iter().map(|&p| usize::from(p)).collect();
+        let coords = self.take_apart(index, &sizes, &order, Some(t.m.len()));
+        let mut sum = None;
+        for (c, stride) in coords.into_iter().zip(strides) {
+            let c = self.binary(B::Imul, c, stride);
+            sum = Some(sum.map_or(c, |sum| self.b().binary(B::Iadd, sum, c)));
+        }
+        sum.unwrap_or(index)
+    }
+
+    /// A coordinate in the tensor; and whether it was there before, where that matters.
+    fn clamp(&mut self, t: &Tensor<'_>, d: usize, c: Value) -> (Value, Option<Value>) {
+        let size = t.words[t.operands.dimension(d)];
+        match t.access.clamp {
+            Clamp::Undefined => (c, None),
+            // As unsigned numbers, negative ones are beyond every size.
+            Clamp::Constant => (c, Some(self.b().compare(C::Ult, c, size))),
+            _ if t.is_store => (c, Some(self.b().compare(C::Ult, c, size))),
+            Clamp::ClampToEdge => {
+                let (zero, one) = (self.int(0), self.int(1));
+                let last = self.binary(B::Isub, size, one);
+                let inside = self.b().compare(C::Ult, c, size);
+                let low = self.b().binary(B::Smax, c, zero);
+                let near = self.b().binary(B::Smin, low, last);
+                (self.b().select(inside, c, near), None)
+            }
+            Clamp::Repeat => {
+                let inside = self.b().compare(C::Ult, c, size);
+                let near = self.b().binary(B::Smod, c, size);
+                (self.b().select(inside, c, near), None)
+            }
+            Clamp::RepeatMirrored => {
+                let two = self.int(2);
+                let inside = self.b().compare(C::Ult, c, size);
+                let twice = self.b().binary(B::Imul, size, two);
+                let period = self.b().binary(B::Isub, twice, two);
+                let near = self.b().binary(B::Smod, c, period);
+                let mirrored = self.b().binary(B::Isub, period, near);
+                let is_far = self.b().compare(C::Sle, size, near);
+                let near = self.b().select(is_far, mirrored, near);
+                (self.b().select(inside, c, near), None)
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What is taken apart, and what is left alone.
+
+use super::expand;
+use crate::passes::Options;
+use crate::{Op, Verified, text, verify};
+
+fn parse(code: &str) -> Verified {
+    let module = text::parse(code).unwrap_or_else(|e| panic!("{e}\n{code}"));
+    verify(module).unwrap_or_else(|e| panic!("{e}\n{code}"))
+}
+
+fn run(code: &str) -> Option<Verified> {
+    expand(&parse(code), &Options { verify: true, ..Options::default() }).unwrap()
+}
+
+const TRANSPOSE: &str = "workgroup_size 64 1 1 shared 100 {
+    %p: ptr<shared> = shared_ptr<offset=0, bytes=100>
+    %s: i64 = const 16
+    %m: mat<8x4xf32, subgroup, acc> = mat_load %p, %s
+    %t: mat<4x8xf32, subgroup, b> = mat_transpose %m
+    mat_store %p, %t, %s
+}";
+
+#[test]
+fn scratch_memory_lies_behind_the_modules_own() {
+    let module = run(TRANSPOSE).unwrap();
+    // Two subgroups with a matrix each.
+    assert_eq!(module.shared_bytes, 128 + 2 * 8 * 4 * 4);
+    assert!(module.body.insts.iter().all(|i| i.op != Op::MatTranspose));
+}
+
+#[test]
+fn other_scopes_and_other_operations_stay() {
+    assert!(run("{ %0: i32 = const 0 }").is_none());
+    assert!(run(&TRANSPOSE.replace("subgroup", "workgroup")).is_none());
+}
+
+#[test]
+fn too_much_scratch_memory_is_left_to_the_target() {
+    let large = TRANSPOSE.replace("8x4xf32", "2048x2048xf32").replace("4x8xf32", "2048x2048xf32");
+    assert!(run(&large).is_none());
+}
