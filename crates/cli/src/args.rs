@@ -29,6 +29,9 @@ pub(crate) enum Command {
     /// Say whether a shader is valid and what it needs
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),
+    /// Compile GLSL, or assemble the text form of SPIR-V, to a SPIR-V file
+    #[command(after_help = COMPILE_HELP)]
+    Compile(CompileArgs),
     /// Run a Vulkan program on this machine's CPU
     #[command(after_help = EXEC_HELP)]
     Exec(ExecArgs),
@@ -58,9 +61,12 @@ Buffers:
   --bind 0:1[3]=...                         element 3 of an array of buffers
   --bind table=rand:f32[4096]               a buffer without a descriptor, known by its address alone
   --bind 0:0=addresses:0:1,table            the addresses of other buffers, 8 bytes each
-  --bind 0:0=struct:u32:64,addr:table,f32:1 a structure of numbers and addresses
+  --bind 0:0=struct:u32:64,addr:table+256   a structure of numbers and addresses, here from byte 256 on
 Types are f16 f32 f64 bf16 e4m3 e5m2 s8 s16 s32 s64 u8 u16 u32 u64.
 In structures and push constants each field is aligned to its own size; `align:16` inserts a gap before a vector.
+Push constants must have the shader's types, but for the sign; `bits:u32:0x3f800000` is taken whatever they are.
+Standard input is TYPE[DIMS]:/dev/stdin. `--out 0:1=-` writes bare numbers to standard output, and what the
+command has to say goes to standard error.
 
 Example:
   phalanx run add.comp --groups 4 --bind 0:0=rand:f32[128] --bind 0:1=zeros:f32[128] \\
@@ -88,9 +94,12 @@ pub(crate) struct RunArgs {
     /// The contents of a buffer; see below
     #[arg(long, value_name = "SET:BIND=SOURCE")]
     pub(crate) bind: Vec<BindSpec>,
-    /// Write a buffer to a file at the end, as a NumPy array if the file is called .npy
+    /// Write a buffer to a file at the end, as a NumPy array if the file is called .npy; `-` is standard output
     #[arg(long, value_name = "SET:BIND=FILE")]
     pub(crate) out: Vec<OutSpec>,
+    /// What runs it: the CPU, or the reference interpreter, which is thousands of times slower
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub(crate) device: Backend,
     /// How many threads to use; all cores unless given
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) threads: Option<usize>,
@@ -101,7 +110,16 @@ pub(crate) struct RunArgs {
     pub(crate) glsl: GlslArgs,
 }
 
+/// What runs kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Backend {
+    Cpu,
+    Interpreter,
+}
+
 const CHECK_HELP: &str = "\
+The exit status is 0 if the shader is valid, whether this machine runs it or not, and 2 otherwise.
+
 Example:
   phalanx check kernel.comp -DTYPE=float16_t -I shaders";
 
@@ -112,6 +130,27 @@ pub(crate) struct CheckArgs {
     /// Matrix shapes and array sizes may depend on specialisation constants
     #[arg(long, value_name = "ID=VALUE")]
     pub(crate) spec: Vec<SpecConstant>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show everything that is wrong, not the first finding alone
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) glsl: GlslArgs,
+}
+
+const COMPILE_HELP: &str = "\
+Example:
+  phalanx compile kernel.comp -o kernel.spv -DTYPE=float16_t -I shaders";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompileArgs {
+    /// GLSL (.comp, .glsl) or SPIR-V assembly (.spvasm)
+    pub(crate) shader: PathBuf,
+    /// Where the SPIR-V goes; `-` is standard output
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) glsl: GlslArgs,
 }

@@ -13,6 +13,7 @@ mod chart;
 mod commands;
 mod data;
 mod ladder;
+mod memory;
 mod progress;
 mod record;
 mod reference;
@@ -38,6 +39,7 @@ enum Status {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    let all = matches!(&cli.command, Command::Check(args) if args.all);
     match run(cli.command) {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::Wrong) => ExitCode::from(1),
@@ -45,7 +47,7 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // If standard error is gone, the exit status still tells.
-            let _ = writeln!(std::io::stderr(), "error: {}", message(&error));
+            let _ = writeln!(std::io::stderr(), "error: {}", message(&error, all));
             ExitCode::from(if runtime::is_bug(&error) { 3 } else { 2 })
         }
     }
@@ -56,6 +58,7 @@ fn run(command: Command) -> Result<Status> {
         Command::Devices(args) => commands::devices::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Check(args) => commands::check::run(&args),
+        Command::Compile(args) => commands::compile::run(&args),
         Command::Exec(args) => commands::exec::run(&args),
         Command::Bench(BenchCommand::Gemm(args)) => commands::bench::gemm(args),
         Command::Bench(BenchCommand::Peak(args)) => commands::bench::peak(&args),
@@ -64,10 +67,21 @@ fn run(command: Command) -> Result<Status> {
 }
 
 /// An error and its causes, without those that only repeat what the error before them says.
-fn message(error: &anyhow::Error) -> String {
-    let mut parts: Vec<String> = error.chain().map(ToString::to_string).collect();
-    parts.dedup();
+fn message(error: &anyhow::Error, all: bool) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let text = runtime::brief(cause, all).unwrap_or_else(|| cause.to_string());
+        if !parts.last().is_some_and(|last| last.ends_with(&text)) {
+            parts.push(text);
+        }
+    }
     parts.join(": ")
+}
+
+/// Tells of something odd that does not keep the command from its work.
+fn warn(text: impl std::fmt::Display) {
+    // If standard error is gone, nobody wants to know.
+    let _ = writeln!(std::io::stderr(), "warning: {text}");
 }
 
 /// Prints a text and a line end. `println` would panic where the reader has gone away.

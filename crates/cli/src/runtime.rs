@@ -3,18 +3,22 @@
 //! The commands speak to these few types; connecting another version of the library, or another device, is a change
 //! to this file alone.
 
+mod diagnostics;
+mod reflection;
+mod requirements;
+
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-pub(crate) use phalanx::CancelToken;
-use phalanx::{
-    DeviceOptions, ErrorClass, MatrixInfo, ModuleInfo, MulAddInfo, PipelineDescriptor, SpecValue, TypeLayout,
-    glsl,
-};
+pub(crate) use phalanx::{CancelToken, report_faults};
+use phalanx::{DeviceOptions, ErrorClass, ModuleInfo, PipelineDescriptor, SpecValue, glsl};
 use serde::Serialize;
 
+pub(crate) use self::diagnostics::brief;
+pub(crate) use self::reflection::{BindingInfo, Constant, EntryPoint, Member, Reflection, reflect};
+use crate::args::Backend;
 use crate::data::DType;
 use crate::data::spec::{SpecConstant, SpecNumber};
 use crate::ladder::Peak;
@@ -36,6 +40,8 @@ pub(crate) struct DeviceInfo {
     pub(crate) instruction_sets: Vec<String>,
     pub(crate) subgroup_sizes: Vec<u32>,
     pub(crate) default_subgroup_size: u32,
+    /// Most components of one matrix.
+    pub(crate) max_matrix_elements: u64,
     pub(crate) matrices: Vec<MatrixRow>,
 }
 
@@ -62,38 +68,6 @@ pub(crate) struct Glsl<'a> {
     pub(crate) source: &'a str,
     pub(crate) definitions: &'a [(&'a str, &'a str)],
     pub(crate) include_directories: &'a [PathBuf],
-}
-
-/// What a shader is and needs, for `check`, and for comparing it with a bind list.
-#[derive(Debug, Clone)]
-pub(crate) struct Reflection {
-    pub(crate) version: String,
-    pub(crate) entry_points: Vec<String>,
-    pub(crate) local_size: Option<[u32; 3]>,
-    pub(crate) capabilities: Vec<String>,
-    pub(crate) extensions: Vec<String>,
-    /// Matrix types with their shapes, as the shader writes them.
-    pub(crate) matrices: Vec<String>,
-    /// What a device must offer.
-    pub(crate) requirements: Vec<String>,
-    pub(crate) bindings: Vec<BindingInfo>,
-    pub(crate) push_constant_bytes: usize,
-    /// Identifier, name and default of each specialisation constant.
-    pub(crate) constants: Vec<(u32, String, String)>,
-}
-
-/// A buffer that a shader declares.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct BindingInfo {
-    pub(crate) set: u32,
-    pub(crate) binding: u32,
-    pub(crate) name: String,
-    /// The number of descriptors, or nothing where the array is as long as the bind list makes it.
-    pub(crate) count: Option<u32>,
-    /// The element type, where the buffer is an array of numbers or vectors.
-    pub(crate) element: Option<DType>,
-    /// The smallest buffer that holds all fixed members.
-    pub(crate) min_bytes: usize,
 }
 
 /// Memory that kernels read and write.
@@ -144,13 +118,38 @@ pub(crate) struct Report {
 
 /// Whether an error is our own fault, and not the user's.
 pub(crate) fn is_bug(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<phalanx::Error>())
-        .any(|cause| cause.class() == ErrorClass::Bug)
+    has_class(error, ErrorClass::Bug)
 }
 
-/// Gives back the memory that compiling GLSL took.
+/// Whether an error only says that something is not built.
+pub(crate) fn is_unsupported(error: &anyhow::Error) -> bool {
+    has_class(error, ErrorClass::Unsupported)
+}
+
+fn has_class(error: &anyhow::Error, class: ErrorClass) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<phalanx::Error>());
+    causes.any(|cause| cause.class() == class)
+}
+
+/// Why this machine's CPU does not run a valid module, if it does not.
+///
+/// # Errors
+/// If something else is wrong with it.
+pub(crate) fn obstacle(
+    words: &[u32],
+    constants: &[SpecConstant],
+    entries: &[&str],
+) -> Result<Option<String>> {
+    let device = Device::new(Some(1))?;
+    for entry in entries {
+        let options = PipelineOptions { entry, constants, subgroup_size: None };
+        let Err(error) = device.create_pipeline(words, options) else { continue };
+        return if is_unsupported(&error) { Ok(Some(error.to_string())) } else { Err(error) };
+    }
+    Ok(None)
+}
+
+/// Gives back the memory that compiling took.
 pub(crate) fn release_compiler_memory() {
     glsl::release_memory();
 }
@@ -171,227 +170,6 @@ pub(crate) fn assemble(name: &Path, text: &str) -> Result<Vec<u32>> {
     Ok(phalanx::assemble(text, name)?)
 }
 
-/// Checks a module and describes it: the buffers and push constants of one entry point, or of all.
-///
-/// Every constant must be one that the module has.
-pub(crate) fn reflect(words: &[u32], constants: &[SpecConstant], entry: Option<&str>) -> Result<Reflection> {
-    let module = phalanx::Module::new(words)?;
-    for constant in constants {
-        let declared = &module.info().spec_constants;
-        if !declared.iter().any(|known| known.id == constant.id) {
-            let known: Vec<String> =
-                declared.iter().map(|known| format!("{} {}", known.id, known.name)).collect();
-            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-            bail!("the shader has no specialisation constant {}; it has {known}", constant.id);
-        }
-    }
-    let values = spec_values(module.info(), constants)?;
-    let info = module.info_with(&values)?;
-    // The interpreter takes what the device takes, and does not compile it.
-    let options = DeviceOptions { kind: phalanx::DeviceKind::Interpreter, ..DeviceOptions::default() };
-    let checker = phalanx::Device::new(&options)?;
-    for name in info.entry_points.iter().filter(|entry| entry.model == "GLCompute").map(|entry| &entry.name) {
-        if entry.is_none_or(|entry| entry == name) {
-            let descriptor = PipelineDescriptor {
-                entry: Some(name),
-                specialization: &values,
-                ..PipelineDescriptor::new(&module)
-            };
-            checker.create_pipeline(&descriptor)?;
-        }
-    }
-    if !info.unsupported.is_empty() {
-        bail!("unsupported: the capability {} is not supported", info.unsupported.join(", "));
-    }
-    describe(&info, entry)
-}
-
-fn describe(info: &ModuleInfo, entry: Option<&str>) -> Result<Reflection> {
-    let entries: Vec<_> =
-        info.entry_points.iter().filter(|found| entry.is_none_or(|entry| entry == found.name)).collect();
-    let Some(first) = entries.first() else {
-        let known: Vec<&str> = info.entry_points.iter().map(|found| found.name.as_str()).collect();
-        let wanted = entry.map_or_else(String::new, |entry| format!(" `{entry}`"));
-        bail!("the shader has no entry point{wanted}; it has {}", known.join(", "));
-    };
-    let mut bindings: Vec<BindingInfo> = Vec::new();
-    for layout in entries.iter().flat_map(|entry| &entry.bindings) {
-        let view = BindingInfo {
-            set: layout.info.set,
-            binding: layout.info.binding,
-            name: layout.info.name.clone(),
-            count: layout.info.count,
-            element: element(&layout.layout),
-            min_bytes: end(&layout.layout) as usize,
-        };
-        if !bindings.contains(&view) {
-            bindings.push(view);
-        }
-    }
-    // A constant that is declared twice, as the width of a work-group is by glslang, is one for the user.
-    let mut declared = info.spec_constants.clone();
-    declared.dedup_by_key(|constant| constant.id);
-    let constants = declared.iter().map(|constant| {
-        let value = match constant.ty.name().parse::<DType>() {
-            Ok(dtype) => dtype.value(constant.bits).to_string(),
-            Err(_) => (constant.bits != 0).to_string(),
-        };
-        (constant.id, constant.name.clone(), value)
-    });
-    let (major, minor) = info.version;
-    Ok(Reflection {
-        version: format!("{major}.{minor}"),
-        entry_points: info.entry_points.iter().map(|entry| entry.name.clone()).collect(),
-        local_size: first.local_size,
-        capabilities: info.capabilities.clone(),
-        extensions: info.extensions.clone(),
-        matrices: info.matrices.iter().copied().map(matrix).collect(),
-        requirements: requirements(info),
-        bindings,
-        push_constant_bytes: entries.iter().map(|entry| entry.push_bytes as usize).max().unwrap_or(0),
-        constants: constants.collect(),
-    })
-}
-
-/// The type of the numbers that a buffer is an array of.
-fn element(layout: &TypeLayout) -> Option<DType> {
-    match layout {
-        TypeLayout::Struct { members, .. } => match members.as_slice() {
-            [member] if matches!(member.ty, TypeLayout::Array { .. }) => element(&member.ty),
-            _ => None,
-        },
-        TypeLayout::Array { elem, .. } => match elem.as_ref() {
-            TypeLayout::Struct { .. } => None,
-            elem => element(elem),
-        },
-        TypeLayout::Scalar(scalar)
-        | TypeLayout::Vector { scalar, .. }
-        | TypeLayout::Matrix { scalar, .. } => scalar.name().parse().ok(),
-        TypeLayout::Address => Some(DType::U64),
-    }
-}
-
-/// Where the last byte of the fixed part of a type ends.
-fn end(layout: &TypeLayout) -> u64 {
-    let run = |count: u32, stride: u32, last: u64| match count {
-        0 => 0,
-        count => u64::from(count - 1) * u64::from(stride) + last,
-    };
-    let bytes = |scalar: &phalanx::ScalarType| u64::from(scalar.scalar.bits().div_ceil(8));
-    match layout {
-        TypeLayout::Scalar(scalar) => bytes(scalar),
-        TypeLayout::Vector { scalar, n, stride } => run(*n, *stride, bytes(scalar)),
-        TypeLayout::Matrix { scalar, columns, rows, stride, row_major } => {
-            let (lines, length) = if *row_major { (rows, columns) } else { (columns, rows) };
-            run(*lines, *stride, u64::from(*length) * bytes(scalar))
-        }
-        TypeLayout::Array { elem, len, stride } => run(len.unwrap_or(0), *stride, end(elem)),
-        TypeLayout::Struct { members, .. } => {
-            members.iter().map(|member| u64::from(member.offset) + end(&member.ty)).max().unwrap_or(0)
-        }
-        TypeLayout::Address => 8,
-    }
-}
-
-/// A matrix type as `check` shows it.
-fn matrix(info: MatrixInfo) -> String {
-    let role = match info.ty.use_ {
-        phalanx::Use::A => "A",
-        phalanx::Use::B => "B",
-        phalanx::Use::Accumulator => "accumulator",
-        phalanx::Use::Any => "any use",
-    };
-    let (rows, columns, scope) = (info.ty.rows, info.ty.cols, info.ty.scope.name());
-    format!("{} {rows}x{columns} {role}, one for each {scope}", info.elem().name())
-}
-
-/// What a device must offer, in Vulkan's words.
-fn requirements(info: &ModuleInfo) -> Vec<String> {
-    let vulkan = match info.version {
-        (1, 0) => "Vulkan 1.0",
-        (1, 1..=3) => "Vulkan 1.1",
-        (1, 4 | 5) => "Vulkan 1.2",
-        _ => "Vulkan 1.3",
-    };
-    let mut needs = vec![vulkan.to_owned()];
-    let features = info
-        .capabilities
-        .iter()
-        .filter_map(|name| FEATURES.iter().find(|(capability, _)| capability == name));
-    for (_, feature) in features {
-        if !needs.iter().any(|need| need == feature) {
-            needs.push((*feature).to_owned());
-        }
-    }
-    needs.extend(info.mul_adds.iter().map(mul_add));
-    needs
-}
-
-/// A row of the cooperative-matrix properties.
-fn mul_add(info: &MulAddInfo) -> String {
-    let name = |matrix: MatrixInfo, signed| phalanx::ScalarType { signed, scalar: matrix.ty.elem }.name();
-    let (a, b) = (name(info.a, info.flags.a_signed), name(info.b, info.flags.b_signed));
-    let (c, result) = (name(info.c, info.flags.c_signed), name(info.result, info.flags.result_signed));
-    let (m, n, k) = (info.result.ty.rows, info.result.ty.cols, info.a.ty.cols);
-    let (saturating, scope) = (if info.flags.saturate { ", saturating" } else { "" }, info.a.ty.scope.name());
-    format!("matrices of {m}x{n}x{k}: {a} * {b} + {c} -> {result}{saturating}, scope {scope}")
-}
-
-/// Which feature allows a capability, for those that a kernel may need.
-const FEATURES: &[(&str, &str)] = &[
-    ("Float16", "shaderFloat16"),
-    ("Float64", "shaderFloat64"),
-    ("Int8", "shaderInt8"),
-    ("Int16", "shaderInt16"),
-    ("Int64", "shaderInt64"),
-    ("StorageBuffer8BitAccess", "storageBuffer8BitAccess"),
-    ("UniformAndStorageBuffer8BitAccess", "uniformAndStorageBuffer8BitAccess"),
-    ("StoragePushConstant8", "storagePushConstant8"),
-    ("StorageBuffer16BitAccess", "storageBuffer16BitAccess"),
-    ("UniformAndStorageBuffer16BitAccess", "uniformAndStorageBuffer16BitAccess"),
-    ("StoragePushConstant16", "storagePushConstant16"),
-    ("VulkanMemoryModel", "vulkanMemoryModel"),
-    ("VulkanMemoryModelDeviceScope", "vulkanMemoryModelDeviceScope"),
-    ("CooperativeMatrixKHR", "cooperativeMatrix"),
-    ("CooperativeMatrixNV", "cooperativeMatrix (NV)"),
-    ("CooperativeVectorNV", "cooperativeVector (NV)"),
-    ("BFloat16TypeKHR", "shaderBFloat16Type"),
-    ("BFloat16DotProductKHR", "shaderBFloat16DotProduct"),
-    ("BFloat16CooperativeMatrixKHR", "shaderBFloat16CooperativeMatrix"),
-    ("Float8EXT", "shaderFloat8"),
-    ("Float8CooperativeMatrixEXT", "shaderFloat8CooperativeMatrix"),
-    ("PhysicalStorageBufferAddresses", "bufferDeviceAddress"),
-    ("VariablePointers", "variablePointers"),
-    ("VariablePointersStorageBuffer", "variablePointersStorageBuffer"),
-    ("RuntimeDescriptorArray", "runtimeDescriptorArray"),
-    ("StorageBufferArrayNonUniformIndexing", "shaderStorageBufferArrayNonUniformIndexing"),
-    ("UniformBufferArrayNonUniformIndexing", "shaderUniformBufferArrayNonUniformIndexing"),
-    ("Int64Atomics", "shaderBufferInt64Atomics"),
-    ("AtomicFloat32AddEXT", "shaderBufferFloat32AtomicAdd"),
-    ("AtomicFloat64AddEXT", "shaderBufferFloat64AtomicAdd"),
-    ("AtomicFloat16AddEXT", "shaderBufferFloat16AtomicAdd"),
-    ("AtomicFloat32MinMaxEXT", "shaderBufferFloat32AtomicMinMax"),
-    ("AtomicFloat64MinMaxEXT", "shaderBufferFloat64AtomicMinMax"),
-    ("AtomicFloat16MinMaxEXT", "shaderBufferFloat16AtomicMinMax"),
-    ("GroupNonUniform", "subgroup operations: basic"),
-    ("GroupNonUniformVote", "subgroup operations: vote"),
-    ("GroupNonUniformArithmetic", "subgroup operations: arithmetic"),
-    ("GroupNonUniformBallot", "subgroup operations: ballot"),
-    ("GroupNonUniformShuffle", "subgroup operations: shuffle"),
-    ("GroupNonUniformShuffleRelative", "subgroup operations: relative shuffle"),
-    ("GroupNonUniformClustered", "subgroup operations: clustered"),
-    ("GroupNonUniformQuad", "subgroup operations: quad"),
-    ("GroupNonUniformRotateKHR", "shaderSubgroupRotate"),
-    ("GroupNonUniformPartitionedEXT", "subgroup operations: partitioned"),
-    ("GroupNonUniformPartitionedNV", "subgroup operations: partitioned"),
-    ("DotProduct", "shaderIntegerDotProduct"),
-    ("WorkgroupMemoryExplicitLayoutKHR", "workgroupMemoryExplicitLayout"),
-    ("WorkgroupMemoryExplicitLayout8BitAccessKHR", "workgroupMemoryExplicitLayout8BitAccess"),
-    ("WorkgroupMemoryExplicitLayout16BitAccessKHR", "workgroupMemoryExplicitLayout16BitAccess"),
-    ("ReplicatedCompositesEXT", "shaderReplicatedComposites"),
-    ("UntypedPointersKHR", "shaderUntypedPointers"),
-];
-
 /// The bits of specialisation constants. One that the module does not have means nothing to it, and is left out.
 fn spec_values(info: &ModuleInfo, constants: &[SpecConstant]) -> Result<Vec<(u32, SpecValue)>> {
     let mut values = Vec::with_capacity(constants.len());
@@ -400,7 +178,7 @@ fn spec_values(info: &ModuleInfo, constants: &[SpecConstant]) -> Result<Vec<(u32
             continue;
         };
         let name = declared.ty.name();
-        let context = || format!("specialisation constant {} `{}` is {name}", declared.id, declared.name);
+        let context = || format!("specialisation constant {} is {name}", called(declared));
         let bits = match (&constant.value, name.parse::<DType>()) {
             (SpecNumber::Bool(value), Err(_)) => u64::from(*value),
             (SpecNumber::Untyped(text), Ok(dtype)) => dtype.parse_value(text).with_context(context)?,
@@ -412,6 +190,19 @@ fn spec_values(info: &ModuleInfo, constants: &[SpecConstant]) -> Result<Vec<(u32
         values.push((constant.id, SpecValue::from_bits(bits)));
     }
     Ok(values)
+}
+
+/// A specialisation constant by its number, and its name if it has one.
+fn called(constant: &phalanx::SpecConstant) -> String {
+    if constant.name.is_empty() {
+        return constant.id.to_string();
+    }
+    format!("{} `{}`", constant.id, constant.name)
+}
+
+/// Names for a message.
+pub(crate) fn list_or_none(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// Measures a peak, in 10⁹ operations a second.
@@ -427,7 +218,16 @@ pub(crate) fn peak(peak: Peak, threads: usize) -> f64 {
 impl Device {
     /// This machine's CPU, with all of its cores or with so many threads.
     pub(crate) fn new(threads: Option<usize>) -> Result<Self> {
-        let device = phalanx::Device::new(&DeviceOptions { threads, ..DeviceOptions::default() })?;
+        Self::of_kind(Backend::Cpu, threads)
+    }
+
+    /// Either of the devices that there are.
+    pub(crate) fn of_kind(backend: Backend, threads: Option<usize>) -> Result<Self> {
+        let kind = match backend {
+            Backend::Cpu => phalanx::DeviceKind::Cpu,
+            Backend::Interpreter => phalanx::DeviceKind::Interpreter,
+        };
+        let device = phalanx::Device::new(&DeviceOptions { kind, threads, ..DeviceOptions::default() })?;
         let info = device.info();
         let range = format!("1-{}", info.max_matrix_dimension);
         let matrices = info.matrix_types.iter().map(|types| MatrixRow {
@@ -448,6 +248,7 @@ impl Device {
             instruction_sets: info.instruction_sets.clone(),
             subgroup_sizes: info.subgroup_sizes.clone(),
             default_subgroup_size: info.default_subgroup_size,
+            max_matrix_elements: info.max_matrix_elements,
             matrices: matrices.collect(),
         };
         Ok(Self { device, info })
@@ -503,9 +304,8 @@ impl Buffer {
         Ok(self.0.read(range.start as u64, range.len() as u64)?)
     }
 
-    /// The whole contents.
-    pub(crate) fn read_all(&self) -> Result<Vec<u8>> {
-        Ok(self.0.read(0, self.0.size())?)
+    pub(crate) fn size(&self) -> usize {
+        self.0.size() as usize
     }
 
     pub(crate) fn address(&self) -> u64 {
@@ -516,65 +316,5 @@ impl Buffer {
 impl Pipeline {
     pub(crate) fn compile_time(&self) -> Duration {
         self.0.compile_time()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn reflected(declarations: &str, constants: &[&str]) -> Result<Reflection> {
-        let source = format!(
-            "#version 460\n#extension GL_EXT_shader_explicit_arithmetic_types : require\n{declarations}"
-        );
-        let glsl = Glsl { name: "a.comp", source: &source, definitions: &[], include_directories: &[] };
-        let constants: Vec<SpecConstant> =
-            constants.iter().map(|text| text.parse().expect("well formed")).collect();
-        reflect(&compile_glsl(glsl)?, &constants, Some("main"))
-    }
-
-    #[test]
-    fn buffers_are_described_as_the_shader_declares_them() {
-        let shader = reflected(
-            "layout(binding = 0) buffer Plain { u16vec2 x[]; } plain;
-             layout(binding = 1) buffer Mixed { uint n; vec3 y[2]; float z[]; } mixed[3];
-             layout(binding = 2) uniform Small { mat3x2 m; float s; } small;
-             void main() { mixed[1].z[0] = plain.x[0].x + small.s; }",
-            &[],
-        )
-        .expect("valid");
-        let found: Vec<_> = shader
-            .bindings
-            .iter()
-            .map(|binding| (binding.binding, binding.count, binding.element, binding.min_bytes))
-            .collect();
-        // Each vec3 takes 16 bytes but the last, and z begins where the array y ends with its stride; in a uniform
-        // buffer each column takes 16 bytes.
-        let expected = [(0, Some(1), Some(DType::U16), 0), (1, Some(3), None, 48), (2, Some(1), None, 52)];
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn constants_take_the_type_that_the_shader_gives_them() {
-        let declarations = "layout(constant_id = 0) const int a = 1;
-             layout(constant_id = 1) const bool b = false;
-             layout(constant_id = 2) const double c = 1;
-             layout(binding = 0) buffer B { double x[]; };
-             void main() { x[0] = b ? a : c; }";
-        let values = |constants: &[&str]| {
-            reflected(declarations, constants)
-                .map(|shader| shader.constants.into_iter().map(|(_, _, value)| value))
-        };
-        let all: Vec<String> = values(&["0=-3", "1=true", "2=0.5"]).expect("valid").collect();
-        assert_eq!(all, ["-3", "true", "0.5"]);
-        for (constant, expected) in [
-            ("0=1.5", "constant 0 `a` is s32"),
-            ("1=1", "constant 1 `b` is bool, not 1"),
-            ("2=f32:1", "constant 2 `c` is f64, not f32"),
-            ("9=1", "no specialisation constant 9; it has 0 a, 1 b, 2 c"),
-        ] {
-            let error = values(&[constant]).map(|_| ()).expect_err(constant).to_string();
-            assert!(error.contains(expected), "{constant}: {error}");
-        }
     }
 }

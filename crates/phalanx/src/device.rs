@@ -463,7 +463,8 @@ fn describe(
         max_workgroup_invocations: limits.workgroup_invocations,
         max_shared_bytes: limits.shared_bytes,
         max_push_bytes: limits.push_bytes,
-        max_matrix_dimension: 512,
+        max_matrix_dimension: front::MAX_MATRIX_DIMENSION,
+        max_matrix_elements: front::MAX_MATRIX_ELEMENTS,
         matrix_types: info::matrix_types(),
         preferred_shapes: info::preferred_shapes(),
     }

@@ -25,9 +25,12 @@ pub struct DeviceInfo {
     pub max_push_bytes: u32,
     /// Largest number of rows, columns or inner dimension of a cooperative matrix.
     pub max_matrix_dimension: u32,
+    /// Most components of one cooperative matrix.
+    pub max_matrix_elements: u64,
     /// The types that cooperative matrices can be multiplied with.
     pub matrix_types: Vec<MatrixTypes>,
-    /// Shapes that run well, the best first. Any M, N and K from 1 to the maximum can be used.
+    /// Shapes that run well, the best first. Any M, N and K from 1 to the maximum can be used, as long as none of
+    /// the matrices has too many components.
     pub preferred_shapes: Vec<MatrixShape>,
 }
 

@@ -28,14 +28,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Nothing is global: a device owns its threads and caches, and two devices do not know each other. All objects
-//! may be shared between threads, and several threads may dispatch at once.
+//! Nothing is global, but for the signal handler of [`report_faults`]: a device owns its threads and caches, and two
+//! devices do not know each other. All objects may be shared between threads, and several threads may dispatch at once.
 //!
 //! # Safety of kernels
 //!
 //! Accesses of bound buffers, push constants and shared memory are kept within their bounds: reads
 //! outside give zero, writes outside do nothing. A kernel that computes *device addresses* can access any memory
-//! of the process, as on a GPU, and has to be trusted.
+//! of the process, as on a GPU, and has to be trusted. [`report_faults`] lets a program say so when such an address
+//! leads nowhere.
 //!
 //! # Environment
 //!
@@ -67,10 +68,10 @@ pub use error::{Error, ErrorClass};
 pub use info::{ComponentType, DeviceInfo, MatrixShape, MatrixTypes};
 pub use load::{assemble, load};
 pub use module::{Module, SpecValue};
-pub use phalanx_cpu::{CacheKey, CancelToken, Descriptor, MemoryError, SealedCode};
+pub use phalanx_cpu::{CacheKey, CancelToken, Descriptor, MemoryError, SealedCode, report_faults};
 pub use phalanx_front_spirv::{
-    BindingLayout, Diagnostic, Diagnostics, EntryInfo, Info as ModuleInfo, Location, MatrixInfo,
-    MemberLayout, MulAddInfo, ScalarType, SpecConstant, TypeLayout,
+    AtomicInfo, AtomicKind, BindingLayout, Diagnostic, Diagnostics, EntryInfo, Info as ModuleInfo, Location,
+    MatrixInfo, MemberLayout, MulAddInfo, ScalarType, SpecConstant, TypeLayout,
 };
 pub use phalanx_ir::{BindingInfo, BindingKind, MatType, Scalar, Scope, Use};
 pub use phalanx_spirv_asm::AsmError;

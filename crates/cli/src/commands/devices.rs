@@ -37,12 +37,14 @@ fn describe(info: &DeviceInfo) -> String {
     }
     format!(
         "{name}\n  cores             {cores}\n  instruction sets  {sets}\n  subgroup sizes    {sizes} (default {size})\n\
-         \nCooperative matrices\n{matrices}",
+         \nCooperative matrices, of up to {elements} components each; those of f64, s64 and u64 come as SPIR-V, GLSL has none\n\
+         {matrices}",
         name = info.name,
         cores = info.cores,
         sets = info.instruction_sets.join(" "),
         sizes = sizes.join(" "),
         size = info.default_subgroup_size,
+        elements = info.max_matrix_elements,
     )
 }
 
@@ -54,9 +56,9 @@ mod tests {
     #[test]
     fn every_matrix_row_is_shown() {
         let row = |a: &str| MatrixRow {
-            m: "1-512".to_owned(),
-            n: "1-512".to_owned(),
-            k: "1-512".to_owned(),
+            m: "1-16384".to_owned(),
+            n: "1-16384".to_owned(),
+            k: "1-16384".to_owned(),
             a: a.to_owned(),
             b: a.to_owned(),
             c: "f32".to_owned(),
@@ -71,9 +73,10 @@ mod tests {
             instruction_sets: vec!["avx2".to_owned()],
             subgroup_sizes: vec![16, 32],
             default_subgroup_size: 32,
+            max_matrix_elements: 1 << 24,
             matrices: vec![row("f16"), row("bf16")],
         });
-        for part in ["a machine", "avx2", "16 32 (default 32)", "bf16", "1-512"] {
+        for part in ["a machine", "avx2", "16 32 (default 32)", "bf16", "1-16384"] {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
     }

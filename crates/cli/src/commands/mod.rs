@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod check;
+pub(crate) mod compile;
 pub(crate) mod devices;
 pub(crate) mod exec;
 pub(crate) mod run;
@@ -15,6 +16,9 @@ use crate::runtime::{self, Glsl};
 
 /// Reads a shader in any of its forms and makes SPIR-V of it.
 fn load_shader(path: &Path, options: &GlslArgs) -> Result<Vec<u32>> {
+    if path.as_os_str() == "-" {
+        bail!("a shader is read from a file, whose name says what it is; `-` is none");
+    }
     let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
     let name = path.display().to_string();
     let text = || match std::str::from_utf8(&bytes) {

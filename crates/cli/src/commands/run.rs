@@ -1,18 +1,24 @@
 //! `phalanx run`: a shader on buffers made from the command line.
 //!
 //! The bind list is compared with what the shader declares before anything is compiled, so that a mistake is told in
-//! the user's terms. Structures with addresses are filled last, when every buffer has its address.
+//! the user's terms. Buffers are filled piece by piece, because they may be as large as memory; structures with
+//! addresses are filled last, when every buffer has its address.
 
+mod fit;
+mod push;
+
+use std::io::{IsTerminal, Write, stderr, stdout};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 
 use super::load_shader;
-use crate::args::RunArgs;
-use crate::data::spec::{BindSpec, Field, Place, Source, TypedShape, lay_out};
-use crate::data::{Array, DType, describe};
-use crate::runtime::{self, Binding, BindingInfo, Buffer, Device, Dispatch, PipelineOptions, Reflection};
-use crate::{Status, say};
+use crate::args::{Backend, RunArgs};
+use crate::data::describe;
+use crate::data::input::{Input, PIECE};
+use crate::data::spec::{Address, BindSpec, Field, OutSpec, Place, Source, Target, TypedShape, lay_out};
+use crate::runtime::{self, Binding, Buffer, Device, Dispatch, PipelineOptions, Report};
+use crate::{Status, memory, say, warn};
 
 /// A buffer with what the user said about it.
 struct Bound<'a> {
@@ -26,16 +32,21 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     let words = load_shader(&args.shader, &args.glsl)?;
     let reflection = runtime::reflect(&words, &args.spec, Some(&args.entry))
         .with_context(|| format!("{} is not accepted", args.shader.display()))?;
-    let arrays = args.bind.iter().map(load).collect::<Result<Vec<Array>>>()?;
-    check_bindings(&reflection.bindings, &args.bind, &arrays)?;
+    let inputs = args.bind.iter().map(open).collect::<Result<Vec<Input>>>()?;
+    fit::check(&reflection, &args.bind, &inputs)?.into_iter().for_each(warn);
+    push::check(&args.push, &reflection)?;
+    check_outputs(args, &inputs)?;
+    check_memory(args.device, &inputs)?;
 
-    let device = Device::new(args.threads)?;
-    let bound = upload(&device, &args.bind, arrays)?;
-    let push_constants = push_constants(args, &bound, &reflection)?;
+    let device = Device::of_kind(args.device, args.threads)?;
     let options =
         PipelineOptions { entry: &args.entry, constants: &args.spec, subgroup_size: args.subgroup_size };
     let pipeline = device.create_pipeline(&words, options)?;
+    runtime::release_compiler_memory();
+    let bound = upload(&device, &args.bind, inputs)?;
+    let push_constants = lay_out(args.push.iter().flat_map(|push| &push.0), |at| address(&bound, at))?;
     let bindings: Vec<Binding<'_>> = bound.iter().filter_map(descriptor).collect();
+    runtime::report_faults();
     let report = device.dispatch(Dispatch {
         pipeline: &pipeline,
         groups: args.groups.0,
@@ -44,20 +55,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
         timeout: (args.timeout > 0.0).then(|| Duration::from_secs_f64(args.timeout)),
         cancel: None,
     })?;
-
-    for line in &report.printed {
-        say(line)?;
-    }
-    for out in &args.out {
-        let bound = find(&bound, &out.place)?;
-        out.write(bound.buffer.read_all()?, &bound.typed)?;
-    }
-    let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
-    say(format!(
-        "compiled in {:.1} ms, ran in {:.3} ms",
-        milliseconds(pipeline.compile_time()),
-        milliseconds(report.elapsed)
-    ))?;
+    write_all(args, &bound)?;
+    tell(args, pipeline.compile_time(), &report)?;
     Ok(Status::Done)
 }
 
@@ -71,109 +70,73 @@ fn check_places(args: &RunArgs) -> Result<()> {
     for out in &args.out {
         ensure!(is_bound(&out.place), "--out {}: nothing is bound there", out.place);
     }
+    let to_stdout = args.out.iter().filter(|out| out.target == Target::Stdout).count();
+    ensure!(to_stdout <= 1, "--out: only one buffer can be written to standard output");
+    ensure!(
+        to_stdout == 0 || !stdout().is_terminal(),
+        "--out: bare numbers are nothing to read; standard output must be a file or a pipe"
+    );
     let structures = args.bind.iter().filter_map(|spec| match &spec.source {
         Source::Fields(fields) => Some(fields.as_slice()),
         _ => None,
     });
     for field in structures.chain(args.push.iter().map(|push| push.0.as_slice())).flatten() {
-        if let Field::Address(place) = field {
+        if let Field::Address(Address { place, .. }) = field {
             ensure!(is_bound(place), "addr:{place}: nothing is bound there");
         }
     }
     Ok(())
 }
 
-/// The first contents; structures get their addresses later.
-fn load(spec: &BindSpec) -> Result<Array> {
-    if let Some(array) = spec.load().with_context(|| format!("--bind {}", spec.place))? {
-        return Ok(array);
-    }
-    let Source::Fields(fields) = &spec.source else { bail!("--bind {} holds nothing", spec.place) };
-    let bytes = lay_out(fields, |_| Ok::<u64, anyhow::Error>(0))?;
-    Ok(Array { dtype: DType::U8, shape: vec![bytes.len()], bytes })
+/// What goes into a buffer, not yet read.
+fn open(spec: &BindSpec) -> Result<Input> {
+    spec.open().with_context(|| format!("--bind {}", spec.place))
 }
 
-fn check_bindings(declared: &[BindingInfo], specs: &[BindSpec], arrays: &[Array]) -> Result<()> {
-    for (spec, array) in specs.iter().zip(arrays) {
-        let Place::Descriptor { set, binding, index } = spec.place else { continue };
-        // Several variables may share a binding, each with its own view of the same bytes.
-        let views: Vec<&BindingInfo> =
-            declared.iter().filter(|info| (info.set, info.binding) == (set, binding)).collect();
-        let Some(first) = views.first() else {
-            let known: Vec<String> =
-                declared.iter().map(|info| format!("{}:{}", info.set, info.binding)).collect();
-            bail!("--bind {}: the shader has no such buffer; it has {}", spec.place, known.join(", "));
-        };
-        if let Some(count) = first.count {
-            ensure!(index < count, "--bind {}: `{}` has {count} elements", spec.place, first.name);
-        }
-        let needed = views.iter().map(|info| info.min_bytes).max().unwrap_or(0);
-        ensure!(
-            array.bytes.len() >= needed,
-            "--bind {}: `{}` takes at least {needed} bytes, {} has {}",
-            spec.place,
-            first.name,
-            array.description(),
-            array.bytes.len()
-        );
-        if has_type(spec) && !views.iter().any(|info| accepts(info.element, array.dtype)) {
-            let elements: Vec<String> =
-                views.iter().filter_map(|info| info.element).map(|dtype| dtype.to_string()).collect();
-            bail!(
-                "--bind {}: `{}` has elements of type {}, not {}; `bits:` before the file name takes its bytes as they are",
-                spec.place,
-                first.name,
-                elements.join(" or "),
-                array.dtype
-            );
-        }
-    }
-    for info in declared {
-        for index in 0..info.count.unwrap_or(0) {
-            let place = Place::Descriptor { set: info.set, binding: info.binding, index };
-            ensure!(
-                specs.iter().any(|spec| spec.place == place),
-                "the shader reads `{}`, --bind {place} is missing",
-                info.name
-            );
+/// Whether the buffers can be written as the user wants them, which is not to turn out after a long run.
+fn check_outputs(args: &RunArgs, inputs: &[Input]) -> Result<()> {
+    for out in &args.out {
+        for (_, input) in args.bind.iter().zip(inputs).filter(|(spec, _)| spec.place == out.place) {
+            out.typed(&input.typed(), input.size).with_context(|| format!("--out {}", out.place))?;
         }
     }
     Ok(())
 }
 
-/// Whether the source says what its bytes are.
-fn has_type(spec: &BindSpec) -> bool {
-    let is_plain_file = matches!(spec.source, Source::Raw(_)) && spec.expected.is_none();
-    !spec.is_bits && !is_plain_file && !matches!(spec.source, Source::Fields(_))
+fn check_memory(backend: Backend, inputs: &[Input]) -> Result<()> {
+    let copies = match backend {
+        Backend::Cpu => 1,
+        // It works on copies.
+        Backend::Interpreter => 2,
+    };
+    let bytes = inputs.iter().fold(0_u64, |sum, input| sum.saturating_add(input.size as u64));
+    memory::check(bytes.saturating_mul(copies))
 }
 
-/// NumPy files hold bfloat16 and 8-bit floats as unsigned integers.
-fn accepts(element: Option<DType>, dtype: DType) -> bool {
-    match element {
-        None => true,
-        Some(DType::Bf16) => matches!(dtype, DType::Bf16 | DType::U16),
-        Some(element @ (DType::E4m3 | DType::E5m2)) => dtype == element || dtype == DType::U8,
-        Some(element) => dtype == element,
-    }
-}
-
-fn upload<'a>(device: &Device, specs: &'a [BindSpec], arrays: Vec<Array>) -> Result<Vec<Bound<'a>>> {
+fn upload<'a>(device: &Device, specs: &'a [BindSpec], inputs: Vec<Input>) -> Result<Vec<Bound<'a>>> {
     let mut bound = Vec::with_capacity(specs.len());
-    for (spec, array) in specs.iter().zip(arrays) {
-        let buffer = device.create_buffer(array.bytes.len())?;
-        buffer.write(0, &array.bytes)?;
-        bound.push(Bound { spec, typed: TypedShape { dtype: array.dtype, shape: array.shape }, buffer });
+    for (spec, input) in specs.iter().zip(inputs) {
+        let (typed, buffer) = (input.typed(), device.create_buffer(input.size)?);
+        input
+            .pour(&mut |offset, piece: &[u8]| buffer.write(offset, piece))
+            .with_context(|| format!("--bind {}", spec.place))?;
+        bound.push(Bound { spec, typed, buffer });
     }
     for structure in &bound {
         if let Source::Fields(fields) = &structure.spec.source {
-            structure.buffer.write(0, &lay_out(fields, |place| address(&bound, place))?)?;
+            structure.buffer.write(0, &lay_out(fields, |wanted| address(&bound, wanted))?)?;
         }
     }
     Ok(bound)
 }
 
-fn address(bound: &[Bound<'_>], place: &Place) -> Result<u64> {
-    Ok(find(bound, place)?.buffer.address())
+fn address(bound: &[Bound<'_>], wanted: &Address) -> Result<u64> {
+    let Address { place, offset } = wanted;
+    let buffer = &find(bound, place)?.buffer;
+    // The end is an address too, as of an array that is empty.
+    let size = buffer.size();
+    ensure!(*offset <= size as u64, "addr:{place}+{offset}: the buffer has {size} bytes");
+    Ok(buffer.address() + offset)
 }
 
 fn find<'a, 'b>(bound: &'a [Bound<'b>], place: &Place) -> Result<&'a Bound<'b>> {
@@ -192,70 +155,42 @@ fn descriptor<'a>(bound: &'a Bound<'_>) -> Option<Binding<'a>> {
     }
 }
 
-fn push_constants(args: &RunArgs, bound: &[Bound<'_>], reflection: &Reflection) -> Result<Vec<u8>> {
-    let fields: Vec<Field> = args.push.iter().flat_map(|push| push.0.iter().cloned()).collect();
-    let bytes = lay_out(&fields, |place| address(bound, place))?;
-    let declared = reflection.push_constant_bytes;
-    // A block that ends with a small member may be rounded up by the one side or the other.
-    ensure!(
-        bytes.len().next_multiple_of(4) == declared.next_multiple_of(4),
-        "the shader has {declared} bytes of push constants, --push gives {}",
-        bytes.len()
-    );
-    Ok(bytes)
+fn write_all(args: &RunArgs, bound: &[Bound<'_>]) -> Result<()> {
+    for out in &args.out {
+        let Bound { typed, buffer, .. } = find(bound, &out.place)?;
+        write(out, typed, buffer).with_context(|| format!("--out {}", out.place))?;
+    }
+    Ok(())
+}
+
+/// Writes a buffer piece by piece, as it was filled.
+fn write(out: &OutSpec, bound: &TypedShape, buffer: &Buffer) -> Result<()> {
+    let size = buffer.size();
+    let mut file = out.begin(out.typed(bound, size)?)?;
+    for start in (0..size).step_by(PIECE) {
+        let piece = buffer.read(start..size.min(start + PIECE))?;
+        file.write_all(&piece).map_err(|error| out.error(error))?;
+    }
+    file.flush().map_err(|error| out.error(error))?;
+    Ok(())
+}
+
+/// What the kernel printed and how long it took. Standard output is for the numbers, if they go there.
+fn tell(args: &RunArgs, compile_time: Duration, report: &Report) -> Result<()> {
+    let is_taken = args.out.iter().any(|out| out.target == Target::Stdout);
+    let tell =
+        |line: &str| -> Result<()> { if is_taken { Ok(writeln!(stderr(), "{line}")?) } else { say(line) } };
+    report.printed.iter().try_for_each(|line| tell(line))?;
+    let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
+    tell(&format!(
+        "compiled in {:.1} ms, ran in {:.3} ms",
+        milliseconds(compile_time),
+        milliseconds(report.elapsed)
+    ))
 }
 
 impl std::fmt::Display for TypedShape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&describe(self.dtype, &self.shape))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn info(binding: u32, count: Option<u32>, element: Option<DType>) -> BindingInfo {
-        BindingInfo { set: 0, binding, name: format!("buffer{binding}"), count, element, min_bytes: 8 }
-    }
-
-    fn check(declared: &[BindingInfo], specs: &[&str]) -> Result<()> {
-        let specs: Vec<BindSpec> = specs.iter().map(|text| text.parse().expect("well formed")).collect();
-        let arrays: Vec<Array> = specs.iter().map(|spec| load(spec).expect("no file")).collect();
-        check_bindings(declared, &specs, &arrays)
-    }
-
-    #[test]
-    fn a_list_that_matches_is_accepted() {
-        let declared = [info(0, Some(1), Some(DType::F32)), info(1, Some(2), None), info(2, None, None)];
-        let specs = [
-            "0:0=zeros:f32[4]",
-            "0:1=zeros:u8[8]",
-            "0:1[1]=struct:u64:1",
-            "0:2[9]=zeros:u8[8]",
-            "x=zeros:u8[1]",
-        ];
-        check(&declared, &specs).expect("everything is there");
-    }
-
-    #[test]
-    fn each_mismatch_is_told_in_the_terms_of_the_list() {
-        let declared = [info(0, Some(1), Some(DType::F32)), info(1, Some(2), None)];
-        let refuse = |specs: &[&str], expected: &str| {
-            let error = check(&declared, specs).expect_err(expected).to_string();
-            assert!(error.contains(expected), "{error}");
-        };
-        refuse(&["0:0=zeros:f32[4]", "0:1=zeros:u8[8]"], "--bind 0:1[1] is missing");
-        refuse(&["0:0=zeros:f64[4]"], "elements of type f32, not f64");
-        refuse(&["0:0=zeros:f32[1]"], "at least 8 bytes");
-        refuse(&["0:3=zeros:f32[4]"], "no such buffer; it has 0:0, 0:1");
-        refuse(&["0:1[2]=zeros:f32[4]"], "has 2 elements");
-    }
-
-    #[test]
-    fn several_views_of_a_binding_are_all_right() {
-        let declared = [info(0, Some(1), Some(DType::U32)), info(0, Some(1), Some(DType::F16))];
-        check(&declared, &["0:0=zeros:f16[8]"]).expect("one of them is f16");
-        assert!(check(&declared, &["0:0=zeros:f32[8]"]).is_err());
     }
 }

@@ -1,13 +1,13 @@
 //! Arrays that go into and come out of buffers: element types, files, and the specifications on the command line.
 
 pub(crate) mod dtype;
+pub(crate) mod input;
 pub(crate) mod npy;
 pub(crate) mod random;
 pub(crate) mod spec;
 pub(crate) mod tensors;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use thiserror::Error;
 
@@ -44,29 +44,11 @@ pub(crate) enum DataError {
 }
 
 impl Array {
-    /// All zero.
-    pub(crate) fn zeros(dtype: DType, shape: Vec<usize>) -> Result<Self, DataError> {
-        let size = size_bytes(dtype, &shape)?;
-        Ok(Self { dtype, shape, bytes: vec![0; size] })
-    }
-
-    /// The bytes of a buffer, seen as elements of a type.
+    /// Bytes as elements of a type.
+    #[cfg(test)]
     pub(crate) fn from_bytes(dtype: DType, shape: Vec<usize>, bytes: Vec<u8>) -> Result<Self, DataError> {
-        let expected = size_bytes(dtype, &shape)?;
-        if bytes.len() != expected {
-            return Err(DataError::Spec {
-                text: describe(dtype, &shape),
-                problem: format!("takes {expected} bytes, but there are {}", bytes.len()),
-                expected: "a type and dimensions that fit the buffer",
-            });
-        }
+        check_size(dtype, &shape, bytes.len())?;
         Ok(Self { dtype, shape, bytes })
-    }
-
-    /// A file as it is, byte by byte.
-    pub(crate) fn from_raw_file(path: &Path) -> Result<Self, DataError> {
-        let bytes = fs::read(path).map_err(|source| DataError::Io { path: path.to_owned(), source })?;
-        Ok(Self { dtype: DType::U8, shape: vec![bytes.len()], bytes })
     }
 
     /// Every element as a number.
@@ -74,17 +56,25 @@ impl Array {
         let dtype = self.dtype;
         self.bytes.chunks_exact(dtype.size_bytes()).map(move |element| dtype.value(dtype.read(element)))
     }
-
-    /// Type and shape as they are written on the command line.
-    pub(crate) fn description(&self) -> String {
-        describe(self.dtype, &self.shape)
-    }
 }
 
 /// `f32[64,64]`.
 pub(crate) fn describe(dtype: DType, shape: &[usize]) -> String {
     let dimensions: Vec<String> = shape.iter().map(usize::to_string).collect();
     format!("{dtype}[{}]", dimensions.join(","))
+}
+
+/// Whether so many bytes are an array of this type and shape.
+pub(crate) fn check_size(dtype: DType, shape: &[usize], bytes: usize) -> Result<(), DataError> {
+    let expected = size_bytes(dtype, shape)?;
+    if bytes != expected {
+        return Err(DataError::Spec {
+            text: describe(dtype, shape),
+            problem: format!("takes {expected} bytes, but there are {bytes}"),
+            expected: "a type and dimensions that fit the buffer",
+        });
+    }
+    Ok(())
 }
 
 /// The size of an array, if it can be addressed at all.
@@ -100,16 +90,16 @@ mod tests {
 
     #[test]
     fn absurd_dimensions_are_an_error() {
-        assert!(Array::zeros(DType::F32, vec![usize::MAX, 2]).is_err());
-        assert!(Array::zeros(DType::U8, vec![usize::MAX]).is_err());
-        assert_eq!(Array::zeros(DType::F16, vec![0, 7]).expect("empty is fine").bytes.len(), 0);
+        assert!(size_bytes(DType::F32, &[usize::MAX, 2]).is_err());
+        assert!(size_bytes(DType::U8, &[usize::MAX]).is_err());
+        assert_eq!(size_bytes(DType::F16, &[0, 7]).expect("empty is fine"), 0);
     }
 
     #[test]
     fn elements_are_read_in_order() {
         let array = Array::from_bytes(DType::S16, vec![2], vec![1, 0, 0xff, 0xff]).expect("fits");
         assert_eq!(array.values().collect::<Vec<_>>(), [1.0, -1.0]);
-        assert_eq!(array.description(), "s16[2]");
+        assert_eq!(describe(array.dtype, &array.shape), "s16[2]");
         assert!(Array::from_bytes(DType::S16, vec![3], vec![0; 4]).is_err());
     }
 }

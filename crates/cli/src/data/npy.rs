@@ -8,106 +8,106 @@
 //! the 8-bit floats: they are written as unsigned integers with the same bits, and a two-byte void type, which is
 //! what NumPy writes for a bfloat16 that it knows from an extension, is read as bfloat16.
 
-use std::fs;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use super::{Array, DType, DataError, size_bytes};
+use super::input::{Elements, Input};
+use super::spec::TypedShape;
+use super::{DType, DataError};
 
-const MAGIC: &[u8] = b"\x93NUMPY";
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
 /// The data starts at a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// Reads a file.
-pub(crate) fn read(path: &Path) -> Result<Array, DataError> {
-    let bytes = fs::read(path).map_err(|source| DataError::Io { path: path.to_owned(), source })?;
-    parse(&bytes).map_err(|problem| DataError::File { path: path.to_owned(), problem })
+/// The longest header that is read. Those of plain arrays have a hundred bytes.
+const MAX_HEADER_BYTES: usize = 1 << 20;
+
+/// Opens a file and reads its header.
+pub(crate) fn open(path: &Path) -> Result<Input, DataError> {
+    let io = |source| DataError::Io { path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(io)?;
+    let metadata = file.metadata().map_err(io)?;
+    if metadata.is_dir() {
+        return Err(io(ErrorKind::IsADirectory.into()));
+    }
+    let problem = |problem| DataError::File { path: path.to_owned(), problem };
+    let (header, length) = read_header(&mut file).map_err(problem)?;
+    let input = header.input(Box::new(file), path)?;
+    // Of a pipe it turns out only while reading.
+    let held = metadata.len().saturating_sub(length as u64);
+    if metadata.is_file() && held < input.size as u64 {
+        let promised = input.size;
+        return Err(problem(format!("the header promises {promised} bytes of data, the file holds {held}")));
+    }
+    Ok(input)
 }
 
-/// Writes a file of version 1.
-pub(crate) fn write(path: &Path, array: &Array) -> Result<(), DataError> {
-    fs::write(path, format(array)).map_err(|source| DataError::Io { path: path.to_owned(), source })
-}
-
-fn format(array: &Array) -> Vec<u8> {
-    let kind = match array.dtype {
+/// What a file of version 1 begins with.
+pub(crate) fn header(typed: &TypedShape) -> Result<Vec<u8>, DataError> {
+    let kind = match typed.dtype {
         DType::F16 | DType::F32 | DType::F64 => 'f',
         DType::S8 | DType::S16 | DType::S32 | DType::S64 => 'i',
         DType::Bf16 | DType::E4m3 | DType::E5m2 | DType::U8 | DType::U16 | DType::U32 | DType::U64 => 'u',
     };
-    let size = array.dtype.size_bytes();
+    let size = typed.dtype.size_bytes();
     let order = if size == 1 { '|' } else { '<' };
     let mut shape = String::new();
-    for dimension in &array.shape {
+    for dimension in &typed.shape {
         shape += &format!("{dimension}, ");
     }
     // A tuple of one keeps its comma, longer ones lose it, as Python prints them.
-    let shape = if array.shape.len() == 1 { shape.trim_end() } else { shape.trim_end_matches(", ") };
+    let shape = if typed.shape.len() == 1 { shape.trim_end() } else { shape.trim_end_matches(", ") };
     let mut header =
         format!("{{'descr': '{order}{kind}{size}', 'fortran_order': False, 'shape': ({shape}), }}");
     let unpadded = MAGIC.len() + 4 + header.len() + 1;
     header.extend(std::iter::repeat_n(' ', unpadded.next_multiple_of(ALIGNMENT) - unpadded));
     header.push('\n');
 
+    let length = u16::try_from(header.len())
+        .map_err(|_wide| DataError::TypedShape { text: format!("{} dimensions", typed.shape.len()) })?;
     let mut bytes = MAGIC.to_vec();
     bytes.extend([1, 0]);
-    // Shapes on the command line are short; 64 KiB of header hold thousands of dimensions.
-    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(length.to_le_bytes());
     bytes.extend(header.into_bytes());
-    bytes.extend(&array.bytes);
-    bytes
+    Ok(bytes)
 }
 
-fn parse(bytes: &[u8]) -> Result<Array, String> {
-    let truncated = || "the file ends within its header".to_owned();
-    let rest = bytes.strip_prefix(MAGIC).ok_or("not an .npy file: the magic number is missing")?;
-    let (version, rest) = rest.split_first_chunk::<2>().ok_or_else(truncated)?;
-    let (length, rest) = match version[0] {
-        1 => rest.split_first_chunk().map(|(size, rest)| (usize::from(u16::from_le_bytes(*size)), rest)),
-        2 | 3 => rest.split_first_chunk().map(|(size, rest)| (u32::from_le_bytes(*size) as usize, rest)),
+/// The header, and how many bytes it and all before it take.
+fn read_header(reader: &mut impl Read) -> Result<(Header, usize), String> {
+    let mut magic = [0; MAGIC.len()];
+    let not_ours = "not an .npy file: the magic number is missing";
+    reader.read_exact(&mut magic).map_err(|_| not_ours)?;
+    if magic != *MAGIC {
+        return Err(not_ours.to_owned());
+    }
+    let [major, _minor] = bytes(reader)?;
+    let (length, prefix) = match major {
+        1 => (usize::from(u16::from_le_bytes(bytes(reader)?)), 2),
+        2 | 3 => (u32::from_le_bytes(bytes(reader)?) as usize, 4),
         other => return Err(format!("version {other} of the .npy format is unknown")),
+    };
+    if length > MAX_HEADER_BYTES {
+        return Err(format!("its header of {length} bytes is absurd"));
     }
-    .ok_or_else(truncated)?;
-    let (header, data) = rest.split_at_checked(length).ok_or_else(truncated)?;
-    let header = Header::parse(std::str::from_utf8(header).map_err(|_| "the header is no text")?)?;
-
-    let size = size_bytes(header.dtype, &header.shape).map_err(|error| error.to_string())?;
-    let data = data
-        .get(..size)
-        .ok_or_else(|| format!("the header promises {size} bytes of data, the file holds {}", data.len()))?;
-    let mut data = data.to_vec();
-    let element_bytes = header.dtype.size_bytes();
-    if header.is_big_endian {
-        data.chunks_exact_mut(element_bytes).for_each(<[u8]>::reverse);
-    }
-    if header.is_column_major {
-        data = to_row_major(&data, element_bytes, &header.shape);
-    }
-    Ok(Array { dtype: header.dtype, shape: header.shape, bytes: data })
+    let mut text = vec![0; length];
+    reader.read_exact(&mut text).map_err(|error| within_header(&error))?;
+    let header = Header::parse(std::str::from_utf8(&text).map_err(|_| "the header is no text")?)?;
+    Ok((header, MAGIC.len() + 2 + prefix + length))
 }
 
-/// Reorders elements whose first dimension is fastest.
-fn to_row_major(data: &[u8], element_bytes: usize, shape: &[usize]) -> Vec<u8> {
-    let mut strides = Vec::with_capacity(shape.len());
-    let mut stride = 1;
-    for &dimension in shape {
-        strides.push(stride);
-        stride *= dimension;
+fn bytes<const N: usize>(reader: &mut impl Read) -> Result<[u8; N], String> {
+    let mut bytes = [0; N];
+    reader.read_exact(&mut bytes).map_err(|error| within_header(&error))?;
+    Ok(bytes)
+}
+
+fn within_header(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::UnexpectedEof => "the file ends within its header".to_owned(),
+        _ => error.to_string(),
     }
-    let mut index = vec![0; shape.len()];
-    let mut ordered = Vec::with_capacity(data.len());
-    for _ in 0..data.len() / element_bytes {
-        let from: usize = index.iter().zip(&strides).map(|(index, stride)| index * stride).sum();
-        ordered.extend_from_slice(&data[from * element_bytes..][..element_bytes]);
-        for (index, &dimension) in index.iter_mut().zip(shape).rev() {
-            *index += 1;
-            if *index < dimension {
-                break;
-            }
-            *index = 0;
-        }
-    }
-    ordered
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -119,6 +119,17 @@ struct Header {
 }
 
 impl Header {
+    /// The elements that `reader` stands at.
+    fn input(self, reader: Box<dyn Read>, path: &Path) -> Result<Input, DataError> {
+        let elements = Elements {
+            reader,
+            path: path.to_owned(),
+            is_big_endian: self.is_big_endian,
+            is_column_major: self.is_column_major,
+        };
+        Input::elements(TypedShape { dtype: self.dtype, shape: self.shape }, elements)
+    }
+
     fn parse(text: &str) -> Result<Self, String> {
         let malformed = || format!("the header is malformed: {}", text.trim());
         let body =
@@ -206,6 +217,26 @@ fn parse_descr(descr: &str) -> Result<(DType, bool), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Array;
+
+    /// The array in a file.
+    fn parse(bytes: &[u8]) -> Result<Array, String> {
+        let mut reader = std::io::Cursor::new(bytes.to_vec());
+        let (header, _) = read_header(&mut reader)?;
+        // A damaged shape may promise more than a test should take.
+        let input = header.input(Box::new(reader), Path::new("x.npy")).map_err(|error| error.to_string())?;
+        if input.size > 1 << 20 {
+            return Err("too large".to_owned());
+        }
+        input.collect().map_err(|error| error.to_string())
+    }
+
+    fn format(array: &Array) -> Vec<u8> {
+        let mut bytes =
+            header(&TypedShape { dtype: array.dtype, shape: array.shape.clone() }).expect("a short header");
+        bytes.extend(&array.bytes);
+        bytes
+    }
 
     /// A version 1 file with this header and data.
     fn file(header: &str, data: &[u8]) -> Vec<u8> {
@@ -267,7 +298,7 @@ mod tests {
         check(&file("{'descr': '<f4'", &[]), "malformed");
         check(
             &file("{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }", &[0; 15]),
-            "promises 16 bytes",
+            "ends before its 16 bytes",
         );
         check(&file("{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }", &[0; 8]), "`<c8`");
         check(
@@ -276,6 +307,19 @@ mod tests {
         );
         let huge = "{'descr': '<f8', 'fortran_order': False, 'shape': (18446744073709551615, 4), }";
         check(&file(huge, &[]), "addressed");
+    }
+
+    #[test]
+    fn a_file_that_is_too_short_is_refused_before_it_is_read() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("x.npy");
+        let array = Array::random(DType::F32, vec![2, 2], 1).expect("small");
+        std::fs::write(&path, format(&array)).expect("writable");
+        assert_eq!(open(&path).expect("well formed").collect().expect("readable"), array);
+        std::fs::write(&path, &format(&array)[..143]).expect("writable");
+        let error = open(&path).expect_err("too short").to_string();
+        assert!(error.contains("promises 16 bytes of data, the file holds 15"), "{error}");
+        assert!(open(directory.path()).is_err());
     }
 
     #[test]

@@ -21,6 +21,13 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
+    /// Appends the next elements, so many bytes of them.
+    pub(super) fn fill(&mut self, dtype: DType, size: usize, bytes: &mut Vec<u8>) {
+        for _ in 0..size / dtype.size_bytes() {
+            dtype.push(self.element(dtype), bytes);
+        }
+    }
+
     /// The bits of the next element.
     fn element(&mut self, dtype: DType) -> u64 {
         let word = self.next();
@@ -38,11 +45,8 @@ impl Array {
     /// A random array; see the module for its distribution.
     pub(crate) fn random(dtype: DType, shape: Vec<usize>, seed: u64) -> Result<Self, DataError> {
         let size = super::size_bytes(dtype, &shape)?;
-        let mut random = Random::new(seed);
         let mut bytes = Vec::with_capacity(size);
-        for _ in 0..size / dtype.size_bytes() {
-            dtype.push(random.element(dtype), &mut bytes);
-        }
+        Random::new(seed).fill(dtype, size, &mut bytes);
         Ok(Self { dtype, shape, bytes })
     }
 }

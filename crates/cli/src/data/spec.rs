@@ -4,13 +4,14 @@
 //! --bind  PLACE=SOURCE          PLACE:  SET:BIND | SET:BIND[INDEX] | NAME
 //! --out   PLACE=FILE            SOURCE: [TYPE[DIMS]:]FILE.npy
 //! --out   PLACE=TYPE[DIMS]:FILE         [TYPE[DIMS]:]FILE.safetensors#TENSOR
-//! --push  FIELD,…                       [TYPE[DIMS]:]FILE            (any other file: its bytes)
-//! --spec  ID=[TYPE:]NUMBER              bits:SOURCE                  (whatever type the shader has there)
+//! --out   PLACE=[TYPE[DIMS]:]-          [TYPE[DIMS]:]FILE            (any other file: its bytes)
+//! --push  FIELD,…                       bits:SOURCE                  (whatever type the shader has there)
+//! --spec  ID=[TYPE:]NUMBER
 //!                                       zeros:TYPE[DIMS]
 //!                                       rand:TYPE[DIMS][:SEED]
 //!                                       struct:FIELD,…
 //!                                       addresses:PLACE,…
-//! FIELD:  TYPE:NUMBER | NUMBER (of the type before it) | addr:PLACE | align:BYTES
+//! FIELD:  [bits:]TYPE:NUMBER | NUMBER (as the one before it) | addr:PLACE[+BYTES] | align:BYTES
 //! ```
 //!
 //! A NAME is a buffer that no descriptor points to; it is reached through its address alone. Fields follow each other
@@ -18,10 +19,13 @@
 //! structure where the shader expects it.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::{Array, DType, DataError, describe, npy, tensors};
+use super::input::Input;
+use super::{DType, DataError, check_size, describe, npy, tensors};
 
 /// Which buffer is meant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -103,9 +107,33 @@ pub(crate) enum Source {
 /// A member of a structure or of the push constants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Field {
-    Number { dtype: DType, bits: u64 },
-    Address(Place),
+    /// A number; one that is called bits may stand for any type of its size.
+    Number {
+        dtype: DType,
+        bits: u64,
+        is_raw: bool,
+    },
+    /// An address in another buffer, so many bytes from its beginning.
+    Address(Address),
     Align(usize),
+}
+
+/// An address in a buffer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Address {
+    pub(crate) place: Place,
+    pub(crate) offset: u64,
+}
+
+impl FromStr for Address {
+    type Err = DataError;
+
+    fn from_str(text: &str) -> Result<Self, DataError> {
+        let Some((place, offset)) = text.split_once('+') else {
+            return Ok(Self { place: text.parse()?, offset: 0 });
+        };
+        Ok(Self { place: place.parse()?, offset: DType::U64.parse_value(offset)? })
+    }
 }
 
 /// A buffer and its contents.
@@ -123,9 +151,17 @@ pub(crate) struct BindSpec {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OutSpec {
     pub(crate) place: Place,
-    pub(crate) path: PathBuf,
+    pub(crate) target: Target,
     /// How its bytes are to be seen; as they were bound unless given.
     pub(crate) typed: Option<TypedShape>,
+}
+
+/// Where the bytes of a buffer go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    File(PathBuf),
+    /// Standard output, without a header.
+    Stdout,
 }
 
 /// A specialisation constant. The shader knows its type unless the user gives one.
@@ -149,7 +185,8 @@ pub(crate) struct PushSpec(pub(crate) Vec<Field>);
 
 const BIND: &str = "PLACE=FILE.npy, PLACE=FILE.safetensors#TENSOR, PLACE=FILE, PLACE=zeros:TYPE[DIMS], \
                     PLACE=rand:TYPE[DIMS]:SEED, PLACE=struct:FIELD,... or PLACE=addresses:PLACE,...";
-const FIELDS: &str = "TYPE:NUMBER, NUMBER, addr:PLACE or align:BYTES, separated by commas";
+const FIELDS: &str =
+    "TYPE:NUMBER, bits:TYPE:NUMBER, NUMBER, addr:PLACE, addr:PLACE+BYTES or align:BYTES, separated by commas";
 
 impl FromStr for BindSpec {
     type Err = DataError;
@@ -192,11 +229,19 @@ impl FromStr for Source {
             return Ok(Self::Fields(parse_fields(fields)?));
         }
         if let Some(places) = text.strip_prefix("addresses:") {
-            let places: Result<Vec<Place>, _> = places.split(',').map(str::parse).collect();
+            let places: Result<Vec<Address>, _> = places.split(',').map(str::parse).collect();
             return Ok(Self::Fields(places?.into_iter().map(Field::Address).collect()));
         }
         if text.is_empty() {
             return Err(error("there is nothing after the `=`"));
+        }
+        if text == "-" {
+            return Err(error("standard input is read as TYPE[DIMS]:/dev/stdin, which says how much of it"));
+        }
+        if let Some(word) = unknown_source(text) {
+            return Err(error(&format!(
+                "`{word}` is no source, and a file of such a name is written ./{text}"
+            )));
         }
         if let Some((path, name)) = text.split_once(".safetensors#") {
             let path = PathBuf::from(format!("{path}.safetensors"));
@@ -226,7 +271,8 @@ impl FromStr for OutSpec {
             let problem = "there is no file name".to_owned();
             return Err(DataError::Spec { text: text.to_owned(), problem, expected });
         }
-        Ok(Self { place, path: PathBuf::from(file), typed })
+        let target = if file == "-" { Target::Stdout } else { Target::File(PathBuf::from(file)) };
+        Ok(Self { place, target, typed })
     }
 }
 
@@ -284,17 +330,28 @@ fn split_typed_prefix(text: &str) -> Option<(Result<TypedShape, DataError>, &str
     dtype.chars().all(char::is_alphanumeric).then(|| (format!("{typed}]").parse(), rest))
 }
 
+/// A word with a colon that looks like a source and is none.
+fn unknown_source(text: &str) -> Option<&str> {
+    let (word, _) = text.split_once(':')?;
+    let is_word = word.len() > 1 && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+    is_word.then_some(word)
+}
+
 fn parse_fields(text: &str) -> Result<Vec<Field>, DataError> {
     let mut fields = Vec::new();
-    let mut last_dtype = None;
+    let mut last = None;
     for item in text.split(',').map(str::trim) {
         let error = |problem: &str| DataError::Spec {
             text: item.to_owned(),
             problem: problem.to_owned(),
             expected: FIELDS,
         };
-        let field = match item.split_once(':') {
-            Some(("addr", place)) => Field::Address(place.parse()?),
+        let (is_raw, typed) = match item.strip_prefix("bits:") {
+            Some(typed) => (true, typed),
+            None => (false, item),
+        };
+        let field = match typed.split_once(':') {
+            Some(("addr", address)) => Field::Address(address.parse()?),
             Some(("align", bytes)) => {
                 let bytes =
                     bytes.parse().ok().filter(|bytes: &usize| bytes.is_power_of_two() && *bytes <= 4096);
@@ -302,12 +359,12 @@ fn parse_fields(text: &str) -> Result<Vec<Field>, DataError> {
             }
             Some((dtype, number)) => {
                 let dtype: DType = dtype.parse()?;
-                last_dtype = Some(dtype);
-                Field::Number { dtype, bits: dtype.parse_value(number)? }
+                last = Some((dtype, is_raw));
+                Field::Number { dtype, bits: dtype.parse_value(number)?, is_raw }
             }
             None => {
-                let dtype = last_dtype.ok_or_else(|| error("the first number has no type"))?;
-                Field::Number { dtype, bits: dtype.parse_value(item)? }
+                let (dtype, is_raw) = last.ok_or_else(|| error("the first number has no type"))?;
+                Field::Number { dtype, bits: dtype.parse_value(typed)?, is_raw }
             }
         };
         fields.push(field);
@@ -315,85 +372,142 @@ fn parse_fields(text: &str) -> Result<Vec<Field>, DataError> {
     Ok(fields)
 }
 
-/// The bytes of fields, given what each place's address is.
-pub(crate) fn lay_out<E>(
-    fields: &[Field],
-    mut address: impl FnMut(&Place) -> Result<u64, E>,
-) -> Result<Vec<u8>, E> {
-    let mut bytes: Vec<u8> = Vec::new();
+/// Fields with the offset of each, in the manner of a C structure, and where the last of them ends.
+pub(crate) fn place_fields<'a>(
+    fields: impl IntoIterator<Item = &'a Field>,
+) -> (Vec<(usize, &'a Field)>, usize) {
+    let (mut placed, mut end) = (Vec::new(), 0_usize);
     for field in fields {
-        let (dtype, bits) = match field {
-            Field::Align(alignment) => {
-                bytes.resize(bytes.len().next_multiple_of(*alignment), 0);
-                continue;
-            }
-            Field::Number { dtype, bits } => (*dtype, *bits),
-            Field::Address(place) => (DType::U64, address(place)?),
+        let alignment = match field {
+            Field::Align(alignment) => *alignment,
+            field => field.size_bytes(),
         };
-        bytes.resize(bytes.len().next_multiple_of(dtype.size_bytes()), 0);
-        dtype.push(bits, &mut bytes);
+        end = end.next_multiple_of(alignment);
+        if !matches!(field, Field::Align(_)) {
+            placed.push((end, field));
+            end += field.size_bytes();
+        }
     }
+    (placed, end)
+}
+
+/// The bytes of fields, given what each address is.
+pub(crate) fn lay_out<'a, E>(
+    fields: impl IntoIterator<Item = &'a Field>,
+    mut address: impl FnMut(&Address) -> Result<u64, E>,
+) -> Result<Vec<u8>, E> {
+    let (placed, end) = place_fields(fields);
+    let mut bytes: Vec<u8> = Vec::with_capacity(end);
+    for (offset, field) in placed {
+        bytes.resize(offset, 0);
+        match field {
+            Field::Align(_) => {}
+            Field::Number { dtype, bits, .. } => dtype.push(*bits, &mut bytes),
+            Field::Address(wanted) => DType::U64.push(address(wanted)?, &mut bytes),
+        }
+    }
+    bytes.resize(end, 0);
     Ok(bytes)
 }
 
+impl Field {
+    /// How many bytes it takes; a gap has no size of its own.
+    pub(crate) fn size_bytes(&self) -> usize {
+        match self {
+            Self::Number { dtype, .. } => dtype.size_bytes(),
+            Self::Address(_) => 8,
+            Self::Align(_) => 0,
+        }
+    }
+}
+
 impl BindSpec {
-    /// The array to put into the buffer, or nothing where it is made of fields and must wait for addresses.
-    pub(crate) fn load(&self) -> Result<Option<Array>, DataError> {
-        let (array, path) = match &self.source {
-            Source::Zeros(typed) => (Array::zeros(typed.dtype, typed.shape.clone())?, None),
-            Source::Random(typed, seed) => (Array::random(typed.dtype, typed.shape.clone(), *seed)?, None),
-            Source::Npy(path) => (npy::read(path)?, Some(path)),
-            Source::Tensor { path, name } => (tensors::read(path, name)?, Some(path)),
-            Source::Raw(path) => (Array::from_raw_file(path)?, Some(path)),
-            Source::Fields(_) => return Ok(None),
+    /// What the buffer holds at first; where it is made of fields, zeros until the addresses are known.
+    pub(crate) fn open(&self) -> Result<Input, DataError> {
+        let (input, path) = match &self.source {
+            Source::Zeros(typed) => return Input::zeros(typed.clone()),
+            Source::Random(typed, seed) => return Input::random(typed.clone(), *seed),
+            Source::Fields(fields) => {
+                let (_, size) = place_fields(fields);
+                return Input::zeros(TypedShape { dtype: DType::U8, shape: vec![size] });
+            }
+            Source::Npy(path) => (npy::open(path)?, path),
+            Source::Tensor { path, name } => (tensors::open(path, name)?, path),
+            Source::Raw(path) => (Input::raw(path, self.expected.as_ref())?, path),
         };
-        match (&self.expected, path) {
-            (Some(expected), Some(path)) => self.check_file(array, expected, path).map(Some),
-            _ => Ok(Some(array)),
+        match &self.expected {
+            Some(expected) => self.check_file(input, expected, path),
+            None => Ok(input),
         }
     }
 
-    fn check_file(&self, array: Array, expected: &TypedShape, path: &Path) -> Result<Array, DataError> {
+    fn check_file(&self, input: Input, expected: &TypedShape, path: &Path) -> Result<Input, DataError> {
         let mismatch = |found: String| DataError::Mismatch {
             path: path.to_owned(),
             found,
             expected: describe(expected.dtype, &expected.shape),
         };
+        if matches!(self.source, Source::Raw(_)) {
+            return match check_size(expected.dtype, &expected.shape, input.size) {
+                Ok(()) => Ok(input.seen_as(expected)),
+                Err(_) => Err(mismatch(format!("{} bytes", input.size))),
+            };
+        }
         // NumPy has no names for some types: there the size of the elements must do.
-        let has_no_type = matches!(self.source, Source::Raw(_))
-            || matches!(self.source, Source::Npy(_))
-                && matches!(expected.dtype, DType::Bf16 | DType::E4m3 | DType::E5m2)
-                && array.dtype.size_bytes() == expected.dtype.size_bytes()
-                && array.shape == expected.shape;
-        if has_no_type {
-            let length = array.bytes.len();
-            return Array::from_bytes(expected.dtype, expected.shape.clone(), array.bytes)
-                .map_err(|_| mismatch(format!("{length} bytes")));
+        let has_no_type = matches!(self.source, Source::Npy(_))
+            && matches!(expected.dtype, DType::Bf16 | DType::E4m3 | DType::E5m2)
+            && input.dtype.size_bytes() == expected.dtype.size_bytes();
+        if input.shape != expected.shape || input.dtype != expected.dtype && !has_no_type {
+            return Err(mismatch(input.description()));
         }
-        if array.dtype != expected.dtype || array.shape != expected.shape {
-            return Err(mismatch(array.description()));
-        }
-        Ok(array)
+        Ok(input.seen_as(expected))
     }
 }
 
 impl OutSpec {
-    /// Writes the final contents of a buffer that was bound as `bound`.
-    pub(crate) fn write(&self, bytes: Vec<u8>, bound: &TypedShape) -> Result<(), DataError> {
+    /// How a buffer of `size` bytes that was bound as `bound` is written, if it can be.
+    pub(crate) fn typed<'a>(
+        &'a self,
+        bound: &'a TypedShape,
+        size: usize,
+    ) -> Result<&'a TypedShape, DataError> {
         let typed = self.typed.as_ref().unwrap_or(bound);
-        let array = Array::from_bytes(typed.dtype, typed.shape.clone(), bytes)?;
-        if self.path.extension().is_some_and(|extension| extension == "npy") {
-            npy::write(&self.path, &array)
-        } else {
-            std::fs::write(&self.path, &array.bytes)
-                .map_err(|source| DataError::Io { path: self.path.clone(), source })
+        check_size(typed.dtype, &typed.shape, size)?;
+        Ok(typed)
+    }
+
+    /// Opens the file, or standard output, and writes what comes before the elements.
+    pub(crate) fn begin(&self, typed: &TypedShape) -> Result<Box<dyn Write>, DataError> {
+        let Target::File(path) = &self.target else { return Ok(Box::new(std::io::stdout())) };
+        let io = |source| DataError::Io { path: path.clone(), source };
+        let mut file = File::create(path).map_err(io)?;
+        if path.extension().is_some_and(|extension| extension == "npy") {
+            file.write_all(&npy::header(typed)?).map_err(io)?;
         }
+        Ok(Box::new(file))
+    }
+
+    /// An error while writing.
+    pub(crate) fn error(&self, source: std::io::Error) -> DataError {
+        let path = match &self.target {
+            Target::File(path) => path.clone(),
+            Target::Stdout => PathBuf::from("standard output"),
+        };
+        DataError::Io { path, source }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Array;
+
+    /// Writes an array as a NumPy file, through the way of `--out`.
+    fn write(path: &Path, array: &Array) {
+        let typed = TypedShape { dtype: array.dtype, shape: array.shape.clone() };
+        let out: OutSpec = format!("0:0={}", path.display()).parse().expect("well formed");
+        out.begin(&typed).expect("writable").write_all(&array.bytes).expect("writable");
+    }
 
     fn typed(text: &str) -> TypedShape {
         text.parse().expect("well formed")
@@ -416,8 +530,9 @@ mod tests {
         check("0:0=rand:s8[64]", descriptor(0, 0, 0), Source::Random(typed("s8[64]"), 0));
         let tensor = Source::Tensor { path: "m.safetensors".into(), name: "a.b#0".into() };
         check("weights=m.safetensors#a.b#0", Place::Named("weights".into()), tensor);
-        let addresses = vec![Field::Address(descriptor(0, 2, 0)), Field::Address(Place::Named("w".into()))];
-        check("0:1=addresses:0:2,w", descriptor(0, 1, 0), Source::Fields(addresses));
+        let address = |place, offset| Field::Address(Address { place, offset });
+        let addresses = vec![address(descriptor(0, 2, 0), 0), address(Place::Named("w".into()), 64)];
+        check("0:1=addresses:0:2,w+0x40", descriptor(0, 1, 0), Source::Fields(addresses));
     }
 
     #[test]
@@ -428,15 +543,16 @@ mod tests {
         let bits: BindSpec = "0:1=bits:x.npy".parse().expect("well formed");
         assert_eq!((bits.is_bits, bits.source), (true, Source::Npy("x.npy".into())));
         let out: OutSpec = "0:3=f16[8]:y.npy".parse().expect("well formed");
-        assert_eq!((out.typed, out.path), (Some(typed("f16[8]")), "y.npy".into()));
+        assert_eq!((out.typed, out.target), (Some(typed("f16[8]")), Target::File("y.npy".into())));
+        assert_eq!("0:3=-".parse::<OutSpec>().expect("well formed").target, Target::Stdout);
     }
 
     #[test]
     fn fields_lie_as_in_a_structure() {
-        let fields = parse_fields("u32:1,addr:0:2,u8:7,8,align:16,f32:1.0").expect("well formed");
-        let bytes = lay_out(&fields, |place| {
-            assert_eq!(*place, descriptor(0, 2, 0));
-            Ok::<_, DataError>(0x1122_3344_5566_7788)
+        let fields = parse_fields("u32:1,addr:0:2+8,u8:7,8,align:16,f32:1.0").expect("well formed");
+        let bytes = lay_out(&fields, |address| {
+            assert_eq!(address.place, descriptor(0, 2, 0));
+            Ok::<_, DataError>(0x1122_3344_5566_7780 + address.offset)
         })
         .expect("known");
         let mut expected = vec![1, 0, 0, 0, 0, 0, 0, 0];
@@ -476,6 +592,10 @@ mod tests {
         check("0:1=struct:u8:300", "`300` is no u8");
         check("0:1=struct:align:3", "power of two");
         check("0:1=addresses:1", "no colon");
+        check("0:1=addresses:w+x", "`x` is no u64");
+        check("0:1=ones:f32[64]", "`ones` is no source");
+        check("0:1=ones:f32[64]", "zeros:TYPE[DIMS]");
+        check("0:1=-", "/dev/stdin");
         check("a-b=x.npy", "letters");
     }
 
@@ -483,14 +603,14 @@ mod tests {
     fn a_file_of_another_type_or_shape_is_refused() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("x.npy");
-        npy::write(&path, &Array::zeros(DType::F64, vec![4]).expect("small")).expect("writable");
-        let load =
-            |prefix: &str| format!("0:0={prefix}{}", path.display()).parse::<BindSpec>().expect("ok").load();
-        assert_eq!(load("").expect("readable").expect("an array").shape, [4]);
-        assert!(load("f64[4]:").is_ok());
-        let error = load("f32[4]:").expect_err("another type").to_string();
+        write(&path, &Array { dtype: DType::F64, shape: vec![4], bytes: vec![0; 32] });
+        let open =
+            |prefix: &str| format!("0:0={prefix}{}", path.display()).parse::<BindSpec>().expect("ok").open();
+        assert_eq!(open("").expect("readable").shape, [4]);
+        assert!(open("f64[4]:").is_ok());
+        let error = open("f32[4]:").expect_err("another type").to_string();
         assert!(error.contains("holds f64[4], but f32[4]"), "{error}");
-        assert!(load("f64[2,2]:").is_err());
+        assert!(open("f64[2,2]:").is_err());
     }
 
     #[test]
@@ -498,8 +618,8 @@ mod tests {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let path = directory.path().join("x.npy");
         let array = Array::random(DType::Bf16, vec![4], 1).expect("small");
-        npy::write(&path, &array).expect("writable");
+        write(&path, &array);
         let spec: BindSpec = format!("0:0=bf16[4]:{}", path.display()).parse().expect("well formed");
-        assert_eq!(spec.load().expect("readable"), Some(array));
+        assert_eq!(spec.open().and_then(Input::collect).expect("readable"), array);
     }
 }

@@ -9,18 +9,29 @@ use std::path::Path;
 use safetensors::Dtype;
 use safetensors::tensor::Metadata;
 
-use super::{Array, DType, DataError, size_bytes};
+use super::input::{Elements, Input};
+use super::spec::TypedShape;
+use super::{DType, DataError, size_bytes};
 
 /// The largest header that the format allows.
 const MAX_HEADER_BYTES: u64 = 100_000_000;
 
-/// Reads the tensor called `name`.
-pub(crate) fn read(path: &Path, name: &str) -> Result<Array, DataError> {
-    let file = File::open(path).map_err(|source| DataError::Io { path: path.to_owned(), source })?;
-    read_from(file, name).map_err(|problem| DataError::File { path: path.to_owned(), problem })
+/// Opens the tensor called `name`.
+pub(crate) fn open(path: &Path, name: &str) -> Result<Input, DataError> {
+    let mut file = File::open(path).map_err(|source| DataError::Io { path: path.to_owned(), source })?;
+    let typed =
+        find(&mut file, name).map_err(|problem| DataError::File { path: path.to_owned(), problem })?;
+    let elements = Elements {
+        reader: Box::new(file),
+        path: path.to_owned(),
+        is_big_endian: false,
+        is_column_major: false,
+    };
+    Input::elements(typed, elements)
 }
 
-fn read_from(mut file: impl Read + Seek, name: &str) -> Result<Array, String> {
+/// Type and shape of a tensor; afterwards the file stands at its first element.
+fn find(file: &mut (impl Read + Seek), name: &str) -> Result<TypedShape, String> {
     let not_ours = |what: &str| format!("not a safetensors file: {what}");
     let mut length = [0; 8];
     file.read_exact(&mut length).map_err(|_| not_ours("it is shorter than 8 bytes"))?;
@@ -34,6 +45,9 @@ fn read_from(mut file: impl Read + Seek, name: &str) -> Result<Array, String> {
 
     let Some(info) = metadata.info(name) else {
         let mut names = metadata.offset_keys();
+        if names.is_empty() {
+            return Err(format!("there is no tensor `{name}`; the file has none"));
+        }
         names.truncate(20);
         return Err(format!("there is no tensor `{name}`; the first ones are {}", names.join(", ")));
     };
@@ -44,14 +58,13 @@ fn read_from(mut file: impl Read + Seek, name: &str) -> Result<Array, String> {
     if end.checked_sub(start) != Some(size) {
         return Err(format!("tensor `{name}` has another size than its shape"));
     }
-    let mut bytes = Vec::new();
     let position = 8 + length + start as u64;
-    file.seek(SeekFrom::Start(position)).map_err(|error| error.to_string())?;
-    file.take(size as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    if bytes.len() != size {
+    let file_end = file.seek(SeekFrom::End(0)).map_err(|error| error.to_string())?;
+    if position.checked_add(size as u64).is_none_or(|end| end > file_end) {
         return Err(format!("the file ends within tensor `{name}`"));
     }
-    Ok(Array { dtype, shape: info.shape.clone(), bytes })
+    file.seek(SeekFrom::Start(position)).map_err(|error| error.to_string())?;
+    Ok(TypedShape { dtype, shape: info.shape.clone() })
 }
 
 fn convert(dtype: Dtype) -> Option<DType> {
@@ -81,6 +94,15 @@ mod tests {
     use safetensors::tensor::TensorView;
 
     use super::*;
+    use crate::data::Array;
+
+    fn read_from(mut file: Cursor<Vec<u8>>, name: &str) -> Result<Array, String> {
+        let typed = find(&mut file, name)?;
+        let (reader, path) = (Box::new(file), "m.safetensors".into());
+        let elements = Elements { reader, path, is_big_endian: false, is_column_major: false };
+        let input = Input::elements(typed, elements).map_err(|error| error.to_string())?;
+        input.collect().map_err(|error| error.to_string())
+    }
 
     fn file() -> Vec<u8> {
         let weights: Vec<u8> = (0..16).collect();
@@ -107,7 +129,7 @@ mod tests {
     fn no_damaged_file_is_a_panic() {
         let good = file();
         for length in 0..good.len() {
-            assert!(read_from(Cursor::new(&good[..length]), "weight").is_err() || length >= 24);
+            assert!(read_from(Cursor::new(good[..length].to_vec()), "weight").is_err() || length >= 24);
         }
         for position in 0..good.len() {
             let mut bytes = good.clone();

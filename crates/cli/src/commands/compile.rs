@@ -1,0 +1,27 @@
+//! `phalanx compile`: a shader as SPIR-V, for other programs.
+
+use std::fs;
+use std::io::{IsTerminal, Write, stdout};
+
+use anyhow::{Context, Result, ensure};
+
+use super::load_shader;
+use crate::Status;
+use crate::args::CompileArgs;
+
+pub(crate) fn run(args: &CompileArgs) -> Result<Status> {
+    let to_stdout = args.output.as_os_str() == "-";
+    ensure!(
+        !to_stdout || !stdout().is_terminal(),
+        "SPIR-V is nothing to read; standard output must be a file or a pipe"
+    );
+    let words = load_shader(&args.shader, &args.glsl)?;
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    if to_stdout {
+        stdout().write_all(&bytes)?;
+    } else {
+        fs::write(&args.output, bytes)
+            .with_context(|| format!("{} cannot be written", args.output.display()))?;
+    }
+    Ok(Status::Done)
+}
