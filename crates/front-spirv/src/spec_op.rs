@@ -26,7 +26,7 @@ pub(crate) fn evaluate(g: &Globals, inst: &Inst<'_>, ty: Ty) -> Res<Val> {
     let args = inst.rest(1);
     let at = |i: usize| args.get(i).copied().ok_or_else(|| operand(format!("lacks operand {i}")));
     let val = match op {
-        Op::CompositeExtract => extract(g, at(0)?, args.get(1..).unwrap_or_default())?,
+        Op::CompositeExtract => extract(g, ty, at(0)?, args.get(1..).unwrap_or_default())?,
         Op::CompositeInsert => {
             let (object, part) = g.constant(at(0)?)?.clone();
             let (composite, val) = g.constant(at(1)?)?.clone();
@@ -53,9 +53,22 @@ fn fits(val: &Val, leaf: ir::Type) -> bool {
     !matches!(val, Val::Const(found, _) if *found != leaf)
 }
 
-fn extract(g: &Globals, id: Id, path: &[u32]) -> Res<(Ty, Val)> {
+/// A constituent, of type `wanted`. A constant matrix has the same value in all its components.
+fn extract(g: &Globals, wanted: Ty, id: Id, path: &[u32]) -> Res<(Ty, Val)> {
     let (mut ty, mut val) = g.constant(id)?.clone();
     for &i in path {
+        if let Some(mat) = g.types.coop_mat(ty) {
+            let component = match val {
+                Val::Const(_, bits) => Val::Const(mat.elem.into(), bits),
+                other => other,
+            };
+            (ty, val) = if g.types.leaf(wanted) == Some(mat.elem.into()) {
+                (wanted, component)
+            } else {
+                return Err(operand(format!("a component is {}", mat.elem)));
+            };
+            continue;
+        }
         val = g.types.part(ty, &val, i)?;
         ty = g.types.constituent(ty, i).ok_or_else(|| operand("too many indices"))?;
     }

@@ -45,6 +45,9 @@ pub(crate) fn enumerant(kind: OperandKind, word: &str) -> Option<(Operand, Vec<L
     if mask.is_some() {
         return mask;
     }
+    // Names in the grammar may begin with a digit, those in the crate may not.
+    let dim = format!("Dim{word}");
+    let word = if kind == OperandKind::Dim { &dim } else { word };
     let operand: Option<Operand> = enums!(
         kind,
         word,
