@@ -1,7 +1,7 @@
 //! The Vulkan compute driver: `libvulkan_phalanx.so`, which the Khronos loader finds by its manifest.
 //!
-//! Two floors. [`api`] holds the entry points: they check handles, convert what C passes, and let no
-//! panic out. [`core`] holds the objects, in safe Rust but for the memory that the host and kernels
+//! Two floors. `api` holds the entry points: they check handles, convert what C passes, and let no
+//! panic out. `core` holds the objects, in safe Rust but for the memory that the host and kernels
 //! share. A command's way: `api::command` records it as a `core::command::Command`, `vkQueueSubmit`
 //! hands the command buffer to the thread of its queue, which executes it (`core::execute`) by the
 //! crate `phalanx`.
