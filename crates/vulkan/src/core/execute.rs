@@ -9,7 +9,6 @@ use smallvec::SmallVec;
 use vulkanalia_sys as vk;
 
 use crate::core::command::{Command, Recorded, State};
-use crate::core::descriptor::MAX_PER_SET;
 use crate::core::device::Device;
 use crate::core::memory::Range;
 use crate::core::query::{Layout, QueryPool};
@@ -115,13 +114,7 @@ impl Executor {
             if let Some(Some(bound)) = state.sets.get(binding.set as usize) {
                 bound.set.collect(binding, &bound.dynamic_offsets, &mut self.ranges);
             }
-            // Code looks up a constant index without asking whether the array is so long. A set may have less
-            // than the shader declares, or be missing.
-            let declared = binding.count.unwrap_or(0).min(MAX_PER_SET) as usize;
-            let begin = ends.last().copied().unwrap_or(0);
-            if self.ranges.len() < begin + declared {
-                self.ranges.resize(begin + declared, None);
-            }
+            // A set may have less than the shader declares, or be missing: the rest is empty.
             ends.push(self.ranges.len());
         }
         ends
