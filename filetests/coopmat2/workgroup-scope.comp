@@ -1,8 +1,7 @@
-// The same operations on matrices of a work-group, of which each subgroup holds a part.
+// The operations on whole matrices, on matrices of the work-group.
 //
 // test run
-// target interp passes
-// subgroup 4 32
+// spec 0=N
 // in 0.0 f32 rand 160 5 -8 8 1
 // out 0.1 f32 gen 16 x 10 = 2 * $0.0[i] + r - c
 // out 0.2 f32 gen 16 x 3 = sum(k, 10, $0.0[r * 10 + k])
@@ -10,10 +9,21 @@
 // out 0.4 f32 gen 10 x 16 = $0.0[c * 10 + r]
 // out 0.5 f32 gen 16 x 10 = r < 14 && c < 8 ? $0.0[(r + 2) * 10 + c + 2] : 0.5
 // out 0.6 f32 gen 8 x 5 = $0.0[20*r+2*c] + $0.0[20*r+2*c+1] + $0.0[20*r+2*c+10] + $0.0[20*r+2*c+11]
+//
+// case n64: N=64
+// subgroup 4 32 64
+// case n32: N=32
+// subgroup 8 32
+// case n256: N=256
+// subgroup 16 32
+// case n1024: N=1024
+// subgroup 32 128
+// case n40: N=40
+// subgroup 32
 #version 460
 #include "matrices2.glsl"
 
-layout(local_size_x = 64) in;
+layout(local_size_x_id = 0) in;
 layout(set = 0, binding = 0) readonly buffer I0 { float a[]; };
 layout(set = 0, binding = 1) buffer O1 { float mapped[]; };
 layout(set = 0, binding = 2) buffer O2 { float rows[]; };

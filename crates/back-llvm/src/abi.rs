@@ -8,15 +8,20 @@
 //! The host guarantees, for every call:
 //! - the context and everything it points to live until the call returns;
 //! - `bindings` has [`Meta::num_bindings`] entries, `push` has [`Meta::push_bytes`] bytes, `shared` has
-//!   [`Meta::shared_bytes`] bytes and `scratch` has [`Meta::scratch_bytes`] bytes, the latter two aligned to
+//!   [`Meta::shared_bytes`] bytes and `scratch` has [`Meta::scratch_bytes`] bytes, for subgroup 0 with
+//!   [`Meta::leader_scratch_bytes`] more; the latter two are aligned to
 //!   [`MEMORY_ALIGN`];
 //! - the stack has room for [`Meta::stack_bytes`] and [`CALLEE_STACK_BYTES`];
 //! - `size` bytes from `base` of every descriptor are mapped.
 //!
 //! Invariant: compiled code reads these structures by the offsets in `offset`, which the Rust compiler computes.
 
+mod image;
+
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU32;
+
+pub use image::ImageCode;
 
 /// Name of the compiled function, of type [`Entry`].
 pub const ENTRY_SYMBOL: &str = "phalanx_entry";
@@ -37,7 +42,7 @@ pub struct BufferDesc {
     pub size: u64,
 }
 
-/// The descriptor array of one binding.
+/// The descriptor array of one binding. Those of images are the host's alone: code finds null descriptors.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct BindingDesc {
@@ -79,6 +84,13 @@ pub struct Services {
     /// `(context, format, lane, args, n)`: prints by `Module::formats[format]` for one lane. Each of
     /// the `n` arguments is a scalar in the low bits of a word, the upper bits zero.
     pub printf: unsafe extern "C" fn(*const SubgroupContext, u32, u32, *const u64, u32),
+    /// The same for a warning, of which a dispatch tells once.
+    pub warn: unsafe extern "C" fn(*const SubgroupContext, u32, u32, *const u64, u32),
+    /// `(context, binding, code, mask, places, values)`: does the operation that the code, an [`ImageCode`], names on
+    /// images of a binding. The mask has two words, a bit for each lane. Operands and results lie one after the
+    /// other, each with an element per lane: the index in the descriptor array, coordinates and the level among the
+    /// places; what is stored, and over it what is given, among the values.
+    pub image: unsafe extern "C" fn(*const SubgroupContext, u32, u32, *const u64, *const i32, *mut u8),
 }
 
 /// One subgroup.
@@ -107,6 +119,8 @@ pub type Entry = unsafe extern "C" fn(*const SubgroupContext);
 pub struct Meta {
     /// Bytes of [`SubgroupContext::scratch`].
     pub scratch_bytes: u64,
+    /// Further bytes of that of subgroup 0, which works on the matrices of the work-group.
+    pub leader_scratch_bytes: u64,
     /// Bytes of the stack that the function itself needs, without the kernels and services it calls.
     pub stack_bytes: u64,
     /// Bytes of [`SubgroupContext::shared`].
@@ -122,7 +136,7 @@ pub struct Meta {
     pub subgroup_size: u32,
     /// Invocations of a work-group along x, y and z.
     pub workgroup_size: [u32; 3],
-    /// Texts for [`Services::printf`].
+    /// Texts for [`Services::printf`] and [`Services::warn`].
     pub formats: Vec<String>,
 }
 
@@ -154,6 +168,8 @@ pub(crate) mod offset {
     pub(crate) const DISPATCH_SERVICES: usize = offset_of!(DispatchContext, services);
     pub(crate) const SERVICES_BARRIER: usize = offset_of!(Services, barrier);
     pub(crate) const SERVICES_PRINTF: usize = offset_of!(Services, printf);
+    pub(crate) const SERVICES_WARN: usize = offset_of!(Services, warn);
+    pub(crate) const SERVICES_IMAGE: usize = offset_of!(Services, image);
     pub(crate) const BINDING_DESCS: usize = offset_of!(BindingDesc, descs);
     pub(crate) const BINDING_COUNT: usize = offset_of!(BindingDesc, count);
     pub(crate) const BUFFER_BASE: usize = offset_of!(BufferDesc, base);

@@ -110,7 +110,11 @@ fn find_exits(f: &Function, block: Block, exits: &mut [Exits]) {
                 found.returns = true;
                 continue;
             }
-            _ => continue,
+            // No branch leaves a region.
+            op => {
+                op.bodies().for_each(|body| find_exits(f, body, exits));
+                continue;
+            }
         };
         for &body in bodies {
             find_exits(f, body, exits);

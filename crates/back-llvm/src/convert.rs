@@ -92,11 +92,28 @@ impl<'c> Lower<'_, 'c> {
                 self.e.cast(cast, x, self.e.scalar_ty(to))
             }
             _ => {
-                let x = if fits { x } else { self.shorten(x, signed, precision, true)? };
+                let x = match to {
+                    _ if fits => x,
+                    Scalar::F16 | Scalar::E4M3 | Scalar::E5M2 => self.limit(x, signed)?,
+                    _ => self.shorten(x, signed, precision, true)?,
+                };
                 let x = self.e.cast(cast, x, self.e.cx.f32_type())?;
                 self.narrow(op, to, x)
             }
         }
+    }
+
+    /// Brings an integer within a range that f32 has exactly, and beyond which there is no half or narrower
+    /// float.
+    fn limit(&mut self, x: V<'c>, signed: bool) -> Result<V<'c>> {
+        const LIMIT: i64 = 1 << 20;
+        let high = self.e.int_like(x, LIMIT.cast_unsigned());
+        if !signed {
+            return self.e.map2("llvm.umin", x, high);
+        }
+        let low = self.e.int_like(x, (-LIMIT).cast_unsigned());
+        let x = self.e.map2("llvm.smin", x, high)?;
+        self.e.map2("llvm.smax", x, low)
     }
 
     /// Rounds an integer to `precision` bits, towards zero or to odd.

@@ -15,6 +15,8 @@ mod edge;
 mod elementwise;
 mod emit;
 mod error;
+mod forms;
+mod image;
 mod lower;
 mod masks;
 mod math;
@@ -30,7 +32,7 @@ mod value;
 mod vars;
 
 use inkwell::context::Context;
-use phalanx_ir::{Uniformity, Verified, passes};
+use phalanx_ir::Verified;
 use std::time::{Duration, Instant};
 
 pub use abi::Meta;
@@ -88,15 +90,11 @@ pub struct Dumps {
 /// [`Error::Unsupported`] names what this target does not do. [`Error::Bug`] is our own fault.
 pub fn compile(module: &Verified, target: &Target, options: &Options) -> Result<Compiled, Error> {
     let start = Instant::now();
-    let expanded =
-        passes::expand(module, &passes::Options::default()).map_err(|bug| Error::bug(bug.to_string()))?;
-    let module = expanded.as_ref().unwrap_or(module);
-    let uniformity = Uniformity::analyse(module);
     let cx = Context::create();
     let emit = emit::Emit::new(&cx, &module.name, target.caps());
-    let (emit, function, meta) = lower::Lower::module(emit, module, &uniformity, target.isa)?;
+    let (emit, functions, meta) = forms::lower(emit, module, target.isa)?;
     let lower = start.elapsed();
-    let mut compiled = optimize::to_object(&cx, &emit.module, function, target, options)?;
+    let mut compiled = optimize::to_object(&cx, &emit.module, &functions, target, options)?;
     compiled.meta = Meta { stack_bytes: compiled.meta.stack_bytes, ..meta };
     compiled.times.lower = lower;
     Ok(compiled)

@@ -9,7 +9,7 @@ use crate::coopmat::{self, MatValue};
 use crate::emit::{Emit, V, int_bits};
 use crate::error::{Error, Result};
 use crate::prologue::Prologue;
-use crate::value::{Lowered, Ptr, Shape, Val};
+use crate::value::{Lowered, Patterns, Ptr, Shape, Val};
 use crate::vars::VarSlot;
 use inkwell::values::FunctionValue;
 use phalanx_ir::{Block, Function, Inst, Module, Op, Uniformity, Value};
@@ -60,19 +60,22 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) stack_bytes: u64,
     /// Bytes of scratch memory handed out.
     scratch_bytes: u64,
+    /// What lanes add to scalars.
+    pub(crate) patterns: Patterns,
     /// By value.
     values: Vec<Option<Lowered<'c>>>,
 }
 
 impl<'a, 'c> Lower<'a, 'c> {
-    /// Lowers a module into `e`'s LLVM module and says what the host has to know.
+    /// Lowers a module to a function and says what the host has to know. `prologue` is the beginning of
+    /// the function, in `e`'s LLVM module.
     pub(crate) fn module(
         e: Emit<'c>,
+        prologue: Prologue<'c>,
         ir: &'a Module,
         uniformity: &'a Uniformity,
         isa: phalanx_kernels::Isa,
     ) -> Result<(Emit<'c>, FunctionValue<'c>, Meta)> {
-        let prologue = Prologue::new(&e);
         let mut lower = Self {
             e,
             ir,
@@ -87,6 +90,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             mats: coopmat::State::new(&ir.body, isa),
             stack_bytes: 0,
             scratch_bytes: 0,
+            patterns: Patterns::default(),
             values: vec![None; ir.body.values.len()],
         };
         lower.start()?;
@@ -106,6 +110,7 @@ impl<'a, 'c> Lower<'a, 'c> {
         };
         Meta {
             scratch_bytes: self.scratch_bytes,
+            leader_scratch_bytes: 0,
             shared_bytes: self.ir.shared_bytes,
             push_bytes: self.ir.push_bytes,
             num_bindings: self.ir.bindings.len() as u32,
@@ -130,7 +135,7 @@ impl<'a, 'c> Lower<'a, 'c> {
     }
 
     /// Sends an instruction to those who lower its kind.
-    fn inst(&mut self, inst: Inst) -> Result<Flow> {
+    pub(crate) fn inst(&mut self, inst: Inst) -> Result<Flow> {
         if self.concerns_matrices(inst) {
             coopmat::lower(self, inst)?;
             return Ok(Flow::Next);
@@ -168,8 +173,10 @@ impl<'a, 'c> Lower<'a, 'c> {
             Op::Load(flags) => self.lower_load(inst, *flags)?,
             Op::Store(flags) => self.lower_store(inst, *flags)?,
             Op::Atomic(op) => self.lower_atomic(inst, *op)?,
+            Op::Image(binding, op) => self.lower_image(inst, *binding, *op)?,
             Op::Subgroup(op) => self.lower_subgroup(inst, *op)?,
             Op::Printf(format) => self.lower_printf(inst, *format)?,
+            Op::Warn(format) => self.lower_warn(inst, *format)?,
             Op::Clock => self.lower_clock(inst)?,
             Op::VarComponentLoad(_)
             | Op::VarComponentStore(_)
@@ -181,6 +188,8 @@ impl<'a, 'c> Lower<'a, 'c> {
             | Op::MatExtract
             | Op::MatInsert
             | Op::MatTranspose
+            | Op::MatFromLanes { .. }
+            | Op::MatToLanes { .. }
             | Op::MatMap { .. }
             | Op::MatReduce { .. }
             | Op::MatLoadTensor { .. }
@@ -264,6 +273,11 @@ impl<'c> Lower<'_, 'c> {
                 let steps = self.e.const_ints(int_bits(x.v), steps);
                 self.e.add(self.e.splat(x.v, self.w)?, steps)
             }
+            Shape::Pattern(number) => {
+                let steps = self.patterns.steps(number).iter().map(|&s| s.cast_unsigned());
+                let steps = self.e.const_ints(int_bits(x.v), steps);
+                self.e.add(self.e.splat(x.v, self.w)?, steps)
+            }
         }
     }
 
@@ -282,6 +296,7 @@ impl<'c> Lower<'_, 'c> {
         match x.shape {
             Shape::Uniform => Ok(x.v),
             Shape::Varying => self.e.extract(x.v, lane),
+            Shape::Pattern(_) => self.e.extract(self.vector(x)?, lane),
             Shape::Affine(stride) => {
                 let bits = int_bits(x.v);
                 let lane = self.e.zext_trunc(lane, bits)?;

@@ -22,7 +22,7 @@ loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
 pub(crate) fn to_object<'c>(
     cx: &'c Context,
     module: &Module<'c>,
-    function: FunctionValue<'c>,
+    functions: &[FunctionValue<'c>],
     target: &Target,
     options: &Options,
 ) -> Result<Compiled> {
@@ -42,7 +42,9 @@ pub(crate) fn to_object<'c>(
     module.verify().map_err(|e| Error::bug(format!("LLVM refuses the module: {e}")))?;
     optimize(module, &machine)?;
     if let Some(register_bits) = target.masks_as_bytes() {
-        masks::widen(cx, function, register_bits)?;
+        for &function in functions {
+            masks::widen(cx, function, register_bits)?;
+        }
         debug_assert!(module.verify().is_ok(), "{:?}", module.verify());
     }
     let optimize = start.elapsed();

@@ -5,7 +5,7 @@
 //! vector access. The bounds of the object travel along, as every access is checked.
 
 use crate::abi::offset;
-use crate::emit::{V, const_int};
+use crate::emit::{V, const_elems, const_int};
 use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::prologue::Field;
@@ -99,9 +99,31 @@ impl<'c> Lower<'_, 'c> {
             let stride = a.wrapping_add(b.wrapping_mul(scale));
             return Ok(Val::affine(self.e.add(offset.v, step)?, stride));
         }
+        if let Some(steps) = self.known_steps(offset, step) {
+            return Ok(Val { shape: self.patterns.shape(steps), v: offset.v });
+        }
         let step = Val { v: step, shape: self.scaled_shape(index, scale) };
+        if matches!(offset.shape, Shape::Pattern(_)) && step.is_uniform() {
+            return Ok(Val { v: self.e.add(offset.v, step.v)?, ..offset });
+        }
         let (shape, both) = self.together(&[offset, step])?;
         Ok(Val { shape, v: self.e.add(both[0], both[1])? })
+    }
+
+    /// What each lane adds to a scalar offset, if the step is a constant vector.
+    fn known_steps(&self, offset: Val<'c>, step: V<'c>) -> Option<Vec<i64>> {
+        let steps = const_elems(step)?.into_iter().map(u64::cast_signed);
+        match offset.shape {
+            Shape::Varying => None,
+            Shape::Uniform => Some(steps.collect()),
+            Shape::Affine(stride) => {
+                Some((0..).zip(steps).map(|(l, s)| s.wrapping_add(stride.wrapping_mul(l))).collect())
+            }
+            Shape::Pattern(number) => {
+                let known = self.patterns.steps(number).iter();
+                Some(known.zip(steps).map(|(&a, b)| a.wrapping_add(b)).collect())
+            }
+        }
     }
 
     /// Whether the lanes behind a wrap of an index may come back to the object.

@@ -4,15 +4,16 @@
 //! could not move a load of a buffer's address out of a loop that stores to buffers, but we know
 //! that the context does not change.
 
-use crate::abi::{self, offset};
+use crate::abi::offset;
 use crate::emit::{Emit, TypeKey, V, type_key};
 use crate::error::Result;
 use crate::lower::{Exec, Lower};
+use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
+use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{FunctionValue, PointerValue};
-use inkwell::{AddressSpace, IntPredicate};
 use rustc_hash::FxHashMap;
 
 /// What the context holds.
@@ -39,7 +40,7 @@ pub(crate) struct Prologue<'c> {
     pub(crate) function: FunctionValue<'c>,
     /// Where the function returns.
     pub(crate) ret: BasicBlock<'c>,
-    /// Its argument, the [`abi::SubgroupContext`].
+    /// Its argument, the [`SubgroupContext`](crate::abi::SubgroupContext).
     pub(crate) context: PointerValue<'c>,
     /// At the end of the entry block.
     builder: Builder<'c>,
@@ -52,10 +53,8 @@ pub(crate) struct Prologue<'c> {
 }
 
 impl<'c> Prologue<'c> {
-    pub(crate) fn new(e: &Emit<'c>) -> Self {
-        let ptr = e.cx.ptr_type(AddressSpace::default());
-        let ty = e.cx.void_type().fn_type(&[ptr.into()], false);
-        let function = e.module.add_function(abi::ENTRY_SYMBOL, ty, None);
+    pub(crate) fn new(e: &Emit<'c>, name: &str, linkage: Linkage) -> Self {
+        let function = entry_function(e, name, linkage);
         let builder = e.cx.create_builder();
         builder.position_at_end(e.new_block(function, "entry"));
         let body = e.new_block(function, "body");
@@ -72,6 +71,12 @@ impl<'c> Prologue<'c> {
             buffers: FxHashMap::default(),
         }
     }
+}
+
+/// Declares a function of type [`Entry`](crate::abi::Entry).
+pub(crate) fn entry_function<'c>(e: &Emit<'c>, name: &str, linkage: Linkage) -> FunctionValue<'c> {
+    let ty = e.cx.void_type().fn_type(&[e.ptr_ty().into()], false);
+    e.module.add_function(name, ty, Some(linkage))
 }
 
 impl<'c> Lower<'_, 'c> {

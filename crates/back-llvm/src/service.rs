@@ -5,8 +5,9 @@ use crate::error::Result;
 use crate::lower::Lower;
 use crate::prologue::Field;
 use crate::value::Val;
+use inkwell::values::PointerValue;
 use inkwell::{AtomicOrdering, IntPredicate};
-use phalanx_ir::{Barrier, Inst, Scope};
+use phalanx_ir::{Barrier, Inst, Scope, Value};
 
 impl<'c> Lower<'_, 'c> {
     pub(crate) fn lower_barrier(&mut self, barrier: Barrier) -> Result<()> {
@@ -34,29 +35,52 @@ impl<'c> Lower<'_, 'c> {
 
     /// Calls the host for each active lane.
     pub(crate) fn lower_printf(&mut self, inst: Inst, format: u32) -> Result<()> {
-        let f = self.f;
-        let args = &f.inst(inst).args;
-        let mut values = Vec::new();
-        for &arg in args {
-            let (s, v) = (self.scalar_ty(arg)?, self.scalar(arg)?);
-            values.push((s, v));
-        }
+        let args = &self.f.inst(inst).args;
         let printf = self.table_entry(Field::Services, crate::abi::offset::SERVICES_PRINTF as u64)?;
-        let words = self.e.cx.i64_type().array_type(values.len().max(1) as u32);
+        self.each_active_lane(|l, lane| l.tell(printf, format, lane, args))
+    }
+
+    /// Calls the host for the lanes whose condition holds, if there are any.
+    pub(crate) fn lower_warn(&mut self, inst: Inst, format: u32) -> Result<()> {
+        let Some((&cond, args)) = self.f.inst(inst).args.split_first() else { return Ok(()) };
+        let cond = self.scalar(cond)?;
+        let is_uniform = cond.is_uniform();
+        if is_uniform && crate::emit::const_int(cond.v) == Some(0) {
+            return Ok(());
+        }
+        let mask = self.exec_mask();
+        let (any, lanes) = if is_uniform {
+            (cond.v, mask)
+        } else {
+            let lanes = self.e.and(mask, self.vector(cond)?)?;
+            (self.e.any(lanes)?, lanes)
+        };
+        let [told, fine] = ["warn", "fine"].map(|n| self.new_block(n));
+        self.e.cond_br(any, told, fine)?;
+        self.e.b.position_at_end(told);
+        let warn = self.table_entry(Field::Services, crate::abi::offset::SERVICES_WARN as u64)?;
+        self.each_lane(lanes, |l, lane| l.tell(warn, format, lane, args))?;
+        self.e.br(fine)?;
+        self.e.b.position_at_end(fine);
+        Ok(())
+    }
+
+    /// Calls a service that prints a lane's scalars.
+    fn tell(&mut self, service: PointerValue<'c>, format: u32, lane: V<'c>, args: &[Value]) -> Result<()> {
+        let words = self.e.cx.i64_type().array_type(args.len().max(1) as u32);
         let slot = self.spill_slot(words.into(), 0)?;
-        self.each_active_lane(|l, lane| {
-            for (i, &(s, v)) in values.iter().enumerate() {
-                let x = l.at_lane(v, lane)?;
-                let bits = l.e.bitcast(x, l.e.int_ty(s.bits()).into())?;
-                let word = l.e.zext_trunc(bits, 64)?;
-                let at = l.e.field(slot, 8 * i as u64)?;
-                l.e.store(word, at, 8)?;
-            }
-            let (format, n) = (l.e.i32(format), l.e.i32(values.len() as u32));
-            let context = l.prologue.context.into();
-            l.e.call(printf, &[context, format, lane, slot.into(), n], None)?;
-            Ok(())
-        })
+        for (i, &arg) in args.iter().enumerate() {
+            let (s, v) = (self.scalar_ty(arg)?, self.scalar(arg)?);
+            let x = self.at_lane(v, lane)?;
+            let bits = self.e.bitcast(x, self.e.int_ty(s.bits()).into())?;
+            let word = self.e.zext_trunc(bits, 64)?;
+            let at = self.e.field(slot, 8 * i as u64)?;
+            self.e.store(word, at, 8)?;
+        }
+        let (format, n) = (self.e.i32(format), self.e.i32(args.len() as u32));
+        let context = self.prologue.context.into();
+        self.e.call(service, &[context, format, lane, slot.into(), n], None)?;
+        Ok(())
     }
 
     pub(crate) fn lower_clock(&mut self, inst: Inst) -> Result<()> {
@@ -71,7 +95,12 @@ impl<'c> Lower<'_, 'c> {
         &mut self,
         body: impl FnOnce(&mut Self, V<'c>) -> Result<()>,
     ) -> Result<()> {
-        let bits = self.e.mask_bits(self.exec_mask())?;
+        self.each_lane(self.exec_mask(), body)
+    }
+
+    /// The same for each lane of a mask that has some.
+    fn each_lane(&mut self, mask: V<'c>, body: impl FnOnce(&mut Self, V<'c>) -> Result<()>) -> Result<()> {
+        let bits = self.e.mask_bits(mask)?;
         let (zero, one) = (self.e.int_like(bits, 0), self.e.int_like(bits, 1));
         let [head, exit] = ["lane", "lanes_done"].map(|n| self.new_block(n));
         let before = self.e.here()?;

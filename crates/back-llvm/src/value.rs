@@ -12,8 +12,32 @@ pub(crate) enum Shape {
     /// An integer that rises by a constant from lane to lane, modulo its width: an LLVM scalar,
     /// the value that lane 0 has or would have. Never by 0.
     Affine(i64),
+    /// An integer that differs from lane to lane by what is known: an LLVM scalar, to which each lane
+    /// adds a constant, one of [`Patterns`].
+    Pattern(u32),
     /// Anything: an LLVM vector with an element per lane.
     Varying,
+}
+
+/// What lanes add to a scalar, for values of [`Shape::Pattern`].
+#[derive(Debug, Default)]
+pub(crate) struct Patterns(Vec<Vec<i64>>);
+
+impl Patterns {
+    /// The shape of a value to which each lane adds its element.
+    pub(crate) fn shape(&mut self, steps: Vec<i64>) -> Shape {
+        let known = self.0.iter().position(|p| *p == steps);
+        let number = known.unwrap_or_else(|| {
+            self.0.push(steps);
+            self.0.len() - 1
+        });
+        Shape::Pattern(number as u32)
+    }
+
+    /// What each lane adds.
+    pub(crate) fn steps(&self, number: u32) -> &[i64] {
+        self.0.get(number as usize).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// A scalar per lane.
@@ -46,7 +70,7 @@ impl<'c> Val<'c> {
         match self.shape {
             Shape::Uniform => Some(0),
             Shape::Affine(s) => Some(s),
-            Shape::Varying => None,
+            Shape::Pattern(_) | Shape::Varying => None,
         }
     }
 }

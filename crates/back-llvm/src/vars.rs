@@ -306,7 +306,7 @@ impl<'c> Lower<'_, 'c> {
     /// have.
     fn as_kept(&mut self, slot: &Slot<'c>, x: Val<'c>) -> Result<V<'c>> {
         match slot.shape {
-            Shape::Varying => self.vector(x),
+            Shape::Varying | Shape::Pattern(_) => self.vector(x),
             Shape::Uniform => self.first(x),
             kept if x.shape == kept => Ok(x.v),
             Shape::Affine(stride) => {

@@ -24,6 +24,7 @@ impl Binary {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let Meta {
             scratch_bytes,
+            leader_scratch_bytes,
             stack_bytes,
             shared_bytes,
             push_bytes,
@@ -36,6 +37,7 @@ impl Binary {
         let mut out = Writer(Vec::with_capacity(self.object.len() + 512));
         out.text(&self.name);
         out.u64(*scratch_bytes);
+        out.u64(*leader_scratch_bytes);
         out.u64(*stack_bytes);
         for word in [*shared_bytes, *push_bytes, *num_bindings, u32::from(*has_workgroup_barrier)] {
             out.u32(word);
@@ -57,6 +59,7 @@ impl Binary {
             name: input.text()?,
             meta: Meta {
                 scratch_bytes: input.u64()?,
+                leader_scratch_bytes: input.u64()?,
                 stack_bytes: input.u64()?,
                 shared_bytes: input.u32()?,
                 push_bytes: input.u32()?,
@@ -99,10 +102,7 @@ impl Writer {
         self.u32(*binding);
         self.u32(u32::from(count.is_some()));
         self.u32(count.unwrap_or(0));
-        self.u32(match kind {
-            BindingKind::Storage => 0,
-            BindingKind::Uniform => 1,
-        });
+        self.text(&kind.name());
         self.u32(u32::from(*writable));
         self.text(name);
     }
@@ -159,11 +159,7 @@ impl<'a> Reader<'a> {
         if !counted && count != 0 {
             return None;
         }
-        let kind = match self.u32()? {
-            0 => BindingKind::Storage,
-            1 => BindingKind::Uniform,
-            _ => return None,
-        };
+        let kind = BindingKind::from_name(std::str::from_utf8(self.bytes()?).ok()?)?;
         let (writable, name) = (self.flag()?, self.text()?);
         Some(BindingInfo { set, binding, count: counted.then_some(count), kind, writable, name })
     }
@@ -186,6 +182,7 @@ mod tests {
             name: "main".into(),
             meta: Meta {
                 scratch_bytes: 1 << 40,
+                leader_scratch_bytes: 1 << 41,
                 stack_bytes: 1 << 20,
                 shared_bytes: 1,
                 push_bytes: 2,

@@ -96,6 +96,8 @@ pub struct Report {
     pub elapsed: Duration,
     /// The lines that it printed, in no particular order of invocations.
     pub printed: Vec<String>,
+    /// What it warned of, each once.
+    pub warnings: Vec<String>,
 }
 
 impl Device {
@@ -233,12 +235,12 @@ impl Device {
         }));
         self.pool.run(&run, helpers);
         let elapsed = start.elapsed();
-        let (printed, failure) = run.finish();
+        let (printed, warnings, failure) = run.finish();
         match (stop.reason(), failure) {
             (_, Some(failure)) => Err(failure.into()),
             (Some(StopReason::Timeout), None) => Err(Error::Timeout { limit: limit.unwrap_or_default() }),
             (Some(StopReason::Cancelled | StopReason::Failed), None) => Err(Error::Cancelled),
-            (None, None) => Ok(Report { elapsed, printed }),
+            (None, None) => Ok(Report { elapsed, printed, warnings }),
         }
     }
 }

@@ -6,10 +6,11 @@
 //! system, page by page when they are first touched, with huge pages where the system offers them.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
 use phalanx_back_llvm::abi::{BufferDesc, MEMORY_ALIGN};
+
+use crate::image::ImageView;
 
 /// Buffers of at least this many bytes are mapped, smaller ones come from the heap.
 const MAP_FROM: usize = 256 << 10;
@@ -219,10 +220,15 @@ impl Buffer {
     ///
     /// [`MemoryError::OutOfRange`].
     pub fn descriptor(&self, offset: u64, bytes: Option<u64>) -> Result<Descriptor<'_>, MemoryError> {
+        let (base, size) = self.part(offset, bytes)?;
+        Ok(Descriptor { target: Target::Buffer(BufferDesc { base, size }) })
+    }
+
+    /// Address and size of a part; all up to the end without `bytes`.
+    pub(crate) fn part(&self, offset: u64, bytes: Option<u64>) -> Result<(u64, u64), MemoryError> {
         let bytes = bytes.unwrap_or(self.size().saturating_sub(offset));
         let start = self.range(offset, bytes)?;
-        let desc = BufferDesc { base: start.as_ptr().expose_provenance() as u64, size: bytes };
-        Ok(Descriptor { desc, memory: PhantomData })
+        Ok((start.as_ptr().expose_provenance() as u64, bytes))
     }
 
     /// The address of `offset`, if `bytes` bytes from there lie in the buffer.
@@ -235,14 +241,31 @@ impl Buffer {
     }
 }
 
-/// A part of memory that a kernel may access through a binding.
+/// What a kernel may access through a binding: a part of memory, or an image. The default is nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Descriptor<'a> {
-    desc: BufferDesc,
-    memory: PhantomData<&'a Buffer>,
+    target: Target<'a>,
 }
 
-impl Descriptor<'_> {
+#[derive(Clone, Copy, Debug)]
+enum Target<'a> {
+    /// Of memory that is there for `'a`.
+    Buffer(BufferDesc),
+    Image(&'a ImageView<'a>),
+}
+
+impl Default for Target<'_> {
+    fn default() -> Self {
+        Self::Buffer(BufferDesc::default())
+    }
+}
+
+impl<'a> Descriptor<'a> {
+    /// An image or a texel buffer. A kernel finds nothing where it expects a buffer, and the other way round.
+    pub fn image(view: &'a ImageView<'a>) -> Self {
+        Self { target: Target::Image(view) }
+    }
+
     /// Describes memory that is no [`Buffer`].
     ///
     /// # Safety
@@ -250,12 +273,23 @@ impl Descriptor<'_> {
     /// `size` bytes from `address` can be read and written for the lifetime of the descriptor, and
     /// no Rust reference to them is used during a dispatch.
     pub unsafe fn from_raw(address: u64, size: u64) -> Self {
-        Self { desc: BufferDesc { base: address, size }, memory: PhantomData }
+        Self { target: Target::Buffer(BufferDesc { base: address, size }) }
     }
 
     /// The descriptor as compiled code reads it.
     pub(crate) fn desc(&self) -> BufferDesc {
-        self.desc
+        match self.target {
+            Target::Buffer(desc) => desc,
+            Target::Image(_) => BufferDesc::default(),
+        }
+    }
+
+    /// The image, if it is one.
+    pub(crate) fn as_image(&self) -> Option<&'a ImageView<'a>> {
+        match self.target {
+            Target::Buffer(_) => None,
+            Target::Image(view) => Some(view),
+        }
     }
 }
 

@@ -77,9 +77,9 @@ impl Pipeline {
         self.meta.shared_bytes
     }
 
-    /// Bytes of private memory that a subgroup needs besides registers and stack.
+    /// Bytes of private memory that a subgroup needs at most besides registers and stack.
     pub fn scratch_bytes(&self) -> u64 {
-        self.meta.scratch_bytes
+        self.meta.scratch_bytes.saturating_add(self.meta.leader_scratch_bytes)
     }
 
     /// Bytes of stack that a subgroup's code needs itself.

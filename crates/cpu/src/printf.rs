@@ -1,5 +1,7 @@
 //! What kernels print, line by line.
 
+use std::collections::BTreeMap;
+
 /// Most lines that are kept of a dispatch; more are counted and dropped.
 const MAX_LINES: usize = 65_536;
 
@@ -8,6 +10,8 @@ const MAX_LINES: usize = 65_536;
 pub(crate) struct Printed {
     lines: Vec<String>,
     dropped: u64,
+    /// Warnings by their format.
+    warnings: BTreeMap<u32, String>,
 }
 
 impl Printed {
@@ -21,12 +25,17 @@ impl Printed {
         self.lines.extend(text.strip_suffix('\n').unwrap_or(&text).split('\n').map(str::to_owned));
     }
 
-    /// The lines, without their ends.
-    pub(crate) fn into_lines(mut self) -> Vec<String> {
+    /// Tells of a mistake, if this is the first time.
+    pub(crate) fn warn(&mut self, index: u32, format: &str, args: &[u64]) {
+        self.warnings.entry(index).or_insert_with(|| phalanx_ir::printf::format(format, args));
+    }
+
+    /// The lines, without their ends, and the warnings.
+    pub(crate) fn into_lines(mut self) -> (Vec<String>, Vec<String>) {
         if self.dropped > 0 {
             self.lines.push(format!("({} more lines were dropped)", self.dropped));
         }
-        self.lines
+        (self.lines, self.warnings.into_values().collect())
     }
 }
 
@@ -40,7 +49,16 @@ mod tests {
         printed.print("a=%d\n", &[1]);
         printed.print("b=%d\n\nc", &[2]);
         printed.print("", &[]);
-        assert_eq!(printed.into_lines(), ["a=1", "b=2", "", "c", ""]);
+        assert_eq!(printed.into_lines().0, ["a=1", "b=2", "", "c", ""]);
+    }
+
+    #[test]
+    fn a_warning_is_given_once() {
+        let mut printed = Printed::default();
+        for (index, value) in [(7, 1), (3, 2), (7, 3)] {
+            printed.warn(index, "%d", &[value]);
+        }
+        assert_eq!(printed.into_lines(), (vec![], vec!["2".to_owned(), "1".to_owned()]));
     }
 
     #[test]
@@ -49,7 +67,7 @@ mod tests {
         for _ in 0..MAX_LINES + 5 {
             printed.print("x", &[]);
         }
-        let lines = printed.into_lines();
+        let (lines, _) = printed.into_lines();
         assert_eq!(lines.len(), MAX_LINES + 1);
         assert_eq!(lines[MAX_LINES], "(5 more lines were dropped)");
     }

@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::ops::Range;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,11 +22,12 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use phalanx_back_llvm::abi::{
     BindingDesc, BufferDesc, DispatchContext, Entry, MEMORY_ALIGN, Services, SubgroupContext,
 };
-use phalanx_ir::BindingInfo;
+use phalanx_ir::{BindingInfo, BindingKind};
 
 use crate::fault;
 use crate::float_env;
 use crate::grid::Grid;
+use crate::image::{self, ImageView};
 use crate::memory::{Descriptor, MemoryError, Scratch};
 use crate::pipeline::Pipeline;
 use crate::pool::Work;
@@ -77,7 +78,7 @@ unsafe impl Send for Tables {}
 // SAFETY: as above.
 unsafe impl Sync for Tables {}
 
-static SERVICES: Services = Services { barrier, printf };
+static SERVICES: Services = Services { barrier, printf, warn, image };
 
 /// A dispatch.
 pub(crate) struct Run {
@@ -85,6 +86,8 @@ pub(crate) struct Run {
     /// What `context` points to, and the other halves of what it points to; never changed.
     _bindings: Box<[BindingDesc]>,
     _descriptors: Vec<Box<[BufferDesc]>>,
+    /// The images of each binding, while the dispatch lasts.
+    images: Vec<Box<[Option<NonNull<ImageView<'static>>>]>>,
     _push: Box<[u8]>,
     pipeline: Arc<Pipeline>,
     grid: Grid,
@@ -130,6 +133,7 @@ impl Run {
         };
         let descriptors: Vec<Box<[BufferDesc]>> =
             parts.descriptors.iter().zip(parts.pipeline.bindings()).map(table).collect();
+        let images = parts.descriptors.iter().map(|list| images(list)).collect();
         let bindings: Box<[BindingDesc]> = descriptors
             .iter()
             .map(|list| BindingDesc { descs: list.as_ptr(), count: list.len() as u64 })
@@ -148,6 +152,7 @@ impl Run {
             context,
             _bindings: bindings,
             _descriptors: descriptors,
+            images,
             _push: parts.push,
             pipeline: Arc::clone(parts.pipeline),
             grid: parts.grid,
@@ -160,11 +165,12 @@ impl Run {
         }
     }
 
-    /// What it printed, and whether it failed.
-    pub(crate) fn finish(&self) -> (Vec<String>, Option<MemoryError>) {
+    /// What it printed and warned of, and whether it failed.
+    pub(crate) fn finish(&self) -> (Vec<String>, Vec<String>, Option<MemoryError>) {
         let printed = std::mem::take(&mut *self.printed.lock().unwrap_or_else(PoisonError::into_inner));
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-        (printed.into_lines(), failure)
+        let (lines, warnings) = printed.into_lines();
+        (lines, warnings, failure)
     }
 
     /// Takes a share of the remaining work-groups: large ones first, so that threads rarely meet
@@ -357,8 +363,9 @@ impl Subgroups {
         let too_much = || MemoryError::OutOfMemory { bytes: meta.scratch_bytes };
         let each = meta.scratch_bytes.checked_next_multiple_of(MEMORY_ALIGN as u64).ok_or_else(too_much)?;
         let stride = if at_once { each } else { 0 };
-        let rest = stride.checked_mul(count.saturating_sub(1) as u64).ok_or_else(too_much)?;
-        let first = scratch.reserve(each.checked_add(rest).ok_or_else(too_much)?)?;
+        let others = stride.checked_mul(count.saturating_sub(1) as u64).ok_or_else(too_much)?;
+        let leader = each.checked_add(meta.leader_scratch_bytes).ok_or_else(too_much)?;
+        let start = scratch.reserve(others.checked_add(leader).ok_or_else(too_much)?)?;
         let phase = Box::<Phase>::default();
         let host: Box<[HostData]> = (0..count)
             .map(|_| HostData { run, phase: &raw const *phase, yielder: Cell::new(ptr::null()) })
@@ -371,8 +378,9 @@ impl Subgroups {
                 group_id: [0; 3],
                 subgroup_id: index as u32,
                 shared,
-                // Wrapping is plain arithmetic here: the result lies in the reserved memory.
-                scratch: first.wrapping_add(index * stride as usize),
+                // The first one lies last, for it may have more. Wrapping is plain arithmetic here: the
+                // result lies in the reserved memory.
+                scratch: start.wrapping_add((count - 1 - index) * stride as usize),
                 coroutine: ptr::from_ref(host).cast_mut().cast::<c_void>(),
             })
             .collect();
@@ -386,6 +394,40 @@ impl Subgroups {
             ptr::from_ref(context)
         })
     }
+}
+
+/// The images among the descriptors of a binding.
+fn images(list: &[Descriptor<'_>]) -> Box<[Option<NonNull<ImageView<'static>>>]> {
+    if list.iter().all(|descriptor| descriptor.as_image().is_none()) {
+        return Box::default();
+    }
+    // The lifetime ends with the dispatch, which whoever reads them answers for.
+    list.iter().map(|descriptor| Some(NonNull::from(descriptor.as_image()?).cast())).collect()
+}
+
+/// [`Services::image`].
+unsafe extern "C" fn image(
+    context: *const SubgroupContext,
+    binding: u32,
+    code: u32,
+    mask: *const u64,
+    places: *const i32,
+    values: *mut u8,
+) {
+    // SAFETY: compiled code passes the context that it was called with.
+    let run = unsafe { HostData::of(context) }.run;
+    // SAFETY: the run outlives its subgroups.
+    let run = unsafe { &*run };
+    let info = run.pipeline.bindings().get(binding as usize);
+    let Some(BindingKind::Image(kind)) = info.map(|info| info.kind) else { return };
+    // SAFETY: compiled code passes what the interface says, and it lives until this returns.
+    let Some(call) = (unsafe { image::Call::new(code, kind, mask, places, values) }) else { return };
+    let list = run.images.get(binding as usize);
+    call.execute(|index| {
+        let image = (*list?.get(index as usize)?)?;
+        // SAFETY: the caller of the dispatch lends the views until it is over; no subgroup runs later.
+        Some(unsafe { image.as_ref() })
+    });
 }
 
 /// [`Services::barrier`]: suspends the subgroup until all others have run up to here.
@@ -411,15 +453,43 @@ unsafe extern "C" fn printf(
     args: *const u64,
     n: u32,
 ) {
-    // SAFETY: compiled code passes the context that it was called with.
+    // SAFETY: compiled code passes the context that it was called with, and `n` words.
+    unsafe { tell(context, format, args, n, |printed, text, args| printed.print(text, args)) };
+}
+
+/// [`Services::warn`].
+unsafe extern "C" fn warn(
+    context: *const SubgroupContext,
+    format: u32,
+    _lane: u32,
+    args: *const u64,
+    n: u32,
+) {
+    // SAFETY: compiled code passes the context that it was called with, and `n` words.
+    unsafe { tell(context, format, args, n, |printed, text, args| printed.warn(format, text, args)) };
+}
+
+/// Writes something down of what a dispatch prints.
+///
+/// # Safety
+///
+/// The context must be one that compiled code was called with, and `args` must point to `n` words.
+unsafe fn tell(
+    context: *const SubgroupContext,
+    format: u32,
+    args: *const u64,
+    n: u32,
+    write: impl FnOnce(&mut Printed, &str, &[u64]),
+) {
+    // SAFETY: the caller passes a context that compiled code was called with.
     let run = unsafe { HostData::of(context) }.run;
     // SAFETY: the run outlives its subgroups.
     let run = unsafe { &*run };
     let args = match n {
         0 => &[],
-        // SAFETY: compiled code passes `n` words.
+        // SAFETY: the caller passes `n` words.
         n => unsafe { std::slice::from_raw_parts(args, n as usize) },
     };
-    let format = run.pipeline.meta().formats.get(format as usize).map_or("", String::as_str);
-    run.printed.lock().unwrap_or_else(PoisonError::into_inner).print(format, args);
+    let text = run.pipeline.meta().formats.get(format as usize).map_or("", String::as_str);
+    write(&mut run.printed.lock().unwrap_or_else(PoisonError::into_inner), text, args);
 }

@@ -14,6 +14,7 @@ use crate::error::Wrong;
 use crate::expr::Env;
 use crate::slot::Slot;
 use crate::tokens::Tokens;
+use phalanx_ir::{Format, ImageLayout};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -129,6 +130,8 @@ pub struct TestFile {
     pub groups: [u32; 3],
     /// The first work-group.
     pub base: [u32; 3],
+    /// How texels lie in the buffers that are images.
+    pub images: BTreeMap<Slot, ImageLayout>,
     /// Contents of buffers before.
     pub inputs: BTreeMap<Slot, Data>,
     /// Contents of buffers after.
@@ -211,6 +214,7 @@ impl TestFile {
             defines: Vec::new(),
             groups: [1; 3],
             base: [0; 3],
+            images: BTreeMap::new(),
             inputs: BTreeMap::new(),
             outputs: Vec::new(),
             push: Data::default(),
@@ -318,7 +322,7 @@ fn is_open(text: &str) -> bool {
 }
 
 /// What directives begin with.
-pub const WORDS: [&str; 20] = [
+pub const WORDS: [&str; 21] = [
     "case",
     "keys",
     "test",
@@ -330,6 +334,7 @@ pub const WORDS: [&str; 20] = [
     "define",
     "dispatch",
     "base",
+    "image",
     "in",
     "inout",
     "out",
@@ -372,6 +377,10 @@ impl Reader {
             }
             "dispatch" => file.groups = triple(&mut tokens)?,
             "base" => file.base = triple(&mut tokens)?,
+            "image" => {
+                let (slot, layout) = (slot(&mut tokens)?, image(&mut tokens)?);
+                file.images.insert(slot, layout);
+            }
             word @ ("in" | "inout") => self.input(file, &mut tokens, word)?,
             "out" => {
                 let slot = slot(&mut tokens)?;
@@ -425,6 +434,18 @@ fn command(tokens: &mut Tokens<'_>) -> Result<Command, Wrong> {
 
 fn slot(tokens: &mut Tokens<'_>) -> Result<Slot, Wrong> {
     tokens.word("SET.BINDING")?.parse()
+}
+
+/// `FORMAT WIDTH [HEIGHT [DEPTH [LEVELS [LAYERS]]]]`: the buffer of a slot is an image without gaps.
+fn image(tokens: &mut Tokens<'_>) -> Result<ImageLayout, Wrong> {
+    let name = tokens.word("a format")?;
+    let format = Format::from_name(name).ok_or_else(|| Wrong::new("a format", name))?;
+    let sizes = numbers(tokens)?;
+    if !(1..=5).contains(&sizes.len()) {
+        return Err(Wrong::new("one to five sizes", sizes.len()));
+    }
+    let [width, height, depth, levels, layers] = [0, 1, 2, 3, 4].map(|i| sizes.get(i).copied().unwrap_or(1));
+    Ok(ImageLayout::packed(format, [width, height, depth], levels, layers))
 }
 
 fn numbers(tokens: &mut Tokens<'_>) -> Result<Vec<u32>, Wrong> {

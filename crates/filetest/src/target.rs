@@ -3,10 +3,10 @@
 use crate::data::Data;
 use crate::directive::{TargetKind, TestFile};
 use crate::slot::Slot;
-use phalanx_cpu::{Buffer, Config, Descriptor, Device, Dispatch};
+use phalanx_cpu::{Buffer, Config, Descriptor, Device, Dispatch, ImageView};
 use phalanx_interp::{Limits, Memory, Region};
 use phalanx_ir::passes;
-use phalanx_ir::{Binding, BindingInfo, Verified};
+use phalanx_ir::{Binding, BindingInfo, ImageLayout, Verified};
 use phalanx_kernels::Isa;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -55,7 +55,8 @@ impl Target {
             Self::Passes => {
                 let options = passes::Options { verify: true, ..passes::Options::default() };
                 let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
-                let expanded = passes::expand(&module, &options).map_err(|bug| bug.to_string())?;
+                let expanded = passes::expand(&module, passes::Scratch::of(&module), &options)
+                    .map_err(|bug| bug.to_string())?;
                 interpret(expanded.as_ref().unwrap_or(&module), file)
             }
             Self::Cpu(isa) => cpu(isa, module, file),
@@ -151,13 +152,19 @@ fn interpret(module: &Verified, file: &TestFile) -> Result<Outcome, String> {
         let buffer = memory.add_buffer(bytes, address(*slot).unwrap_or(0));
         if let Some(binding) = binding_of(&module.bindings, *slot) {
             let region = Region { buffer, offset: 0, bytes: size };
-            memory.bind(Binding::new(binding), slot.index as usize, region);
+            let (binding, index) = (Binding::new(binding), slot.index as usize);
+            match file.images.get(slot) {
+                None => memory.bind(binding, index, region),
+                Some(layout) => memory.bind_image(binding, index, region, layout.clone()),
+            }
         }
     }
     memory.set_push(&setup.push);
     let limits = Limits { max_steps: MAX_STEPS, ..Limits::default() };
     let report = phalanx_interp::run(module, &mut memory, file.groups, file.base, &limits);
-    let mut printed = report.map_err(|error| error.to_string())?.output;
+    let report = report.map_err(|error| error.to_string())?;
+    let mut printed = report.output;
+    printed.extend(report.warnings.iter().map(|warning| warned(warning)));
     drop(memory);
     printed.sort();
     Ok(Outcome { buffers: setup.buffers, expected: setup.expected, printed })
@@ -192,7 +199,9 @@ fn cpu(isa: Isa, module: &Verified, file: &TestFile) -> Result<Outcome, String> 
     let options = passes::Options { verify: true, ..passes::Options::default() };
     let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
     let grid = Grid { groups: file.groups, base: file.base, timeout: file.timeout };
-    let mut printed = dispatch(isa, &module, &buffers, &setup.push, &grid)?;
+    let views = views(&buffers, &file.images)?;
+    let bound = Bound { buffers: &buffers, images: &views, push: &setup.push };
+    let mut printed = dispatch(isa, &module, &bound, &grid)?;
     printed.sort();
     Ok(Outcome { buffers: contents(&buffers)?, expected: setup.expected, printed })
 }
@@ -216,7 +225,8 @@ pub fn run_on_cpu(
     }
     let isa = Isa::detect().map_err(|error| error.to_string())?;
     let grid = Grid { groups, base: [0; 3], timeout: Duration::from_secs(20) };
-    dispatch(isa, module, &buffers, push, &grid)?;
+    let bound = Bound { buffers: &buffers, images: &BTreeMap::new(), push };
+    dispatch(isa, module, &bound, &grid)?;
     contents(&buffers)
 }
 
@@ -235,23 +245,46 @@ struct Grid {
     timeout: Duration,
 }
 
+/// What a module works on.
+struct Bound<'a> {
+    buffers: &'a BTreeMap<Slot, Buffer>,
+    images: &'a BTreeMap<Slot, ImageView<'a>>,
+    push: &'a [u8],
+}
+
+/// The buffers that are images.
+fn views<'a>(
+    buffers: &'a BTreeMap<Slot, Buffer>,
+    images: &BTreeMap<Slot, ImageLayout>,
+) -> Result<BTreeMap<Slot, ImageView<'a>>, String> {
+    let images = images.iter().filter_map(|(slot, layout)| Some((slot, buffers.get(slot)?, layout)));
+    images
+        .map(|(slot, buffer, layout)| {
+            let view = ImageView::new(buffer, 0, None, layout.clone()).map_err(|error| error.to_string())?;
+            Ok((*slot, view))
+        })
+        .collect()
+}
+
+/// A warning, among the lines that a kernel printed.
+fn warned(warning: &str) -> String {
+    format!("warning: {warning}")
+}
+
 /// Compiles and runs a module; gives the lines it printed.
-fn dispatch(
-    isa: Isa,
-    module: &Verified,
-    buffers: &BTreeMap<Slot, Buffer>,
-    push: &[u8],
-    grid: &Grid,
-) -> Result<Vec<String>, String> {
+fn dispatch(isa: Isa, module: &Verified, bound: &Bound<'_>, grid: &Grid) -> Result<Vec<String>, String> {
     let device = device(isa)?;
     let created = device.create_pipeline(module, None).map_err(|error| error.to_string())?;
     let mut descriptors = vec![Vec::new(); module.bindings.len()];
-    for (slot, buffer) in buffers {
+    for (slot, buffer) in bound.buffers {
         if let Some(binding) = binding_of(&module.bindings, *slot) {
             let array: &mut Vec<Descriptor<'_>> = &mut descriptors[binding];
             let index = slot.index as usize;
             array.resize(array.len().max(index + 1), Descriptor::default());
-            array[index] = buffer.descriptor(0, None).map_err(|error| error.to_string())?;
+            array[index] = match bound.images.get(slot) {
+                Some(view) => Descriptor::image(view),
+                None => buffer.descriptor(0, None).map_err(|error| error.to_string())?,
+            };
         }
     }
     for (array, binding) in descriptors.iter_mut().zip(&module.bindings) {
@@ -264,9 +297,10 @@ fn dispatch(
         groups: grid.groups,
         base: grid.base,
         descriptors: &descriptors,
-        push,
+        push: bound.push,
         timeout: Some(grid.timeout),
         cancel: None,
     });
-    Ok(report.map_err(|error| error.to_string())?.printed)
+    let report = report.map_err(|error| error.to_string())?;
+    Ok(report.printed.into_iter().chain(report.warnings.iter().map(|warning| warned(warning))).collect())
 }

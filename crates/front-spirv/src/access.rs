@@ -70,6 +70,7 @@ impl<'m> Cx<'m> {
             Pointer::Local(p) => Some(p.ty),
             Pointer::Memory(p) => p.ty,
             Pointer::Descriptors(p) => Some(p.ty),
+            Pointer::Texel(p) => Some(p.ty),
             Pointer::Input(p) if p.component.is_some() => self.types().constituent(p.ty, 0),
             Pointer::Input(p) => Some(p.ty),
         }
@@ -111,6 +112,7 @@ impl<'m> Cx<'m> {
             Pointer::Memory(p) => self.step_memory(p, index).map(Pointer::Memory),
             Pointer::Local(p) => self.step_local(p, index).map(Pointer::Local),
             Pointer::Descriptors(p) => self.step_descriptors(&p, index),
+            Pointer::Texel(p) => Err(self.no_parts(p.ty)),
             Pointer::Input(p) => self.step_input(p, index).map(Pointer::Input),
         }
     }
@@ -253,9 +255,10 @@ impl<'m> Cx<'m> {
         Ok(self.descriptor(p))
     }
 
-    /// The pointer to a descriptor's buffer, once all arrays are indexed.
+    /// The pointer to a descriptor's buffer, once all arrays are indexed; images keep their descriptor.
     pub(crate) fn descriptor(&mut self, p: DescriptorPtr) -> Pointer {
-        if matches!(self.types().kind(p.ty), Kind::Array { .. } | Kind::RuntimeArray { .. }) {
+        let kind = self.types().kind(p.ty);
+        if matches!(kind, Kind::Array { .. } | Kind::RuntimeArray { .. } | Kind::Image { .. }) {
             return Pointer::Descriptors(p);
         }
         let index = self.index_value(p.index);

@@ -75,6 +75,8 @@ pub(crate) const SUPPORTED: &[C] = &[
     C::CooperativeMatrixTensorAddressingNV,
     C::CooperativeMatrixBlockLoadsNV,
     C::TensorAddressingNV,
+    C::CooperativeMatrixConversionQCOM,
+    C::CooperativeMatrixLayoutsARM,
     C::ReplicatedCompositesEXT,
     C::DotProduct,
     C::DotProductInputAll,
@@ -88,10 +90,31 @@ pub(crate) const SUPPORTED: &[C] = &[
     C::AtomicFloat32MinMaxEXT,
     C::AtomicFloat64MinMaxEXT,
     C::BitInstructions,
+    C::Sampled1D,
+    C::Image1D,
+    C::SampledCubeArray,
+    C::ImageCubeArray,
+    C::SampledBuffer,
+    C::ImageBuffer,
+    C::ImageQuery,
+    C::StorageImageExtendedFormats,
+    C::StorageImageReadWithoutFormat,
+    C::StorageImageWriteWithoutFormat,
+    C::Int64ImageEXT,
+    C::SampledImageArrayDynamicIndexing,
+    C::StorageImageArrayDynamicIndexing,
+    C::UniformTexelBufferArrayDynamicIndexing,
+    C::StorageTexelBufferArrayDynamicIndexing,
+    C::SampledImageArrayNonUniformIndexing,
+    C::StorageImageArrayNonUniformIndexing,
+    C::UniformTexelBufferArrayNonUniformIndexing,
+    C::StorageTexelBufferArrayNonUniformIndexing,
 ];
 
+/// Those that the crate `spirv` does not know: *CooperativeMatrixConversionsEXT* and
+/// *CooperativeMatrixGetCoordinateEXT* (SPV_EXT_cooperative_matrix_maintenance1), and
 /// *CooperativeMatrixDecodeVectorNV* (SPV_NV_cooperative_matrix_decode_vector).
-const DECODE_VECTOR: u32 = 5447;
+const UNKNOWN: [u32; 3] = [5429, 5438, 5447];
 
 /// The name of a capability.
 pub(crate) fn name(number: u32) -> String {
@@ -99,7 +122,7 @@ pub(crate) fn name(number: u32) -> String {
 }
 
 fn is_missing(number: u32) -> bool {
-    number != DECODE_VECTOR && C::from_u32(number).is_none_or(|c| !SUPPORTED.contains(&c))
+    !UNKNOWN.contains(&number) && C::from_u32(number).is_none_or(|c| !SUPPORTED.contains(&c))
 }
 
 /// The names of the declared capabilities that are not built.

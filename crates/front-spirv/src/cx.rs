@@ -84,7 +84,7 @@ pub(crate) struct Cx<'m> {
     /// Nesting of constructs and calls.
     pub(crate) depth: u32,
     /// The region that is being filled.
-    pub(crate) region: Option<crate::emit::Region>,
+    pub(crate) region: Option<crate::region::Region>,
     /// What goes to each label.
     pub(crate) labels: Vec<Uses>,
     /// Findings so far.

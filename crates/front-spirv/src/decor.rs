@@ -50,10 +50,10 @@ impl<'w> Decorations<'w> {
         self.direct.entry((id, member)).or_default()
     }
 
-    fn lookup(&self, id: Id, member: u32, wanted: Decoration) -> Option<&'w [u32]> {
+    fn lookup(&self, id: Id, member: u32, wanted: u32) -> Option<&'w [u32]> {
         let search = |key: (Id, u32)| {
             let all = self.direct.get(&key)?;
-            all.iter().find(|(kind, _)| *kind == wanted as u32).map(|(_, args)| *args)
+            all.iter().find(|(kind, _)| *kind == wanted).map(|(_, args)| *args)
         };
         search((id, member))
             .or_else(|| self.groups.get(&(id, member))?.iter().find_map(|&group| search((group, WHOLE))))
@@ -61,17 +61,22 @@ impl<'w> Decorations<'w> {
 
     /// The operands of a decoration of an id.
     pub(crate) fn of(&self, id: Id, wanted: Decoration) -> Option<&'w [u32]> {
-        self.lookup(id, WHOLE, wanted)
+        self.lookup(id, WHOLE, wanted as u32)
     }
 
     /// The operands of a decoration of a structure member.
     pub(crate) fn of_member(&self, id: Id, member: u32, wanted: Decoration) -> Option<&'w [u32]> {
-        self.lookup(id, member, wanted)
+        self.lookup(id, member, wanted as u32)
     }
 
     /// Whether an id has a decoration.
     pub(crate) fn has(&self, id: Id, wanted: Decoration) -> bool {
         self.of(id, wanted).is_some()
+    }
+
+    /// Whether an id has the decoration of this number, which the crate `spirv` may not know.
+    pub(crate) fn has_number(&self, id: Id, wanted: u32) -> bool {
+        self.lookup(id, WHOLE, wanted).is_some()
     }
 
     /// Whether a structure member has a decoration.

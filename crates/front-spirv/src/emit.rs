@@ -6,14 +6,17 @@
 //! branches out of is dissolved into its surroundings. A selection thus becomes a plain `if`, and the
 //! exit of a loop the end of its body.
 
+mod call;
+
+pub(crate) use call::Instance;
+
 use crate::cfg::switch_cases;
 use crate::cx::Cx;
 use crate::diag::{Fault, Res, bug, code, invalid, operand, unsupported};
-use crate::module::FunctionDecl;
 use crate::ops;
 use crate::reader::{Id, Inst};
 use crate::structure::Structure;
-use crate::types::{Kind, Ty};
+use crate::types::Ty;
 use crate::value::Val;
 use phalanx_ir::{self as ir, CompareOp, Label, Op as IrOp, Scalar, Value, Var};
 use rustc_hash::FxHashMap;
@@ -26,35 +29,6 @@ const MAX_FAULTS: usize = 20;
 /// Switches with more targets become a flat row of `if`s instead of nested ones.
 const MAX_NESTED_CASES: usize = 12;
 
-/// One inlined call of a function.
-#[derive(Debug)]
-pub(crate) struct Instance {
-    pub(crate) structure: Rc<Structure>,
-    /// The node whose code is being emitted.
-    pub(crate) node: u32,
-    /// Tells this call's definitions from those of others of the same function.
-    pub(crate) serial: u32,
-    function: Id,
-    /// The label of each node, where it has one.
-    labels: FxHashMap<u32, Label>,
-    /// The variables of each phi.
-    phis: FxHashMap<Id, Rc<[Var]>>,
-    ret_ty: Ty,
-    ret_label: Label,
-    ret: Return,
-    /// The IR block that the body starts in.
-    body: ir::Block,
-}
-
-/// A region being filled: code for the elements of a matrix.
-#[derive(Clone, Debug)]
-pub(crate) struct Region {
-    /// The instruction that calls a function for each element.
-    caller: String,
-    /// Where that function returns to.
-    exit: Option<Label>,
-}
-
 /// What goes to a label.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Uses {
@@ -62,17 +36,6 @@ pub(crate) struct Uses {
     branches: u32,
     /// Whether anything gets there: by a branch, or by falling off the end of its `block`.
     reached: bool,
-}
-
-/// How the result of a call gets out.
-#[derive(Clone, Debug)]
-enum Return {
-    /// No return was met yet.
-    Unseen,
-    /// The only return stands at the end of the body: its value is in scope.
-    Value(Val),
-    /// Through variables.
-    Vars(Rc<[Var]>),
 }
 
 impl<'m> Cx<'m> {
@@ -93,172 +56,6 @@ impl<'m> Cx<'m> {
             return Err(invalid(code::ENTRY_POINT, "the function of an entry point has parameters"));
         }
         self.function(decl, Vec::new()).map(|_| ())
-    }
-
-    /// *OpFunctionCall*.
-    pub(crate) fn call(&mut self, inst: &Inst<'_>) -> Res<()> {
-        let (spv, at) = (self.spv, self.inst);
-        let callee = inst.arg(0)?;
-        let decl = spv
-            .functions
-            .get(&callee)
-            .ok_or_else(|| operand(format!("operand %{callee} is not a function")))?;
-        if decl.params.len() != inst.args.len() - 1 {
-            let m = format!("{} arguments for {} parameters", inst.args.len() - 1, decl.params.len());
-            return Err(operand(m));
-        }
-        let mut args = Vec::with_capacity(decl.params.len());
-        for (&arg, (_, wanted)) in inst.rest(1).iter().zip(&decl.params) {
-            let (found, val) = self.val(arg)?;
-            let wanted = self.types().lookup(*wanted)?;
-            if !self.passes(found, wanted) {
-                let (wanted, found) = (self.types().describe(wanted), self.types().describe(found));
-                return Err(operand(format!("argument %{arg} is {found}, expected {wanted}")));
-            }
-            args.push(val);
-        }
-        let result = self.function(decl, args)?;
-        self.begin(at);
-        match result {
-            Some(val) => self.define(inst, val),
-            None => Ok(()),
-        }
-    }
-
-    /// The function with an id, as an operand.
-    pub(crate) fn function_operand(&self, id: Id) -> Res<&'m FunctionDecl> {
-        let spv = self.spv;
-        spv.functions.get(&id).ok_or_else(|| operand(format!("operand %{id} is not a function")))
-    }
-
-    /// A block that gives the result of a function for each element of a matrix. `args` makes the
-    /// function's arguments from the region's parameters; their types have been checked.
-    pub(crate) fn fill_region(
-        &mut self,
-        inst: &Inst<'_>,
-        decl: &FunctionDecl,
-        params: &[ir::Type],
-        elem: Scalar,
-        args: impl FnOnce(&mut Self, &[Value]) -> Res<Vec<Val>>,
-    ) -> Res<ir::Block> {
-        let at = self.inst;
-        let body = self.func.new_block();
-        let outer = std::mem::replace(&mut self.block, body);
-        self.region = Some(Region { caller: inst.name(), exit: None });
-        let done = (|| {
-            let params = self.b().values(IrOp::Params, &[], params);
-            let args = args(self, &params)?;
-            let result = self.function(decl, args)?;
-            self.begin(at);
-            let result = result.ok_or_else(|| operand(format!("the function %{} gives nothing", decl.id)))?;
-            let value = self.leaf_value(elem.into(), &result)?;
-            self.b().effect(IrOp::Yield, &[value]);
-            // What instructions do not show, such as initialisers.
-            if self.holds_tangled(body) {
-                let m = format!("the function %{} deals with cooperative matrices itself", decl.id);
-                return Err(operand(m));
-            }
-            Ok(())
-        })();
-        (self.block, self.region) = (outer, None);
-        done.map(|()| body)
-    }
-
-    /// Whether a block holds what a region must not.
-    fn holds_tangled(&self, block: ir::Block) -> bool {
-        self.func.block(block).iter().any(|&i| {
-            let info = self.func.inst(i);
-            let is_mat = |v: &Value| self.func.ty(*v).mat().is_some();
-            let is_var = info.op.var().is_some_and(|v| self.func.var(v).ty.mat().is_some());
-            is_var
-                || info.args.iter().chain(&info.results).any(is_mat)
-                || info.op.bodies().any(|b| self.holds_tangled(b))
-        })
-    }
-
-    fn region_exit(&self) -> Option<Label> {
-        self.region.as_ref().and_then(|region| region.exit)
-    }
-
-    /// SPV_NV_cooperative_matrix2: "tangled instructions are not allowed" in functions called for
-    /// elements.
-    fn check_region(&self, inst: &Inst<'_>) -> Res<()> {
-        match &self.region {
-            Some(region) if ops::is_tangled(self, inst) => {
-                let m = format!("is tangled, which a function that {} calls must not contain", region.caller);
-                Err(invalid(code::OPERAND, m))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether an argument of one type may be passed as another. Pointers to local variables carry
-    /// their own type, so their pointees must agree.
-    pub(crate) fn passes(&self, found: Ty, wanted: Ty) -> bool {
-        match (self.types().pointer(found), self.types().pointer(wanted)) {
-            (Ok((a, x)), Ok((b, y))) => a == b && x.zip(y).is_none_or(|(x, y)| self.types().same(x, y)),
-            _ => self.types().same(found, wanted),
-        }
-    }
-
-    fn structure_of(&mut self, decl: &FunctionDecl) -> Res<Rc<Structure>> {
-        if let Some(s) = self.structures.get(&decl.id) {
-            return Ok(s.clone());
-        }
-        let s = Rc::new(Structure::build(self.spv, self.types(), decl)?);
-        self.structures.insert(decl.id, s.clone());
-        Ok(s)
-    }
-
-    /// Inlines a function at the current place.
-    fn function(&mut self, decl: &FunctionDecl, args: Vec<Val>) -> Res<Option<Val>> {
-        if self.stack.iter().any(|i| i.function == decl.id) {
-            let m = format!("the function %{} \"{}\" calls itself", decl.id, self.spv.names.of(decl.id));
-            return Err(invalid(code::CONTROL_FLOW, m));
-        }
-        let structure = self.structure_of(decl)?;
-        let ret_ty = self.types().lookup(self.spv.insts[decl.inst].ty)?;
-        let (outer, depth) = (self.block, self.depth);
-        let (body, ret_label) = (self.func.new_block(), self.new_label());
-        if let Some(region) = &mut self.region {
-            region.exit.get_or_insert(ret_label);
-        }
-        self.serial += 1;
-        self.stack.push(Instance {
-            structure,
-            node: 0,
-            serial: self.serial,
-            function: decl.id,
-            labels: FxHashMap::default(),
-            phis: FxHashMap::default(),
-            ret_ty,
-            ret_label,
-            ret: Return::Unseen,
-            body,
-        });
-        for ((id, ty), val) in decl.params.iter().zip(args) {
-            let ty = self.types().lookup(*ty)?;
-            self.bind_everywhere(*id, ty, val);
-        }
-        self.block = body;
-        let done = self.deepen(1).and_then(|()| self.tree(0, Some(ret_label)));
-        let ret = self.stack.pop().map_or(Return::Unseen, |i| i.ret);
-        (self.block, self.depth) = (outer, depth);
-        done?;
-        self.wrap(ret_label, body);
-        self.returned(ret_ty, ret)
-    }
-
-    fn returned(&mut self, ty: Ty, ret: Return) -> Res<Option<Val>> {
-        if matches!(self.types().kind(ty), Kind::Void) {
-            return Ok(None);
-        }
-        match ret {
-            Return::Value(val) => Ok(Some(val)),
-            Return::Vars(vars) => self.load_vars(ty, &vars).map(Some),
-            // Every path ends in OpUnreachable.
-            Return::Unseen => Ok(Some(self.types().zero(ty))),
-        }
     }
 
     fn instance(&mut self) -> Res<&mut Instance> {
@@ -572,42 +369,6 @@ impl<'m> Cx<'m> {
             self.fork(cond, |cx| cx.branch(s, node, to, None), |_| Ok(()))?;
         }
         self.branch(s, node, default, next)
-    }
-
-    fn leave(&mut self, next: Option<Label>) -> Res<()> {
-        let label = self.instance()?.ret_label;
-        let ret_ty = self.instance()?.ret_ty;
-        if !matches!(self.types().kind(ret_ty), Kind::Void) {
-            return Err(invalid(code::CONTROL_FLOW, "the function must return a value"));
-        }
-        self.br(label, next);
-        Ok(())
-    }
-
-    fn leave_with(&mut self, term: &Inst<'_>, next: Option<Label>) -> Res<()> {
-        let (ty, val) = self.val(term.arg(0)?)?;
-        let exit = self.region_exit();
-        let (block, instance) = (self.block, self.instance()?);
-        // Whatever is unreachable goes there, too.
-        let is_exit = exit == Some(instance.ret_label);
-        let (label, ret_ty) = (instance.ret_label, instance.ret_ty);
-        if !is_exit && instance.structure.returns == 1 && instance.body == block && next == Some(label) {
-            instance.ret = Return::Value(val.clone());
-        }
-        if !self.types().same(ty, ret_ty) {
-            let (found, wanted) = (self.types().describe(ty), self.types().describe(ret_ty));
-            return Err(operand(format!("returns {found}, expected {wanted}")));
-        }
-        if !matches!(self.instance()?.ret, Return::Value(_)) {
-            let vars = match &self.instance()?.ret {
-                Return::Vars(vars) => vars.clone(),
-                _ => self.vars_for(ret_ty)?,
-            };
-            self.instance()?.ret = Return::Vars(vars.clone());
-            self.store_vars(ty, &val, &vars)?;
-        }
-        self.br(label, next);
-        Ok(())
     }
 
     // ── phi ──

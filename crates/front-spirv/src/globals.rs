@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use spirv::{Decoration, Op, StorageClass};
 use std::cell::Cell;
 
+mod image;
 mod tensor;
 
 /// The types and constants of a module.
@@ -24,8 +25,6 @@ pub(crate) struct Globals {
     consts: FxHashMap<Id, (Ty, Val)>,
     /// Invocations of a subgroup.
     pub(crate) subgroup_size: u32,
-    /// Invocations of a work-group; 0 while unknown.
-    workgroup_invocations: u32,
     /// Constituents made that no word of the module stands for.
     spent: Cell<u32>,
 }
@@ -42,9 +41,8 @@ impl Globals {
         spv: &Spv<'_>,
         specialization: &[(u32, u64)],
         subgroup_size: u32,
-        workgroup_invocations: u32,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let (globals, faults) = Self::build_partly(spv, specialization, subgroup_size, workgroup_invocations);
+        let (globals, faults) = Self::build_partly(spv, specialization, subgroup_size);
         if faults.is_empty() { Ok(globals) } else { Err(faults) }
     }
 
@@ -53,10 +51,9 @@ impl Globals {
         spv: &Spv<'_>,
         specialization: &[(u32, u64)],
         subgroup_size: u32,
-        workgroup_invocations: u32,
     ) -> (Self, Vec<Diagnostic>) {
         let spec = specialization.iter().copied().collect();
-        let mut g = Self { subgroup_size, workgroup_invocations, ..Self::default() };
+        let mut g = Self { subgroup_size, ..Self::default() };
         let mut faults = Vec::new();
         for &i in &spv.globals {
             if let Err(fault) = g.declare(spv, &spv.insts[i], &spec) {
@@ -125,7 +122,9 @@ impl Globals {
             Op::TypePointer => Kind::Pointer { class: class(inst.arg(0)?)?, pointee: Some(inst.arg(1)?) },
             Op::TypeUntypedPointerKHR => Kind::Pointer { class: class(inst.arg(0)?)?, pointee: None },
             Op::TypeFunction => Kind::Function,
-            Op::TypeImage | Op::TypeSampler | Op::TypeSampledImage => Kind::Opaque,
+            Op::TypeImage => image::kind(self, inst)?,
+            Op::TypeSampledImage => image::combined(self, inst)?,
+            Op::TypeSampler => Kind::Opaque,
             Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => self.coop_mat(inst)?,
             Op::TypeTensorLayoutNV | Op::TypeTensorViewNV => tensor::kind(self, inst)?,
             _ => {
@@ -368,22 +367,14 @@ impl Globals {
         })
     }
 
-    /// Whether something depends on the size of the work-group, which was unknown.
-    pub(crate) fn needs_workgroup_size(&self) -> bool {
-        self.workgroup_invocations == 0 && self.types.has_workgroup_matrix()
-    }
-
-    /// The length of a cooperative matrix type: the components of an invocation.
+    /// The length of a cooperative matrix type: the components of an invocation. Those of *Workgroup* scope
+    /// lie in the first subgroup.
     pub(crate) fn coop_length(&self, ty: Ty) -> Res<u32> {
         let mat = self.types.coop_mat(ty).ok_or_else(|| {
             let m = format!("expected a cooperative matrix type, found {}", self.types.describe(ty));
             invalid(code::TYPE, m)
         })?;
-        let invocations = match mat.scope {
-            Scope::Workgroup => self.workgroup_invocations.max(1),
-            _ => self.subgroup_size,
-        };
-        Ok(mat.components(invocations))
+        Ok(mat.components(self.subgroup_size))
     }
 }
 
@@ -419,11 +410,6 @@ fn class(word: u32) -> Res<StorageClass> {
 }
 
 impl Types {
-    /// Whether a cooperative matrix of *Workgroup* scope was declared.
-    fn has_workgroup_matrix(&self) -> bool {
-        self.kinds().any(|k| matches!(k, Kind::CoopMat { mat, .. } if mat.scope == Scope::Workgroup))
-    }
-
     /// The null value of a type.
     pub(crate) fn zero(&self, ty: Ty) -> Val {
         match self.leaf(ty) {

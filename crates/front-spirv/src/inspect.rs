@@ -58,6 +58,8 @@ pub struct EntryInfo {
     pub local_size_constants: [Option<u32>; 3],
     /// The buffers that its call tree mentions, by set and binding.
     pub bindings: Vec<BindingLayout>,
+    /// The images and texel buffers that it mentions, by set and binding.
+    pub images: Vec<BindingInfo>,
     /// The push constants.
     pub push: Option<TypeLayout>,
     /// Bytes of the push constants.
@@ -196,7 +198,7 @@ pub fn inspect_specialized(words: &[u32], specialization: &[(u32, u64)]) -> Resu
     let spv = Spv::read(words)?;
     let info = declarations(&spv);
     // Lengths of matrices do not matter here, so any size of subgroups and work-groups will do.
-    match Globals::build(&spv, specialization, 32, 1) {
+    match Globals::build(&spv, specialization, 32) {
         Ok(globals) => fill(&spv, &globals, info),
         // An unknown capability explains unknown types.
         Err(_) if !info.unsupported.is_empty() => Ok(info),
@@ -216,7 +218,7 @@ pub fn inspect_unspecialized(words: &[u32]) -> Result<Info, Diagnostics> {
         let op = spv.insts[i].op;
         matches!(op, Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse)
     };
-    let (globals, faults) = Globals::build_partly(&spv, &[], 32, 1);
+    let (globals, faults) = Globals::build_partly(&spv, &[], 32);
     if faults.is_empty() || !spv.globals.iter().any(is_spec) {
         return inspect(words);
     }
@@ -272,6 +274,7 @@ impl EntryInfo {
             local_size: None,
             local_size_constants: [None; 3],
             bindings: Vec::new(),
+            images: Vec::new(),
             push: None,
             push_bytes: 0,
         }
@@ -299,6 +302,7 @@ impl<'a> Inspector<'a> {
             self.variable(&self.spv.insts[i], &mut info).map_err(|f| self.spv.locate(f, i))?;
         }
         info.bindings.sort_by_key(|b| (b.info.set, b.info.binding));
+        info.images.sort_by_key(|b| (b.set, b.binding));
         Ok(info)
     }
 
@@ -309,6 +313,10 @@ impl<'a> Inspector<'a> {
                 let (binding, block) = self.layout().binding(inst.id, class, ty)?;
                 let layout = self.type_layout(block, Spread::default())?;
                 info.bindings.push(BindingLayout { info: binding, layout });
+            }
+            // That samplers are not built is no error here.
+            StorageClass::UniformConstant => {
+                info.images.extend(self.layout().binding(inst.id, class, ty).ok().map(|(info, _)| info));
             }
             StorageClass::PushConstant => {
                 let bytes = self.layout().size(ty, Spread::default())?;
@@ -355,7 +363,12 @@ impl<'a> Inspector<'a> {
                 }
             }
             Kind::Pointer { .. } => TypeLayout::Address,
-            Kind::Void | Kind::Function | Kind::Opaque | Kind::CoopMat { .. } | Kind::Tensor { .. } => {
+            Kind::Void
+            | Kind::Function
+            | Kind::Opaque
+            | Kind::Image { .. }
+            | Kind::CoopMat { .. }
+            | Kind::Tensor { .. } => {
                 let m = format!("a buffer holds {}", types.describe(ty));
                 return Err(invalid(code::TYPE, m));
             }

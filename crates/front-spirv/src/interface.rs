@@ -62,7 +62,7 @@ pub(crate) struct Resource {
 }
 
 impl Layout<'_> {
-    /// The resource that a *StorageBuffer* or *Uniform* variable of type `ty` is.
+    /// The resource that a *StorageBuffer*, *Uniform* or *UniformConstant* variable of type `ty` is.
     pub(crate) fn resource(&self, class: StorageClass, ty: Ty) -> Res<Resource> {
         let (mut block, mut count) = (ty, Some(1_u32));
         loop {
@@ -80,6 +80,13 @@ impl Layout<'_> {
                 _ => break,
             }
         }
+        if let Kind::Image { kind, .. } = *self.types.kind(block) {
+            return Ok(Resource { kind: BindingKind::Image(kind), count, block });
+        }
+        if class == StorageClass::UniformConstant {
+            let m = format!("{} as a resource", self.types.describe(block));
+            return Err(unsupported(code::TYPE, m));
+        }
         let decor = &self.spv.decor;
         let is_buffer_block = decor.has(block.id(), Decoration::BufferBlock);
         let is_block = is_buffer_block || decor.has(block.id(), Decoration::Block);
@@ -96,9 +103,14 @@ impl Layout<'_> {
     pub(crate) fn binding(&self, id: Id, class: StorageClass, ty: Ty) -> Res<(BindingInfo, Ty)> {
         let Resource { kind, count, block } = self.resource(class, ty)?;
         let binding = self.spv.decor.literal(id, Decoration::Binding);
-        let binding = binding.ok_or_else(|| invalid(code::DECORATION, "the buffer has no Binding"))?;
+        let binding = binding.ok_or_else(|| invalid(code::DECORATION, "the variable has no Binding"))?;
         let set = self.spv.decor.literal(id, Decoration::DescriptorSet).unwrap_or(0);
-        let writable = kind == BindingKind::Storage && !self.is_read_only(id, block);
+        let can_write = match kind {
+            BindingKind::Storage => true,
+            BindingKind::Uniform => false,
+            BindingKind::Image(image) => image.is_storage(),
+        };
+        let writable = can_write && !self.is_read_only(id, block);
         let names = &self.spv.names;
         let name = [names.of(id), names.of(block.id())].into_iter().find(|n| !n.is_empty());
         let name = name.unwrap_or("").to_owned();
@@ -158,7 +170,9 @@ impl Cx<'_> {
     fn declare_variable(&mut self, inst: &Inst<'_>) -> Res<()> {
         let (class, ty) = self.layout().variable(inst)?;
         let pointer = match class {
-            StorageClass::StorageBuffer | StorageClass::Uniform => self.buffer(inst, class, ty)?,
+            StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::UniformConstant => {
+                self.buffer(inst, class, ty)?
+            }
             StorageClass::PushConstant => self.push_constants(ty)?,
             StorageClass::Workgroup => {
                 let (offset, bytes) = self.shared.get(&inst.id).copied().unwrap_or((0, 0));
@@ -197,11 +211,12 @@ impl Cx<'_> {
         for &i in variables {
             let inst = &spv.insts[i];
             let (class, ty) = self.layout().variable(inst).map_err(|f| spv.locate(f, i))?;
-            if matches!(class, StorageClass::StorageBuffer | StorageClass::Uniform) {
+            use StorageClass as C;
+            if matches!(class, C::StorageBuffer | C::Uniform | C::UniformConstant) {
                 self.declare_binding(inst, class, ty).map_err(|f| spv.locate(f, i))?;
             }
         }
-        self.module.bindings.sort_by_key(|b| (b.set, b.binding, b.kind == BindingKind::Uniform));
+        self.module.bindings.sort_by_key(|b| (b.set, b.binding, b.kind != BindingKind::Storage));
         Ok(())
     }
 

@@ -48,7 +48,12 @@ impl Layout<'_> {
             }
             Kind::RuntimeArray { .. } => 0,
             Kind::Struct(_) => return self.struct_size(ty),
-            Kind::Void | Kind::Function | Kind::Opaque | Kind::CoopMat { .. } | Kind::Tensor { .. } => {
+            Kind::Void
+            | Kind::Function
+            | Kind::Opaque
+            | Kind::Image { .. }
+            | Kind::CoopMat { .. }
+            | Kind::Tensor { .. } => {
                 let m = format!("{} has no representation in memory", self.types.describe(ty));
                 return Err(invalid(code::TYPE, m));
             }
@@ -88,7 +93,12 @@ impl Layout<'_> {
             }
             Kind::Matrix { column, .. } => self.align(*column),
             Kind::Struct(members) => members.iter().map(|&m| self.align(m)).max().unwrap_or(1),
-            Kind::Void | Kind::Function | Kind::Opaque | Kind::CoopMat { .. } | Kind::Tensor { .. } => 1,
+            Kind::Void
+            | Kind::Function
+            | Kind::Opaque
+            | Kind::Image { .. }
+            | Kind::CoopMat { .. }
+            | Kind::Tensor { .. } => 1,
         }
     }
 

@@ -53,6 +53,7 @@ mod locals;
 mod module;
 mod ops;
 mod reader;
+mod region;
 mod slots;
 mod spec_op;
 mod structure;
@@ -128,8 +129,9 @@ pub fn translate(words: &[u32], options: &Options<'_>) -> Result<phalanx_ir::Mod
     capability::check(&spv)?;
     let entry = entry::choose(&spv, options.entry)?;
     check_options(options)?;
-    let globals = evaluate(&spv, entry, options)?;
-    let (workgroup_size, _) = workgroup_size(&spv, &globals, entry, options)?;
+    let globals =
+        globals::Globals::build(&spv, options.specialization, options.subgroup_size).map_err(Diagnostics)?;
+    let workgroup_size = workgroup_size(&spv, &globals, entry, options)?;
     let mut cx = cx::Cx::new(&spv, &globals, options);
     cx.modes = float_modes::FloatModes::of(&spv, &globals, entry)?;
     cx.module.name = entry.name.clone();
@@ -141,31 +143,17 @@ pub fn translate(words: &[u32], options: &Options<'_>) -> Result<phalanx_ir::Mod
     if faults.is_empty() { Ok(cx.finish()) } else { Err(Diagnostics(faults)) }
 }
 
-/// Evaluates types and constants. The length of a matrix of *Workgroup* scope depends on the size of
-/// the work-group, which may be a specialisation constant itself: a second evaluation knows it.
-fn evaluate(
-    spv: &module::Spv<'_>,
-    entry: &module::EntryPoint,
-    options: &Options<'_>,
-) -> Result<globals::Globals, Diagnostics> {
-    let build = |invocations| {
-        globals::Globals::build(spv, options.specialization, options.subgroup_size, invocations)
-    };
-    let first = build(0).map_err(Diagnostics)?;
-    let (_, invocations) = workgroup_size(spv, &first, entry, options)?;
-    if first.needs_workgroup_size() { build(invocations).map_err(Diagnostics) } else { Ok(first) }
-}
-
-/// Invocations of a work-group along each axis, and in all.
+/// Invocations of a work-group along each axis.
 fn workgroup_size(
     spv: &module::Spv<'_>,
     globals: &globals::Globals,
     entry: &module::EntryPoint,
     options: &Options<'_>,
-) -> diag::Res<([u32; 3], u32)> {
-    let size = entry::local_size(spv, globals, entry);
-    let checked =
-        size.and_then(|size| Ok((size, entry::check_size(size, options.limits.workgroup_invocations)?)));
+) -> diag::Res<[u32; 3]> {
+    let checked = entry::local_size(spv, globals, entry).and_then(|size| {
+        entry::check_size(size, options.limits.workgroup_invocations)?;
+        Ok(size)
+    });
     checked.map_err(|fault| spv.locate(fault, entry.inst))
 }
 

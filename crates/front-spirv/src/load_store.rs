@@ -53,6 +53,9 @@ impl Cx<'_> {
     /// Loads a value of type `ty`.
     pub(crate) fn load(&mut self, p: &Pointer, ty: Ty, flags: MemFlags) -> Res<Val> {
         self.check_pointee(p, ty)?;
+        if matches!((p, self.types().kind(ty)), (Pointer::Descriptors(_), Kind::Image { .. })) {
+            return Ok(Val::ptr(p.clone()));
+        }
         self.types().leaf_types(ty)?;
         match p {
             Pointer::Memory(p) => {
@@ -62,6 +65,7 @@ impl Cx<'_> {
             Pointer::Local(p) => self.load_local(p),
             Pointer::Input(p) => self.load_input(p),
             Pointer::Descriptors(_) => Err(operand("a buffer as a whole is no value")),
+            Pointer::Texel(_) => Err(operand("a pointer to a texel is for atomic operations only")),
         }
     }
 
@@ -78,6 +82,7 @@ impl Cx<'_> {
             Pointer::Local(p) => self.store_local(p, val),
             Pointer::Input(_) => Err(operand("a built-in input is not writable")),
             Pointer::Descriptors(_) => Err(operand("a buffer as a whole is no value")),
+            Pointer::Texel(_) => Err(operand("a pointer to a texel is for atomic operations only")),
         }
     }
 

@@ -81,6 +81,12 @@ impl Cx<'_> {
         }
     }
 
+    /// A variable for a value that an instruction indexes.
+    pub(crate) fn scratch_var(&mut self, leaf: ir::Type, count: u32) -> Res<Var> {
+        self.count_private(leaf, count)?;
+        Ok(self.func.new_var(leaf, count, ""))
+    }
+
     fn count_private(&mut self, leaf: ir::Type, count: u32) -> Res<()> {
         let bytes = match leaf {
             ir::Type::Scalar(s) => u64::from(s.bytes()),

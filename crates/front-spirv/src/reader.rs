@@ -16,6 +16,18 @@ pub(crate) type Id = u32;
 /// Ids must be less than this. The universal limit of SPIR-V is 4 194 303.
 const MAX_BOUND: u32 = 1 << 22;
 
+/// What *OpCooperativeMatrixGetCoordinateEXT* is read as, which the crate `spirv` does not know: an
+/// instruction of the same operands that modules for us cannot have.
+pub(crate) const GET_COORDINATE: Op = Op::SubgroupAvcImeGetBorderReachedINTEL;
+const GET_COORDINATE_OPCODE: u32 = 5363;
+
+fn opcode(number: u32) -> Option<Op> {
+    match number {
+        GET_COORDINATE_OPCODE => Some(GET_COORDINATE),
+        _ => Op::from_u32(number).filter(|op| *op != GET_COORDINATE),
+    }
+}
+
 /// An instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Inst<'w> {
@@ -66,7 +78,10 @@ impl<'w> Inst<'w> {
 
 /// The name of an opcode with its `Op` prefix.
 pub(crate) fn op_name(op: Op) -> String {
-    format!("Op{op:?}")
+    match op {
+        GET_COORDINATE => "OpCooperativeMatrixGetCoordinateEXT".into(),
+        _ => format!("Op{op:?}"),
+    }
 }
 
 /// The frame of an instruction.
@@ -161,11 +176,11 @@ pub(crate) fn read_insts<'w>(words: &'w [u32], header: &Header) -> Res<Vec<Inst<
 }
 
 fn read_inst<'w>(words: &'w [u32], at: usize, header: &Header) -> Res<Inst<'w>> {
-    let (count, opcode) = ((words[at] >> 16) as usize, words[at] & 0xffff);
+    let (count, number) = ((words[at] >> 16) as usize, words[at] & 0xffff);
     let left = words.len() - at;
-    let known = Op::from_u32(opcode).zip(SHAPES.get(&opcode));
+    let known = opcode(number).and_then(|op| Some((op, SHAPES.get(&(op as u32))?)));
     let Some((op, shape)) = known else {
-        return Err(invalid(code::READER, format!("unknown opcode {opcode}")));
+        return Err(invalid(code::READER, format!("unknown opcode {number}")));
     };
     if count == 0 || count > left {
         let m = format!("{} is {count} words long, but {left} are left", op_name(op));

@@ -131,6 +131,11 @@ fn map_pointer(p: &Pointer, f: &mut impl FnMut(Value) -> Value) -> Pointer {
         Pointer::Descriptors(p) => {
             Pointer::Descriptors(crate::value::DescriptorPtr { index: index(&p.index), ..p.clone() })
         }
+        Pointer::Texel(p) => {
+            let image = crate::value::DescriptorPtr { index: index(&p.image.index), ..p.image.clone() };
+            let coordinates = p.coordinates.iter().map(|&v| f(v)).collect();
+            Pointer::Texel(crate::value::TexelPtr { image, coordinates, ..*p })
+        }
         Pointer::Input(p) => {
             Pointer::Input(InputPtr { component: p.component.as_ref().map(&mut index), ..p.clone() })
         }

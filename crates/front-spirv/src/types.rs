@@ -7,6 +7,7 @@
 
 use crate::diag::{Res, code, invalid, unsupported};
 use crate::reader::Id;
+use phalanx_ir::image::ImageKind;
 use phalanx_ir::{self as ir, Clamp, MatType, Scalar, Space, TensorView};
 use rustc_hash::FxHashMap;
 use spirv::StorageClass;
@@ -30,7 +31,7 @@ impl fmt::Display for Ty {
     }
 }
 
-/// What a type is. *Opaque* is an image or a sampler: it may be declared, but nothing is done with it.
+/// What a type is. *Opaque* is a sampler, or an image that is not built: it may be declared, but nothing is done with it.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     Void,
@@ -62,6 +63,11 @@ pub(crate) enum Kind {
     },
     Function,
     Opaque,
+    /// An image or a texel buffer, and what a component is. With a sampler it is a *sampled image*.
+    Image {
+        texel: Ty,
+        kind: ImageKind,
+    },
     CoopMat {
         mat: MatType,
         signed: bool,
@@ -138,11 +144,6 @@ impl Types {
         &self.info(ty).kind
     }
 
-    /// What all types are, in no particular order.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Kind> {
-        self.map.values().map(|info| &info.kind)
-    }
-
     /// Declares a type.
     pub(crate) fn declare(&mut self, id: Id, kind: Kind) -> Res<()> {
         let info = self.measure(kind)?;
@@ -163,7 +164,7 @@ impl Types {
         };
         let (depth, leaves, nodes, pieces, tree) = match &kind {
             Kind::Void | Kind::Function => unit(None, 0),
-            Kind::Opaque => unit(Some(0), 0),
+            Kind::Opaque | Kind::Image { .. } => unit(Some(0), 0),
             Kind::Bool | Kind::Int { .. } | Kind::Float(_) | Kind::Pointer { .. } | Kind::CoopMat { .. } => {
                 unit(Some(1), 1)
             }
@@ -335,6 +336,10 @@ impl Types {
                 x.len() == y.len() && x.iter().zip(&**y).all(|(x, y)| self.same(*x, *y))
             }
             (Kind::Tensor { tensor: x, .. }, Kind::Tensor { tensor: y, .. }) => x == y,
+            // Their formats do not matter: glslang passes an image whose format is stated where the parameter's is not.
+            (Kind::Image { texel: x, kind }, Kind::Image { texel: y, kind: other }) => {
+                kind == other && self.same(*x, *y)
+            }
             _ => self.leaf(a).is_some() && self.leaf(a) == self.leaf(b),
         }
     }
@@ -355,6 +360,10 @@ impl Types {
             Kind::Pointer { class, pointee: None } => format!("untyped {class:?} pointer"),
             Kind::Function => format!("function type {ty}"),
             Kind::Opaque => format!("image or sampler {ty}"),
+            Kind::Image { texel, kind } => {
+                let kind = ir::BindingKind::Image(*kind).name();
+                format!("{kind} of {}", self.describe(*texel))
+            }
             Kind::CoopMat { mat, .. } => format!("cooperative matrix {mat}"),
             Kind::Tensor { tensor: Tensor::Layout { dims, .. }, .. } => {
                 format!("tensor layout of {dims} dimensions")

@@ -4,6 +4,7 @@
 //! taking one out or putting one in costs no instruction. Constants stay symbolic until an
 //! instruction needs them, and a null of any size is one word.
 
+use crate::cx::Values;
 use crate::types::Ty;
 use phalanx_ir::{self as ir, Binding, Builtin, Space, Value, Var};
 use std::rc::Rc;
@@ -42,8 +43,10 @@ pub(crate) enum Pointer {
     Local(LocalPtr),
     /// Into memory.
     Memory(MemPtr),
-    /// To an array of descriptors, none selected yet.
+    /// To an array of descriptors, none selected yet; or to the descriptor of an image, which is the image's handle.
     Descriptors(DescriptorPtr),
+    /// To a texel of an image, for atomic operations.
+    Texel(TexelPtr),
     /// To a built-in input, or a component of one.
     Input(InputPtr),
 }
@@ -121,9 +124,19 @@ pub(crate) struct DescriptorPtr {
     pub(crate) binding: Binding,
     /// Index of the first descriptor of this (sub-)array.
     pub(crate) index: Index,
-    /// The array.
+    /// The array, or the image.
     pub(crate) ty: Ty,
     pub(crate) volatile: bool,
+}
+
+/// A pointer to a texel.
+#[derive(Clone, Debug)]
+pub(crate) struct TexelPtr {
+    pub(crate) image: DescriptorPtr,
+    /// The texel's coordinates.
+    pub(crate) coordinates: Values,
+    /// What the texel is, as far as operations see it: a scalar.
+    pub(crate) ty: Ty,
 }
 
 /// A pointer to a built-in input.

@@ -31,12 +31,6 @@ pub enum Error {
         /// The instruction.
         place: Place,
     },
-    /// Subgroups wait for each other at different work-group matrix operations, or some ended.
-    #[error("not all subgroups of the work-group reach a work-group matrix operation{place}")]
-    Divergence {
-        /// The operation that the first of them waits at.
-        place: Place,
-    },
 }
 
 /// An instruction, for messages.

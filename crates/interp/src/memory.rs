@@ -1,6 +1,8 @@
 //! The memory that a program sees: buffers, what is bound to them, push constants, shared memory.
 
-use phalanx_ir::{Binding, Scalar};
+use std::sync::Arc;
+
+use phalanx_ir::{Binding, ImageLayout, Scalar};
 
 /// A buffer of a [`Memory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +25,15 @@ pub struct Region {
 pub struct Memory<'a> {
     buffers: Vec<Buffer<'a>>,
     bindings: Vec<Vec<Option<Region>>>,
+    images: Vec<Vec<Option<Arc<Image>>>>,
     push: &'a [u8],
+}
+
+/// Memory that is an image.
+#[derive(Debug)]
+pub(crate) struct Image {
+    region: Region,
+    pub(crate) layout: ImageLayout,
 }
 
 #[derive(Debug)]
@@ -51,13 +61,32 @@ impl<'a> Memory<'a> {
     ///
     /// If the buffer is of another `Memory`.
     pub fn bind(&mut self, binding: Binding, index: usize, region: Region) {
-        let size = self.buffers[region.buffer.0].bytes.len() as u64;
-        let offset = region.offset.min(size);
-        let region = Region { offset, bytes: region.bytes.min(size - offset), ..region };
+        let region = self.cut(region);
         grow(&mut self.bindings, binding.index(), Vec::new());
         let array = &mut self.bindings[binding.index()];
         grow(array, index, None);
         array[index] = Some(region);
+    }
+
+    /// Points an element of an array of images at a region, which is cut at the buffer's end, and says how texels
+    /// lie there. Elements that are never bound are images without texels.
+    ///
+    /// # Panics
+    ///
+    /// If the buffer is of another `Memory`.
+    pub fn bind_image(&mut self, binding: Binding, index: usize, region: Region, layout: ImageLayout) {
+        let region = self.cut(region);
+        grow(&mut self.images, binding.index(), Vec::new());
+        let array = &mut self.images[binding.index()];
+        grow(array, index, None);
+        array[index] = Some(Arc::new(Image { region, layout }));
+    }
+
+    /// What of a region lies in its buffer.
+    fn cut(&self, region: Region) -> Region {
+        let size = self.buffers[region.buffer.0].bytes.len() as u64;
+        let offset = region.offset.min(size);
+        Region { offset, bytes: region.bytes.min(size - offset), ..region }
     }
 
     /// Points the only element of a binding at a whole buffer.
@@ -151,6 +180,19 @@ impl View<'_, '_> {
             },
             None => Pointer { object: Object::Push, offset: 0, bytes: 0 },
         }
+    }
+
+    /// A bound image.
+    pub(crate) fn image(&self, binding: Binding, index: u32) -> Option<Arc<Image>> {
+        self.memory.images.get(binding.index())?.get(index as usize)?.clone()
+    }
+
+    /// The bytes of a texel of an image, if they lie in its memory.
+    pub(crate) fn texel(&mut self, image: &Image, at: u64) -> Option<&mut [u8]> {
+        let Region { buffer, offset, bytes } = image.region;
+        let object = Object::Buffer(buffer.0, offset);
+        let pointer = Pointer { object, offset: i64::try_from(at).ok()?, bytes };
+        self.bytes_mut(pointer, image.layout.format.bytes() as u32).ok().flatten()
     }
 
     pub(crate) fn push(&self) -> Pointer {

@@ -1,11 +1,12 @@
 //! Runs the work-groups of a dispatch, and the subgroups of each in turn.
 
-use crate::error::{Error, Place};
+use crate::error::Error;
 use crate::exec::{Dispatch, Exec};
 use crate::memory::{Memory, View};
 use crate::subgroup::{State, Subgroup};
 use crate::value::footprint;
-use phalanx_ir::{Inst, MatType, Module, Op, Scope, Value, Verified};
+use phalanx_ir::{Module, Scope, Type, Verified};
+use std::collections::BTreeSet;
 
 /// Instructions that a subgroup executes before another one has its turn.
 const SLICE: u32 = 4096;
@@ -33,6 +34,8 @@ impl Default for Limits {
 pub struct Report {
     /// The lines it printed, in order of execution.
     pub output: Vec<String>,
+    /// What it warned of, in order of execution.
+    pub warnings: Vec<String>,
     /// Lines beyond [`Limits::max_lines`].
     pub dropped_lines: u64,
     /// Instructions executed, counted as for [`Limits::max_steps`].
@@ -55,7 +58,8 @@ pub fn run(
 ) -> Result<Report, Error> {
     check_footprint(module, limits)?;
     let view = View { memory, shared: Vec::new(), out_of_bounds: 0 };
-    let mut dispatch = Dispatch { view, groups, group: base, limits: *limits, report: Report::default() };
+    let (report, warned) = (Report::default(), BTreeSet::new());
+    let mut dispatch = Dispatch { view, groups, group: base, limits: *limits, report, warned };
     for z in 0..groups[2] {
         for y in 0..groups[1] {
             for x in 0..groups[0] {
@@ -73,12 +77,15 @@ pub fn run(
 }
 
 fn check_footprint(module: &Module, limits: &Limits) -> Result<(), Error> {
-    let lanes = u64::from(module.subgroup_size);
-    let values = module.body.values.iter().map(|value| footprint(value.ty, lanes));
-    let vars = module.body.vars.iter();
-    let vars = vars.map(|var| footprint(var.ty, lanes).saturating_mul(var.count.into()));
-    let subgroup = values.chain(vars).fold(0u64, u64::saturating_add);
-    let needed = subgroup.saturating_mul(module.num_subgroups().into());
+    let (lanes, subgroups) = (u64::from(module.subgroup_size), u64::from(module.num_subgroups()));
+    let instances = |ty: Type| match ty {
+        Type::Mat(m) if m.scope == Scope::Workgroup => 1,
+        _ => subgroups,
+    };
+    let values = module.body.values.iter().map(|value| (value.ty, 1));
+    let vars = module.body.vars.iter().map(|var| (var.ty, u64::from(var.count)));
+    let bytes = |(ty, count)| footprint(ty, lanes).saturating_mul(count).saturating_mul(instances(ty));
+    let needed = values.chain(vars).map(bytes).fold(0, u64::saturating_add);
     if needed > limits.max_bytes {
         return Err(Error::MemoryLimit { needed, limit: limits.max_bytes });
     }
@@ -98,61 +105,18 @@ fn run_group(module: &Module, dispatch: &mut Dispatch<'_, '_>) -> Result<(), Err
             }
         }
         if subgroups.iter().all(|subgroup| subgroup.state != State::Ready) {
-            release(module, &mut subgroups)?;
+            release(&mut subgroups);
         }
     }
     Ok(())
 }
 
-/// Lets the subgroups go on that wait; all others have ended.
-fn release(module: &Module, subgroups: &mut [Subgroup]) -> Result<(), Error> {
-    let waits = subgroups.iter().find_map(|subgroup| match subgroup.state {
-        State::Waiting(inst) => Some(inst),
-        State::Ready | State::Ended => None,
-    });
-    if let Some(inst) = waits {
-        join_matrices(module, inst, subgroups)?;
-    }
+/// Lets the subgroups go on that wait at barriers; all others have ended.
+fn release(subgroups: &mut [Subgroup]) {
     for subgroup in subgroups {
-        if matches!(subgroup.state, State::Waiting(_)) {
+        if subgroup.state == State::Waiting {
             subgroup.state = State::Ready;
             subgroup.released = true;
         }
-    }
-    Ok(())
-}
-
-/// Gives each subgroup the elements that the others hold of the matrices an instruction uses.
-///
-/// Every subgroup executes the operations on a matrix of the work-group on a copy of its own, in
-/// which the elements that belong to its invocations are right. Operations that use elements of
-/// others wait before they do.
-fn join_matrices(module: &Module, inst: Inst, subgroups: &mut [Subgroup]) -> Result<(), Error> {
-    let info = module.body.inst(inst);
-    if matches!(info.op, Op::Barrier(_)) {
-        return Ok(());
-    }
-    if subgroups.iter().any(|subgroup| subgroup.state != State::Waiting(inst)) {
-        return Err(Error::Divergence { place: Place::new(module, inst) });
-    }
-    for &arg in &info.args {
-        if let Some(m) = module.body.ty(arg).mat().filter(|m| m.scope == Scope::Workgroup) {
-            join_matrix(&m, arg, subgroups);
-        }
-    }
-    Ok(())
-}
-
-fn join_matrix(m: &MatType, value: Value, subgroups: &mut [Subgroup]) {
-    let mut joined = vec![0; m.len() as usize];
-    for subgroup in subgroups.iter() {
-        for (element, &bits) in subgroup.matrix(value).iter().enumerate() {
-            if subgroup.owner(m, element).is_some() {
-                joined[element] = bits;
-            }
-        }
-    }
-    for subgroup in subgroups {
-        subgroup.set_matrix(value, joined.clone());
     }
 }

@@ -10,8 +10,8 @@ use phalanx_ir::{Block, Function, Inst, Label, MatType, Module, Scope, Type, Val
 pub(crate) enum State {
     /// To execute.
     Ready,
-    /// To wait for the work-group, before this instruction.
-    Waiting(Inst),
+    /// To wait for the work-group, before its next instruction.
+    Waiting,
     /// Nothing any more.
     Ended,
 }
@@ -49,8 +49,6 @@ pub(crate) struct Subgroup {
     pub(crate) id: u32,
     /// Lanes of a full subgroup.
     pub(crate) size: u32,
-    /// Invocations of the work-group.
-    pub(crate) group_size: u32,
     pub(crate) state: State,
     /// Whether the wait before the next instruction is over.
     pub(crate) released: bool,
@@ -69,14 +67,12 @@ enum VarData {
 impl Subgroup {
     pub(crate) fn new(module: &Module, id: u32) -> Self {
         let size = module.subgroup_size;
-        let group_size = module.workgroup_invocations();
-        let lanes = Lanes::below(size.min(group_size - id * size));
+        let lanes = Lanes::below(size.min(module.workgroup_invocations() - id * size));
         let func = &module.body;
         let data = |ty| Data::new(ty, size as usize);
         Self {
             id,
             size,
-            group_size,
             state: State::Ready,
             released: false,
             frames: vec![Frame { block: Function::ENTRY, next: 0, active: lanes, kind: Kind::Body }],
@@ -85,6 +81,8 @@ impl Subgroup {
                 .vars
                 .iter()
                 .map(|var| match var.ty {
+                    // The first subgroup has the matrices of the work-group.
+                    Type::Mat(m) if m.scope == Scope::Workgroup && id != 0 => VarData::Matrices(Vec::new()),
                     Type::Mat(m) => VarData::Matrices(vec![vec![0; m.len() as usize]; var.count as usize]),
                     // A table is read where it is.
                     _ if var.table.is_some() => VarData::Lanes(Vec::new()),
@@ -181,27 +179,14 @@ impl Subgroup {
 
     // ── matrices ──
 
-    /// The invocation of the matrix's scope that a lane is, and how many there are.
-    fn invocation(&self, m: &MatType, lane: usize) -> (u64, u64) {
-        if m.scope == Scope::Workgroup {
-            (u64::from(self.id) * u64::from(self.size) + lane as u64, self.group_size.into())
-        } else {
-            (lane as u64, self.size.into())
-        }
-    }
-
     /// The element that is this component of a lane, if there is one.
     pub(crate) fn element(&self, m: &MatType, component: u32, lane: usize) -> Option<usize> {
-        let (invocation, invocations) = self.invocation(m, lane);
-        let element = u64::from(component) * invocations + invocation;
-        (element < m.len()).then_some(element as usize)
+        m.element(component, lane as u32, self.size).map(|element| element as usize)
     }
 
-    /// The lane that holds an element, if it is one of this subgroup.
-    pub(crate) fn owner(&self, m: &MatType, element: usize) -> Option<usize> {
-        let (first, invocations) = self.invocation(m, 0);
-        let lane = (element as u64 % invocations).checked_sub(first)?;
-        (lane < self.size.into()).then_some(lane as usize)
+    /// The lane that holds an element.
+    pub(crate) fn owner(&self, element: usize) -> usize {
+        MatType::holder(element as u64, self.size).0 as usize
     }
 
     // ── control ──

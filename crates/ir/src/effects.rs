@@ -1,7 +1,7 @@
 //! What passes and targets ask of an operation, whatever it computes.
 
 use crate::entities::{Block, Var};
-use crate::op::Op;
+use crate::op::{ImageOp, Op};
 use crate::tensor::{Region, RegionKind};
 
 impl Op {
@@ -70,7 +70,9 @@ impl Op {
             | Self::Br(_)
             | Self::Return
             | Self::Printf(_)
+            | Self::Warn(_)
             | Self::MatStoreTensor(_)
+            | Self::Image(_, ImageOp::Store | ImageOp::Atomic(_))
             | Self::Params
             | Self::Yield => true,
             Self::Load(flags) | Self::MatLoad { flags, .. } => flags.volatile,
@@ -94,6 +96,7 @@ impl Op {
             | Self::PtrDiff
             | Self::PtrToInt
             | Self::IntToPtr
+            | Self::Image(_, ImageOp::Load | ImageOp::Size | ImageOp::Levels)
             | Self::Subgroup(_)
             | Self::MatSplat
             | Self::MatMulAdd(_)
@@ -101,6 +104,8 @@ impl Op {
             | Self::MatExtract
             | Self::MatInsert
             | Self::MatTranspose
+            | Self::MatFromLanes { .. }
+            | Self::MatToLanes { .. }
             | Self::MatMap { .. }
             | Self::MatReduce { .. }
             | Self::Clock => false,

@@ -14,6 +14,7 @@ pub mod builder;
 mod effects;
 pub mod entities;
 pub mod eval;
+pub mod image;
 pub mod module;
 pub mod op;
 pub mod passes;
@@ -21,6 +22,7 @@ pub mod printf;
 #[cfg(feature = "random")]
 pub mod random;
 pub mod tensor;
+pub mod texel;
 pub mod text;
 pub mod tree;
 pub mod types;
@@ -29,15 +31,17 @@ pub mod verify;
 
 pub use builder::Builder;
 pub use entities::{Binding, Block, Inst, Label, Value, Var};
+pub use image::{ImageDim, ImageKind, ImageLayout, ImageLevel, ImageUse, Swizzle};
 pub use module::{
     BindingInfo, BindingKind, Function, InstInfo, LocId, MAX_DISPATCH_INVOCATIONS, Module, SourceLoc,
     ValueInfo, VarInfo,
 };
 pub use op::{
-    AtomicOp, Barrier, BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, MemFlags, MulAddFlags, Op,
-    ReduceOp, Rounding, SubgroupOp, UnaryOp,
+    AtomicOp, Barrier, BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, ImageOp, MemFlags, MulAddFlags,
+    Op, ReduceOp, Rounding, SubgroupOp, UnaryOp,
 };
 pub use tensor::{Clamp, MatReduceKind, TensorAccess, TensorView};
+pub use texel::{Format, Numeric};
 pub use tree::Tree;
 pub use types::{MatType, Scalar, Scope, Space, Type, Use};
 pub use uniformity::{Guard, Shape, Uniformity};

@@ -8,8 +8,9 @@
 //! defines it, after its definition, and in blocks nested there.
 
 use crate::entities::{Binding, Block, Inst, Label, Value, Var};
+use crate::image::ImageKind;
 use crate::op::Op;
-use crate::types::Type;
+use crate::types::{Scope, Type};
 use smallvec::SmallVec;
 
 /// Most invocations of a dispatch along an axis, the dispatch's base included. A device refuses a
@@ -25,7 +26,7 @@ pub struct Module {
     pub workgroup_size: [u32; 3],
     /// Invocations of a subgroup: a power of two from 4 to 128.
     pub subgroup_size: u32,
-    /// The buffers it may access.
+    /// The buffers and images it may access.
     pub bindings: Vec<BindingInfo>,
     /// Size of the memory that a work-group shares, in bytes.
     pub shared_bytes: u32,
@@ -51,7 +52,7 @@ impl Module {
     }
 }
 
-/// A buffer descriptor, or an array of them.
+/// A descriptor of a buffer or an image, or an array of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingInfo {
     /// Descriptor set.
@@ -68,13 +69,15 @@ pub struct BindingInfo {
     pub name: String,
 }
 
-/// Kinds of buffer descriptors.
+/// Kinds of descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BindingKind {
     /// A storage buffer.
     Storage,
     /// A uniform buffer.
     Uniform,
+    /// An image or a texel buffer.
+    Image(ImageKind),
 }
 
 /// A position in the source.
@@ -141,6 +144,13 @@ impl Function {
             Op::Const(bits) => Some(bits),
             _ => None,
         }
+    }
+
+    /// Whether an instruction takes, gives or accesses matrices of a scope.
+    pub fn concerns_matrices(&self, info: &InstInfo, scope: Scope) -> bool {
+        let var = info.op.var().map(|var| self.var(var).ty);
+        let mut types = info.args.iter().chain(&info.results).map(|&v| self.ty(v)).chain(var);
+        types.any(|ty| ty.mat().is_some_and(|m| m.scope == scope))
     }
 
     /// A new value of type `ty`, the result of `def`.

@@ -79,6 +79,9 @@ pub enum Op {
     /// `(ptr, operands…) → (old value)`, without a result for [`AtomicOp::Store`]. Relaxed order;
     /// out of bounds it does nothing and gives zero.
     Atomic(AtomicOp),
+    /// See [`ImageOp`]. The first operand is the index in the descriptor array (`i32`); an index out
+    /// of range gives an image without texels.
+    Image(Binding, ImageOp),
 
     // ── subgroup ──
     /// See [`SubgroupOp`]. Only active invocations take part.
@@ -115,6 +118,18 @@ pub enum Op {
 
     /// `(R×C) → (C×R)`: the transpose; the same component type and scope.
     MatTranspose,
+    /// `(scalar, …) → (matrix)`: the scalars of invocation `l`, one behind the other as in memory, are
+    /// row `l`, or column `l`. They have one type and as many bytes as a row (column); there are at
+    /// most as many rows (columns) as a subgroup has invocations. Subgroup scope.
+    MatFromLanes {
+        /// Of columns, not rows.
+        columns: bool,
+    },
+    /// `(matrix) → (scalar, …)`: the reverse. Unspecified in invocations that have no row (column).
+    MatToLanes {
+        /// Of columns, not rows.
+        columns: bool,
+    },
     /// `(matrix, …) → (matrix)`: each element of the result is what the region makes of its place and
     /// of the operands' elements there. All have one shape and scope.
     ///
@@ -179,6 +194,9 @@ pub enum Op {
     Return,
     /// `(scalar, …) → ()`: prints, by an index into `Module::formats`.
     Printf(u32),
+    /// `(bool, scalar, …) → ()`: tells of a mistake where the condition holds: prints the scalars, by an
+    /// index into `Module::formats`. A dispatch tells of each format once.
+    Warn(u32),
     /// `() → (i64)`: a clock that rises.
     Clock,
 }
@@ -405,6 +423,24 @@ pub enum AtomicOp {
     Fadd,
     Fmin,
     Fmax,
+}
+
+/// Operations on images and texel buffers. The coordinates are `i32`s, as many as
+/// [`ImageKind::coordinates`](crate::image::ImageKind::coordinates) says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ImageOp {
+    /// `(index, coordinate… [, level: i32]) → (red, green, blue, alpha)`: a texel, of the first mip
+    /// level without a level. Each is an `i32`, `f32` or `i64`; zeros outside of the image.
+    Load,
+    /// `(index, coordinate…, red, green, blue, alpha) → ()`: nothing outside of the image.
+    Store,
+    /// `(index, coordinate…, operands…) → (old value)`, as [`Op::Atomic`]: on a texel that is one
+    /// scalar. Outside of the image, and on texels of another size, it does nothing and gives zero.
+    Atomic(AtomicOp),
+    /// `(index [, level: i32]) → (i32, …)`: the texels along each axis, and the layers of an array.
+    Size,
+    /// `(index) → (i32)`: the number of mip levels.
+    Levels,
 }
 
 /// Operations between the active invocations of a subgroup.

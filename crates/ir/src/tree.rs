@@ -55,7 +55,9 @@ impl Tree {
                 self.parents[b] = Some(Parent { inst, block });
                 self.depths[b] = self.depths[block.index()] + 1;
                 self.loop_bodies[b] = matches!(func.inst(inst).op, Op::Loop { .. });
-                self.in_loop[b] = self.in_loop[block.index()] || self.loop_bodies[b];
+                // A region is executed for element after element.
+                let repeats = self.loop_bodies[b] || func.inst(inst).op.region().is_some();
+                self.in_loop[b] = self.in_loop[block.index()] || repeats;
                 self.visit(func, body);
             }
         }
@@ -76,7 +78,8 @@ impl Tree {
         self.loop_bodies[b.index()]
     }
 
-    /// Whether a loop is around the block's instructions: the block is in the body of one, or is it.
+    /// Whether a loop or an operation with a region is around the block's instructions: the block is in the body of one,
+    /// or is it.
     pub fn in_loop(&self, b: Block) -> bool {
         self.in_loop[b.index()]
     }

@@ -200,7 +200,8 @@ impl MatType {
         self.len() == 0
     }
 
-    /// Components an invocation holds when the matrix is spread over `invocations`.
+    /// Components an invocation holds when the matrix is spread over `invocations`, which are those of a
+    /// subgroup: for a matrix of work-group scope of the first one.
     ///
     /// Component `i` of invocation `l` is the row-major element `i * invocations + l`; when that is
     /// not an element of the matrix, reading gives zero and writing has no effect. SPIR-V leaves the
@@ -209,6 +210,27 @@ impl MatType {
     /// `gpu.subgroup_mma_rotate` assumes.
     pub const fn components(&self, invocations: u32) -> u32 {
         self.len().div_ceil(invocations as u64) as u32
+    }
+
+    /// The row-major element that is this component of an invocation, unless it is padding.
+    pub const fn element(&self, component: u32, invocation: u32, invocations: u32) -> Option<u64> {
+        let element = component as u64 * invocations as u64 + invocation as u64;
+        if element < self.len() { Some(element) } else { None }
+    }
+
+    /// The invocation that holds a row-major element, and which component it is.
+    pub const fn holder(element: u64, invocations: u32) -> (u32, u32) {
+        ((element % invocations as u64) as u32, (element / invocations as u64) as u32)
+    }
+
+    /// How many rows there are and how many elements a row has; or columns.
+    pub const fn lines(&self, columns: bool) -> (u32, u32) {
+        if columns { (self.cols, self.rows) } else { (self.rows, self.cols) }
+    }
+
+    /// The row-major element that is element `i` of a row, or of a column.
+    pub const fn line_element(&self, columns: bool, line: usize, i: usize) -> usize {
+        if columns { i * self.cols as usize + line } else { line * self.cols as usize + i }
     }
 
     /// The same shape, scope and use with another component type.

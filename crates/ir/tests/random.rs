@@ -7,8 +7,8 @@ use phalanx_interp::{Limits, Memory, run};
 use phalanx_ir::passes::{self, Options};
 use phalanx_ir::random::{Case, Config, case};
 use phalanx_ir::{
-    BinaryOp, Binding, Block, Builder, Builtin, ConvertKind, Guard, Inst, Label, MemFlags, Module, Op,
-    Scalar, Shape, Space, SubgroupOp, Type, UnaryOp, Uniformity, Value, Var, Verified, text, verify,
+    BinaryOp, Binding, Block, Builder, Builtin, ConvertKind, Function, Guard, Inst, Label, MemFlags, Module,
+    Op, Scalar, Shape, Space, SubgroupOp, Type, UnaryOp, Uniformity, Value, Var, Verified, text, verify,
 };
 
 /// How many modules each test makes; more with `PHALANX_RANDOM_CASES`.
@@ -92,8 +92,10 @@ fn expansion_keeps_results() {
     for seed in seeds().map(|seed| 4 * seed) {
         let case = make(seed);
         let options = Options { verify: true, ..Options::default() };
-        let expand =
-            |c: &Case| passes::expand(&c.module, &options).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        let expand = |c: &Case| {
+            passes::expand(&c.module, passes::Scratch::of(&c.module), &options)
+                .unwrap_or_else(|e| panic!("seed {seed}: {e}"))
+        };
         let Some(after) = expand(&case) else { continue };
         expanded += 1;
         if results(&case, &case.module) != results(&case, &after) {
@@ -156,10 +158,23 @@ fn with_checks(module: &Module) -> Module {
     let uniformity = Uniformity::analyse(module);
     let mut checked = module.clone();
     let mut inserted = Inserter { uniformity: &uniformity };
-    for block in (0..module.body.blocks.len()).map(Block::new) {
+    let mut blocks = Vec::new();
+    outside_regions(&module.body, Function::ENTRY, &mut blocks);
+    for block in blocks {
         inserted.block(&mut checked, block);
     }
     checked
+}
+
+/// The blocks whose invocations act together.
+fn outside_regions(func: &Function, block: Block, blocks: &mut Vec<Block>) {
+    blocks.push(block);
+    for &inst in func.block(block) {
+        let op = &func.inst(inst).op;
+        if matches!(op, Op::If { .. } | Op::Block { .. } | Op::Loop { .. }) {
+            op.bodies().for_each(|body| outside_regions(func, body, blocks));
+        }
+    }
 }
 
 struct Inserter<'u> {

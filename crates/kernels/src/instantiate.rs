@@ -8,6 +8,7 @@ use crate::mul_add::panel::{Finish, Operands, Panel, RunPanel, drive, panel};
 use crate::mul_add::{MulAddParams, general, prepare};
 use crate::portable;
 use crate::simd::{Dot, RoundWords, Simd, with_round};
+use crate::transfer::tensor::{self, TensorAccess, TensorWords};
 use crate::transfer::{Access, load, store};
 use std::marker::PhantomData;
 
@@ -102,6 +103,22 @@ macro_rules! basic {
         unsafe extern "C" fn store_(p: *const Access, src: *const u8, base: *mut u8, size: u64, offset: u64, stride: i64) {
             // SAFETY: the contract of `StoreFn`.
             unsafe { store::store::<$simd>(&*p, src, base, size, offset, stride) }
+        }
+        unsafe extern "C" fn load_tensor(
+            p: *const TensorAccess, words: *const TensorWords, dst: *mut u8, base: *const u8, size: u64, offset: u64,
+            object: *const u8, scratch: *mut u8,
+        ) {
+            let memory = tensor::Memory { base: base.cast_mut(), size, offset };
+            // SAFETY: the contract of `LoadTensorFn`.
+            unsafe { tensor::load::load(&*p, &*words, dst, memory, (object, scratch), load_) }
+        }
+        unsafe extern "C" fn store_tensor(
+            p: *const TensorAccess, words: *const TensorWords, src: *const u8, base: *mut u8, size: u64, offset: u64,
+            scratch: *mut u8,
+        ) {
+            let memory = tensor::Memory { base, size, offset };
+            // SAFETY: the contract of `StoreTensorFn`.
+            unsafe { tensor::store::store(&*p, &*words, src, memory, scratch, store_) }
         }
         $(#[$attr])*
         unsafe extern "C" fn fill(p: *const ElementParams, dst: *mut u8, bits: u64) {
@@ -205,6 +222,8 @@ macro_rules! table {
             ..Table {
                 load: load_,
                 store: store_,
+                load_tensor,
+                store_tensor,
                 fill,
                 splat_lanes,
                 copy,

@@ -8,11 +8,28 @@ use crate::element::{ComponentParams, ConvertParams, ElementParams};
 use crate::isa::{Isa, Level};
 use crate::mul_add::MulAddParams;
 use crate::transfer::Access;
+use crate::transfer::tensor::{TensorAccess, TensorWords};
 
 /// Reads a matrix from memory into a tile: `(access, tile, base, size, offset, stride_bytes)`.
 pub type LoadFn = unsafe extern "C" fn(*const Access, *mut u8, *const u8, u64, u64, i64);
 /// Writes a tile to memory: `(access, tile, base, size, offset, stride_bytes)`.
 pub type StoreFn = unsafe extern "C" fn(*const Access, *const u8, *mut u8, u64, u64, i64);
+/// Reads a matrix through a tensor layout: `(access, words, tile, base, size, offset, object, scratch)`. Elements
+/// that the view clips come from the tile `object`, which may be the result's, and is not read if none are.
+/// `scratch` is 64-byte aligned and as large as the access says.
+pub type LoadTensorFn = unsafe extern "C" fn(
+    *const TensorAccess,
+    *const TensorWords,
+    *mut u8,
+    *const u8,
+    u64,
+    u64,
+    *const u8,
+    *mut u8,
+);
+/// Writes a tile through a tensor layout: `(access, words, tile, base, size, offset, scratch)`.
+pub type StoreTensorFn =
+    unsafe extern "C" fn(*const TensorAccess, *const TensorWords, *const u8, *mut u8, u64, u64, *mut u8);
 /// Sets every element to one value, given as the bits of the element type: `(params, result, bits)`.
 pub type FillFn = unsafe extern "C" fn(*const ElementParams, *mut u8, u64);
 /// `(params, result, operand)`; the two may be the same tile.
@@ -78,6 +95,10 @@ entries! {
     load LOAD: LoadFn,
     /// Tile to memory.
     store STORE: StoreFn,
+    /// Tensor to tile.
+    load_tensor LOAD_TENSOR: LoadTensorFn,
+    /// Tile to tensor.
+    store_tensor STORE_TENSOR: StoreTensorFn,
     /// One value everywhere.
     fill FILL: FillFn,
     /// A value per lane in all its components.

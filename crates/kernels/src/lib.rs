@@ -31,8 +31,9 @@ pub use element::{ComponentParams, ConvertParams, ElementParams};
 pub use isa::{Isa, IsaError, Level};
 pub use kernel::{
     BinaryFn, ConvertFn, ExtractFn, ExtractLanesFn, FillFn, InsertFn, InsertLanesFn, KernelId, LoadFn,
-    MulAddFn, ScaleFn, ScaleLanesFn, SplatLanesFn, StoreFn, Table, UnaryFn,
+    LoadTensorFn, MulAddFn, ScaleFn, ScaleLanesFn, SplatLanesFn, StoreFn, StoreTensorFn, Table, UnaryFn,
 };
 pub use layout::TileLayout;
 pub use mul_add::{Grid, MulAdd, MulAddParams, Plan};
 pub use transfer::Access;
+pub use transfer::tensor::{Clamp, MAX_DIMS, TensorAccess, TensorWords};

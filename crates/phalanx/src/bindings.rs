@@ -1,9 +1,9 @@
-//! Puts buffers where a shader wants them, and says what does not fit.
+//! Puts buffers and images where a shader wants them, and says what does not fit.
 
 use std::fmt;
 
-use phalanx_cpu::{Descriptor, MemoryError};
-use phalanx_ir::{BindingInfo, BindingKind};
+use phalanx_cpu::{Descriptor, ImageView, MemoryError};
+use phalanx_ir::{BindingInfo, BindingKind, ImageLayout};
 
 use crate::buffer::Buffer;
 
@@ -25,17 +25,24 @@ pub struct Binding<'a> {
     pub offset: u64,
     /// Bytes that the shader sees; all up to the end without it.
     pub size: Option<u64>,
+    /// How texels lie in the buffer, where the shader has an image or a texel buffer.
+    pub image: Option<&'a ImageLayout>,
 }
 
 impl<'a> Binding<'a> {
     /// A whole buffer at a binding.
     pub fn new(set: u32, binding: u32, buffer: &'a Buffer) -> Self {
-        Self { set, binding, index: 0, buffer, offset: 0, size: None }
+        Self { set, binding, index: 0, buffer, offset: 0, size: None, image: None }
     }
 
     /// The same at an index of a descriptor array.
     pub fn at_index(self, index: u32) -> Self {
         Self { index, ..self }
+    }
+
+    /// The same as an image.
+    pub fn as_image(self, layout: &'a ImageLayout) -> Self {
+        Self { image: Some(layout), ..self }
     }
 
     fn place(&self) -> Place {
@@ -86,6 +93,8 @@ pub enum BindingProblem {
     Twice(Place),
     /// An offset is no multiple of [`OFFSET_ALIGNMENT`].
     Alignment(Place, u64),
+    /// A buffer is bound where the shader has an image, or the other way round.
+    Kind(Place),
     /// A range lies outside of its buffer.
     Range(Place, MemoryError),
 }
@@ -99,6 +108,9 @@ impl fmt::Display for BindingProblem {
             Self::Twice(place) => write!(f, "two buffers are bound at {place}"),
             Self::Alignment(place, offset) => {
                 write!(f, "the offset {offset} at {place} is no multiple of {OFFSET_ALIGNMENT}")
+            }
+            Self::Kind(place) => {
+                write!(f, "of a buffer and an image, the shader has one at {place}, and the other is bound")
             }
             Self::Range(place, error) => write!(f, "at {place}: {error}"),
         }
@@ -134,10 +146,7 @@ fn list<T>(
 }
 
 fn describe(f: &mut fmt::Formatter<'_>, info: &BindingInfo) -> fmt::Result {
-    let kind = match info.kind {
-        BindingKind::Storage => "storage",
-        BindingKind::Uniform => "uniform",
-    };
+    let kind = info.kind.name();
     write!(f, "{}:{} ({kind}", info.set, info.binding)?;
     match info.count {
         Some(1) => {}
@@ -150,12 +159,22 @@ fn describe(f: &mut fmt::Formatter<'_>, info: &BindingInfo) -> fmt::Result {
     f.write_str(")")
 }
 
+/// The images among what is bound. A range that lies outside of its buffer is found later.
+pub(crate) fn views<'a>(bound: &[Binding<'a>]) -> Vec<Option<ImageView<'a>>> {
+    let view = |binding: &Binding<'a>| {
+        let layout = binding.image?.clone();
+        ImageView::new(binding.buffer.memory(), binding.offset, binding.size, layout).ok()
+    };
+    bound.iter().map(view).collect()
+}
+
 /// The descriptors of each binding of a shader, in the shader's order. What is bound at places that only
 /// other entry points of the module use (`declared`) is left out.
 pub(crate) fn resolve<'a>(
     expected: &[BindingInfo],
     declared: &[(u32, u32)],
     bound: &[Binding<'a>],
+    views: &'a [Option<ImageView<'a>>],
 ) -> Result<Vec<Vec<Descriptor<'a>>>, BindingError> {
     let error = |problem| BindingError {
         problem,
@@ -168,7 +187,10 @@ pub(crate) fn resolve<'a>(
         if bound[..number].iter().any(|other| other.place() == place) {
             return Err(error(BindingProblem::Twice(place)));
         }
-        let descriptor = descriptor(binding).map_err(error)?;
+        let mut descriptor = descriptor(binding).map_err(error)?;
+        if let Some(Some(view)) = views.get(number) {
+            descriptor = Descriptor::image(view);
+        }
         let mut is_known = declared.contains(&(place.set, place.binding));
         // Several variables may share a place.
         for (info, table) in expected.iter().zip(&mut tables) {
@@ -176,6 +198,9 @@ pub(crate) fn resolve<'a>(
                 continue;
             }
             is_known = true;
+            if matches!(info.kind, BindingKind::Image(_)) != binding.image.is_some() {
+                return Err(error(BindingProblem::Kind(place)));
+            }
             if place.index >= info.count.unwrap_or(MAX_DESCRIPTORS).min(MAX_DESCRIPTORS) {
                 return Err(error(BindingProblem::Index(place)));
             }
@@ -227,7 +252,7 @@ mod tests {
 
     fn problem(bound: &[Binding<'_>]) -> BindingProblem {
         let expected = [info(0, Some(1)), info(1, Some(4))];
-        resolve(&expected, &[(0, 7)], bound).unwrap_err().problem
+        resolve(&expected, &[(0, 7)], bound, &[]).unwrap_err().problem
     }
 
     #[test]
@@ -239,7 +264,7 @@ mod tests {
             Binding::new(0, 7, &a),
             Binding::new(0, 0, &a),
         ];
-        let tables = resolve(&[info(0, Some(1)), info(1, None)], &[(0, 7)], &bound).unwrap();
+        let tables = resolve(&[info(0, Some(1)), info(1, None)], &[(0, 7)], &bound, &[]).unwrap();
         assert_eq!(tables.iter().map(Vec::len).collect::<Vec<_>>(), [1, 3]);
     }
 
@@ -247,7 +272,7 @@ mod tests {
     fn variables_may_share_a_place() {
         let buffer = Buffer::with_size(16).unwrap();
         let tables =
-            resolve(&[info(0, Some(1)), info(0, Some(1))], &[], &[Binding::new(0, 0, &buffer)]).unwrap();
+            resolve(&[info(0, Some(1)), info(0, Some(1))], &[], &[Binding::new(0, 0, &buffer)], &[]).unwrap();
         assert_eq!(tables.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
     }
 
@@ -264,13 +289,15 @@ mod tests {
         assert_eq!(problem(&[odd, b]), BindingProblem::Alignment(place(0, 0), 8));
         let outside = Binding { offset: 16, size: Some(1), ..a };
         assert!(matches!(problem(&[outside, b]), BindingProblem::Range(..)));
+        let layout = ImageLayout::buffer(phalanx_ir::Format::R8Uint, 16);
+        assert_eq!(problem(&[a.as_image(&layout), b]), BindingProblem::Kind(place(0, 0)));
     }
 
     #[test]
     fn the_message_lists_both_sides() {
         let buffer = Buffer::with_size(16).unwrap();
         let bound = [Binding::new(3, 5, &buffer).at_index(1)];
-        let error = resolve(&[info(0, Some(1)), info(1, None)], &[], &bound).unwrap_err();
+        let error = resolve(&[info(0, Some(1)), info(1, None)], &[], &bound, &[]).unwrap_err();
         assert_eq!(
             error.to_string(),
             "a buffer is bound at 3:5[1], where the shader has none; expected 0:0 (storage `b0`), \

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytemuck::NoUninit;
 use phalanx_cpu::{CacheKey, Config, Created, Descriptor, SealedCode};
 use phalanx_front_spirv as front;
-use phalanx_ir::{Verified, passes, verify};
+use phalanx_ir::{Scope, Verified, passes, verify};
 
 use crate::bindings;
 use crate::buffer::Buffer;
@@ -274,7 +274,8 @@ impl Device {
             let limit = dispatch.timeout.or(self.inner.timeout);
             return interpreter.dispatch(module, &shape.declared, dispatch, limit);
         }
-        let tables = bindings::resolve(&shape.bindings, &shape.declared, dispatch.bindings)?;
+        let views = bindings::views(dispatch.bindings);
+        let tables = bindings::resolve(&shape.bindings, &shape.declared, dispatch.bindings, &views)?;
         let descriptors: Vec<&[Descriptor<'_>]> = tables.iter().map(Vec::as_slice).collect();
         self.dispatch_raw(&RawDispatch {
             pipeline: dispatch.pipeline,
@@ -308,7 +309,8 @@ impl Device {
             timeout: dispatch.timeout,
             cancel: dispatch.cancel,
         })?;
-        Ok(DispatchReport { elapsed: report.elapsed, printed: report.printed })
+        let phalanx_cpu::Report { elapsed, printed, warnings } = report;
+        Ok(DispatchReport { elapsed, printed, warnings })
     }
 
     fn create_cpu_pipeline(
@@ -465,6 +467,7 @@ fn describe(
         max_push_bytes: limits.push_bytes,
         max_matrix_dimension: front::MAX_MATRIX_DIMENSION,
         max_matrix_elements: front::MAX_MATRIX_ELEMENTS,
+        matrix_scopes: vec![Scope::Subgroup, Scope::Workgroup],
         matrix_types: info::matrix_types(),
         preferred_shapes: info::preferred_shapes(),
     }

@@ -77,4 +77,7 @@ pub struct DispatchReport {
     pub elapsed: Duration,
     /// The lines that it printed. Those of one invocation are in order.
     pub printed: Vec<String>,
+    /// Mistakes that only the dispatch could know of, such as a span of 0 from a buffer. It did something harmless
+    /// instead, and tells of each once.
+    pub warnings: Vec<String>,
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use phalanx_ir::Scope;
+
 /// What a device is and offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
@@ -27,6 +29,8 @@ pub struct DeviceInfo {
     pub max_matrix_dimension: u32,
     /// Most components of one cooperative matrix.
     pub max_matrix_elements: u64,
+    /// Who may hold a cooperative matrix together: of each of them, matrices of all types and shapes.
+    pub matrix_scopes: Vec<Scope>,
     /// The types that cooperative matrices can be multiplied with.
     pub matrix_types: Vec<MatrixTypes>,
     /// Shapes that run well, the best first. Any M, N and K from 1 to the maximum can be used, as long as none of

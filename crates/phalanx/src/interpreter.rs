@@ -46,7 +46,7 @@ impl Interpreter {
             return Err(Error::Cancelled);
         }
         // Checks what is bound; the descriptors themselves are for machines.
-        bindings::resolve(&module.bindings, declared, dispatch.bindings)?;
+        bindings::resolve(&module.bindings, declared, dispatch.bindings, &[])?;
         if dispatch.push_constants.len() < module.push_bytes as usize {
             let (expected, found) = (module.push_bytes, dispatch.push_constants.len());
             return Err(Error::PushConstants { expected, found });
@@ -70,7 +70,11 @@ impl Interpreter {
             let id = buffers.iter().position(|buffer| Arc::ptr_eq(buffer, binding.buffer.memory()));
             let Some(slot) = slot else { continue };
             let id = id.map(|index| ids[index]).ok_or(Error::OtherDevice { what: "buffer" })?;
-            memory.bind(BindingId::new(slot), binding.index as usize, region(binding, id));
+            let (slot, index) = (BindingId::new(slot), binding.index as usize);
+            match binding.image {
+                None => memory.bind(slot, index, region(binding, id)),
+                Some(layout) => memory.bind_image(slot, index, region(binding, id), layout.clone()),
+            }
         }
         memory.set_push(dispatch.push_constants);
         let result = phalanx_interp::run(module, &mut memory, dispatch.groups, dispatch.base, &limits(limit));
@@ -83,7 +87,7 @@ impl Interpreter {
             (phalanx_interp::Error::StepLimit { .. }, Some(limit)) => Error::Timeout { limit },
             (error, _) => error.into(),
         })?;
-        Ok(DispatchReport { elapsed: start.elapsed(), printed: report.output })
+        Ok(DispatchReport { elapsed: start.elapsed(), printed: report.output, warnings: report.warnings })
     }
 
     fn live(&self) -> Vec<Arc<Memory>> {

@@ -52,6 +52,7 @@ mod debug;
 mod device;
 mod dispatch;
 mod error;
+pub mod explain;
 pub mod glsl;
 mod info;
 mod interpreter;
@@ -68,11 +69,13 @@ pub use error::{Error, ErrorClass};
 pub use info::{ComponentType, DeviceInfo, MatrixShape, MatrixTypes};
 pub use load::{assemble, load};
 pub use module::{Module, SpecValue};
-pub use phalanx_cpu::{CacheKey, CancelToken, Descriptor, MemoryError, SealedCode, report_faults};
+pub use phalanx_cpu::{CacheKey, CancelToken, Descriptor, ImageView, MemoryError, SealedCode, report_faults};
 pub use phalanx_front_spirv::{
     AtomicInfo, AtomicKind, BindingLayout, Diagnostic, Diagnostics, EntryInfo, Info as ModuleInfo, Location,
     MatrixInfo, MemberLayout, MulAddInfo, ScalarType, SpecConstant, TypeLayout,
 };
+pub use phalanx_ir::image::{ImageDim, ImageKind, ImageLayout, ImageLevel, ImageUse, MAX_LEVELS, Swizzle};
+pub use phalanx_ir::texel::{Format, MAX_TEXEL_BYTES, Numeric};
 pub use phalanx_ir::{BindingInfo, BindingKind, MatType, Scalar, Scope, Use};
 pub use phalanx_spirv_asm::AsmError;
 pub use pipeline::{CodeStatistics, CompileTimes, Insides, Pipeline, PipelineDescriptor};

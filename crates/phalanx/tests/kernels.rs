@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use phalanx::glsl::{self, GlslOptions};
 use phalanx::{
-    Binding, Buffer, Device, DeviceKind, DeviceOptions, Dispatch, Error, ErrorClass, Pipeline,
-    PipelineDescriptor, SpecValue,
+    Binding, Buffer, Device, DeviceKind, DeviceOptions, Dispatch, Error, ErrorClass, Format, ImageLayout,
+    Pipeline, PipelineDescriptor, SpecValue,
 };
 
 fn devices() -> [Device; 2] {
@@ -283,6 +283,38 @@ fn accesses_out_of_bounds_are_harmless() {
         let result: Vec<u32> = buffer.read_slice(0, 16).unwrap();
         assert_eq!(result[..4], [4; 4]);
         assert_eq!(result[4..], [0; 12]);
+    }
+}
+
+#[test]
+fn images_are_buffers_with_a_layout() {
+    for device in devices() {
+        let pipeline = pipeline(
+            &device,
+            "layout(local_size_x = 4, local_size_y = 2) in;
+             layout(binding = 0, rgba8) uniform image2D a;
+             layout(binding = 1) uniform usamplerBuffer b;
+             void main() {
+                 ivec2 at = ivec2(gl_LocalInvocationID.xy);
+                 uint x = texelFetch(b, at.x).x;
+                 imageStore(a, at, imageLoad(a, at) + vec4(x, 0, 0, 1) / 255);
+             }",
+        );
+        let (picture, numbers) =
+            (device.create_buffer(48).unwrap(), device.create_buffer_from(&[1_u16, 2, 3]));
+        let numbers = numbers.unwrap();
+        picture.write_slice(16, &[7_u8; 32]).unwrap();
+        let layout = ImageLayout::packed(Format::R8g8b8a8Unorm, [4, 2, 1], 1, 1);
+        let texels = ImageLayout::buffer(Format::R16Uint, 6);
+        let a = Binding { offset: 16, ..Binding::new(0, 0, &picture).as_image(&layout) };
+        let b = Binding::new(0, 1, &numbers).as_image(&texels);
+        device.dispatch(&Dispatch { bindings: &[a, b], ..Dispatch::new(&pipeline, [1; 3]) }).unwrap();
+        let result: Vec<u8> = picture.read_slice(0, 48).unwrap();
+        let row = [8, 7, 7, 8, 9, 7, 7, 8, 10, 7, 7, 8, 7, 7, 7, 8];
+        assert_eq!(result, [[0; 16], row, row].concat());
+        let plain = Binding::new(0, 1, &numbers);
+        let dispatch = Dispatch { bindings: &[a, plain], ..Dispatch::new(&pipeline, [1; 3]) };
+        assert_eq!(device.dispatch(&dispatch).unwrap_err().class(), ErrorClass::Invalid);
     }
 }
 

@@ -129,7 +129,7 @@ impl Assembler {
         let last = &line[line.len() - 1];
         let mut cursor = Cursor { tokens: rest, end: (last.line, last.column + 1) };
         let op = cursor.next();
-        let inst = match op {
+        let (inst, opcode) = match op {
             Some(Token { kind: Kind::Word(word), .. }) => {
                 lookup(word).ok_or_else(|| cursor.error(op, "an instruction"))?
             }
@@ -152,7 +152,7 @@ impl Assembler {
             operand.assemble_into(&mut self.words);
         }
         let count = self.words.len() - start;
-        self.words[start] = (count as u32) << 16 | inst.opcode as u32;
+        self.words[start] = (count as u32) << 16 | opcode;
         Ok(())
     }
 
@@ -187,9 +187,13 @@ impl Assembler {
     }
 }
 
-fn lookup(name: &str) -> Option<&'static Instruction<'static>> {
+/// The operands of an instruction, and its opcode.
+fn lookup(name: &str) -> Option<(&'static Instruction<'static>, u32)> {
     let name = name.strip_prefix("Op")?;
-    INSTRUCTION_TABLE.iter().find(|inst| inst.opname == name)
+    let newer = names::INSTRUCTIONS.iter().find(|(newer, ..)| *newer == name);
+    let (known, opcode) = newer.map_or((name, None), |&(_, opcode, like)| (like, Some(opcode)));
+    let inst = INSTRUCTION_TABLE.iter().find(|inst| inst.opname == known)?;
+    Some((inst, opcode.unwrap_or(inst.opcode as u32)))
 }
 
 /// Reads the operands of one instruction.
@@ -271,7 +275,7 @@ impl Operands<'_> {
             OperandKind::LiteralExtInstInteger => self.extended(cursor),
             OperandKind::LiteralSpecConstantOpInteger => {
                 let token = cursor.next();
-                let inst = match token {
+                let (inst, _) = match token {
                     Some(Token { kind: Kind::Word(word), .. }) => lookup(&format!("Op{word}")),
                     _ => None,
                 }

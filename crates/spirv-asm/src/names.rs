@@ -5,6 +5,20 @@ use rspirv::dr::Operand;
 use rspirv::grammar::{LogicalOperand, OperandKind};
 use spirv as s;
 
+/// Instructions that the crate `rspirv` does not know: name, opcode, and one with the same operands.
+pub(crate) const INSTRUCTIONS: [(&str, u32, &str); 2] = [
+    ("CooperativeMatrixGetCoordinateEXT", 5363, "VectorExtractDynamic"),
+    ("CooperativeMatrixConvertUseEXT", 5293, "CooperativeMatrixConvertNV"),
+];
+
+/// Enumerants that it does not know.
+const ENUMERANTS: [(OperandKind, &str, u32); 4] = [
+    (OperandKind::Capability, "CooperativeMatrixConversionsEXT", 5429),
+    (OperandKind::Capability, "CooperativeMatrixGetCoordinateEXT", 5438),
+    (OperandKind::Capability, "CooperativeMatrixDecodeVectorNV", 5447),
+    (OperandKind::Decoration, "CooperativeMatrixTransposeEXT", 5440),
+];
+
 /// Masks, by kind: names joined with `|`.
 macro_rules! masks {
     ($kind:expr, $word:expr, $($name:ident),* $(,)?) => {
@@ -44,6 +58,9 @@ pub(crate) fn enumerant(kind: OperandKind, word: &str) -> Option<(Operand, Vec<L
     );
     if mask.is_some() {
         return mask;
+    }
+    if let Some((.., number)) = ENUMERANTS.iter().find(|(of, name, _)| *of == kind && *name == word) {
+        return Some((Operand::LiteralBit32(*number), Vec::new()));
     }
     // Names in the grammar may begin with a digit, those in the crate may not.
     let dim = format!("Dim{word}");

@@ -20,6 +20,8 @@ impl<'c> Lower<'_, 'c> {
             Op::MatMulAdd(_) => self.mat_mul_add(inst),
             Op::MatLoad { column_major, .. } => self.mat_load(inst, column_major),
             Op::MatStore { column_major, .. } => self.mat_store(inst, column_major),
+            Op::MatLoadTensor { access, decode: None } => self.mat_load_tensor(inst, &access),
+            Op::MatStoreTensor(access) => self.mat_store_tensor(inst, &access),
             Op::VarLoad(var) => self.mat_var_load(inst, var),
             Op::VarStore(var) => self.mat_var_store(inst, var),
             Op::VarComponentLoad(_) => self.var_component_load(inst),
@@ -33,6 +35,16 @@ impl<'c> Lower<'_, 'c> {
             Op::Convert(op) => self.mat_convert(inst, op),
             Op::Bitcast => self.mat_bitcast(inst),
             Op::Select => self.mat_select(inst),
+            Op::MatMap { body } if super::is_direct(self.ir, self.mats.isa, f, f.inst(inst)) => {
+                self.mat_map(inst, body)
+            }
+            // What `expand` takes apart is here only if it does not fit.
+            Op::MatTranspose
+            | Op::MatMap { .. }
+            | Op::MatReduce { .. }
+            | Op::MatLoadTensor { decode: Some(_), .. } => {
+                Err(Error::unsupported("cooperative matrices with more than 256 MiB of elements in work"))
+            }
             ref op => Err(Error::unsupported(format!("{op:?} on cooperative matrices"))),
         }
     }
@@ -113,16 +125,21 @@ impl<'c> Lower<'_, 'c> {
     /// Base, size, offset and stride of an access. They are uniform by the rules of the
     /// specification (*dynamically uniform within the scope*), so any active lane's will do.
     fn memory_args(&mut self, ptr: Value, stride: Value) -> Result<Vec<V<'c>>> {
+        let [base, size, offset] = self.object_args(ptr)?;
+        let stride = self.scalar(stride)?;
+        let stride = self.first(stride)?;
+        Ok(vec![base, size, offset, stride])
+    }
+
+    /// Base and size of the object that a pointer points into, and how far.
+    pub(super) fn object_args(&mut self, ptr: Value) -> Result<[V<'c>; 3]> {
         let ptr = self.ptr(ptr)?;
         let base = self.first(ptr.base)?;
         let size = match ptr.space {
             Space::Global => self.e.i64(-1),
             Space::Buffer | Space::Push | Space::Shared => self.first(ptr.size)?,
         };
-        let offset = self.first(ptr.offset)?;
-        let stride = self.scalar(stride)?;
-        let stride = self.first(stride)?;
-        Ok(vec![base, size, offset, stride])
+        Ok([base, size, self.first(ptr.offset)?])
     }
 
     fn mat_var_load(&mut self, inst: Inst, var: Var) -> Result<()> {

@@ -6,28 +6,32 @@
 //! - `schedule`: which multiply-adds are done by one kernel call;
 //! - `slots`: where tiles lie in the subgroup's scratch memory.
 //!
-//! `emit` then makes the kernel calls, instruction by instruction; `component` those that deal with
-//! components of single lanes.
+//! `emit` then makes the kernel calls, instruction by instruction; `tensor` those for tensor layouts,
+//! `component` those that deal with components of single lanes.
 //!
 //! A matrix instruction is executed by all lanes of the subgroup or by none (SPV_KHR_cooperative_matrix,
 //! *tangled* instructions), so masks matter only where components are written.
 
 mod component;
 mod emit;
+mod map;
 mod places;
 mod schedule;
 mod slots;
+mod tensor;
 mod uses;
 
 #[cfg(test)]
 mod tests;
+
+pub(crate) use map::is_direct;
 
 use crate::emit::V;
 use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::prologue::Field;
 use inkwell::values::PointerValue;
-use phalanx_ir::{Function, Inst, MatType, Op, Scalar, Scope, Type, Use, Value, Var};
+use phalanx_ir::{Function, Inst, MatType, Op, Scalar, Type, Use, Value, Var};
 use phalanx_kernels::{Elem, Grid, Isa, KernelId, MulAdd, Plan, TileLayout};
 use places::{Place, Places};
 use rustc_hash::FxHashMap;
@@ -66,7 +70,8 @@ impl State<'_> {
         let places = Places::of(func, &mut uses);
         let schedule = Schedule::of(func, &uses, &places);
         let mut plans = FxHashMap::default();
-        let mut scratch = 0;
+        let insts = (0..func.insts.len()).map(Inst::new);
+        let mut scratch = insts.map(|inst| tensor::scratch_bytes(func, isa, inst)).max().unwrap_or(0);
         for group in schedule.groups() {
             let plan = plan(func, isa, group);
             scratch = scratch.max(plan.scratch_bytes as u64);
@@ -136,26 +141,14 @@ fn elem(s: Scalar) -> Elem {
 /// Checks a variable that holds matrices. Its memory is reserved with that of all matrices.
 pub(crate) fn declare_var(lower: &mut Lower<'_, '_>, var: Var) -> Result<()> {
     match lower.f.var(var).ty {
-        Type::Mat(ty) => check_scope(ty),
+        Type::Mat(_) => Ok(()),
         Type::Scalar(_) | Type::Ptr(_) => Err(Error::bug(format!("{var} holds no matrices"))),
-    }
-}
-
-fn check_scope(ty: MatType) -> Result<()> {
-    match ty.scope {
-        Scope::Subgroup => Ok(()),
-        _ => Err(Error::unsupported("cooperative matrices of work-group scope")),
     }
 }
 
 /// Lowers an instruction that has a matrix among its operands or results, or that accesses a
 /// variable of matrices.
 pub(crate) fn lower(lower: &mut Lower<'_, '_>, inst: Inst) -> Result<()> {
-    let f = lower.f;
-    let info = f.inst(inst);
-    for ty in info.results.iter().filter_map(|&v| f.ty(v).mat()) {
-        check_scope(ty)?;
-    }
     lower.mat_inst(inst)
 }
 

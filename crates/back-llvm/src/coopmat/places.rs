@@ -125,7 +125,9 @@ impl Places {
             let operand = self.of_value(v);
             let in_place = match op {
                 Op::MatMulAdd(_) => i == 2,
-                Op::Unary(_) | Op::Binary(_) | Op::MatScale | Op::MatInsert => true,
+                Op::Unary(_) | Op::Binary(_) | Op::MatScale | Op::MatInsert | Op::MatMap { .. } => true,
+                // What a load leaves alone is read before anything is written.
+                Op::MatLoadTensor { .. } => true,
                 _ => false,
             };
             operand.may_alias(place) && !(in_place && operand == place)

@@ -181,5 +181,6 @@ fn slots_are_reused() {
         }
     });
     let slots = Slots::of(&func, &uses, &places, &schedule, 0, |_| 1024);
-    assert_eq!(slots.bytes, (5 + 2) * 1024);
+    // The variable, and a slot for a factor of each kind; gaps between them are smaller than a slot.
+    assert!((7 * 1024..8 * 1024).contains(&slots.bytes), "{}", slots.bytes);
 }

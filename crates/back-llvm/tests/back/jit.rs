@@ -85,6 +85,18 @@ unsafe extern "C" fn barrier(context: *const SubgroupContext) {
     group.barrier.wait();
 }
 
+/// Answers an operation on images. There are none.
+unsafe extern "C" fn image(
+    _cx: *const SubgroupContext,
+    _binding: u32,
+    _code: u32,
+    _mask: *const u64,
+    _places: *const i32,
+    _values: *mut u8,
+) {
+    std::process::abort();
+}
+
 unsafe extern "C" fn printf(
     context: *const SubgroupContext,
     format: u32,
@@ -149,7 +161,8 @@ pub(crate) fn run(compiled: &Compiled, target: &Target, inputs: &Inputs<'_>) -> 
     let bindings: Vec<_> =
         inputs.bindings.iter().map(|b| BindingDesc { descs: b.as_ptr(), count: b.len() as u64 }).collect();
     let stop = AtomicU32::new(inputs.stop);
-    let services = Services { barrier, printf };
+    // Tests here ask for no warnings, so whatever tells of one may do so in any way, and have no images.
+    let services = Services { barrier, printf, warn: printf, image };
     let kernels: *const phalanx_kernels::Table = target.isa.table();
     let dispatch = Shared(DispatchContext {
         bindings: bindings.as_ptr(),
@@ -190,7 +203,8 @@ fn run_group(
     let n = meta.num_subgroups();
     let shared = Aligned::new(meta.shared_bytes as usize);
     let group = Group { barrier: Barrier::new(n as usize), printed };
-    let scratch: Vec<_> = (0..n).map(|_| Aligned::new(meta.scratch_bytes as usize)).collect();
+    let scratch: Vec<_> =
+        (0..n).map(|_| Aligned::new((meta.scratch_bytes + meta.leader_scratch_bytes) as usize)).collect();
     let contexts: Vec<_> = (0..n)
         .map(|subgroup_id| {
             Shared(SubgroupContext {

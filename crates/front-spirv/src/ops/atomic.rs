@@ -8,6 +8,7 @@ use super::componentwise::{self as cw, Class};
 use crate::cx::{Cx, Values};
 use crate::diag::{Res, code, invalid, operand, unsupported};
 use crate::reader::{Id, Inst};
+use crate::value::{Pointer, TexelPtr};
 use phalanx_ir::{self as ir, AtomicOp as A, Barrier, Scalar, Scope, Value};
 use spirv::{MemorySemantics, Op};
 
@@ -56,10 +57,8 @@ enum Operands {
 /// Operations with the operands pointer, scope, semantics and perhaps a value.
 fn update(cx: &mut Cx<'_>, inst: &Inst<'_>, op: A, class: Class, operands: Operands) -> Res<()> {
     let scalar = atomic_scalar(cx, inst, class)?;
-    let mut args = vec![pointer(cx, inst.arg(0)?, scalar)?];
-    if op != A::Load {
-        cx.expect_writable(args[0])?;
-    }
+    let object = Object::read(cx, inst.arg(0)?, scalar)?;
+    let mut args = Values::new();
     match operands {
         Operands::None => {}
         Operands::One => args.push(cx.constant(scalar, 1)),
@@ -67,35 +66,32 @@ fn update(cx: &mut Cx<'_>, inst: &Inst<'_>, op: A, class: Class, operands: Opera
     }
     let order = Order::read(cx, inst, 2)?;
     order.before(cx);
-    let out = cx.b().value(ir::Op::Atomic(op), &args, scalar.into());
+    let out = object.update(cx, op, &args, &[scalar.into()])?;
     order.behind(cx);
-    cx.define_values(inst, &[out])
+    cx.define_values(inst, &out)
 }
 
 fn compare_exchange(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     let scalar = atomic_scalar(cx, inst, Class::Int)?;
-    let pointer = pointer(cx, inst.arg(0)?, scalar)?;
-    cx.expect_writable(pointer)?;
+    let object = Object::read(cx, inst.arg(0)?, scalar)?;
     let value = cx.scalar(inst.arg(4)?, scalar)?;
     let comparator = cx.scalar(inst.arg(5)?, scalar)?;
     // The semantics if unequal may not be stronger than those if equal.
     let order = Order::read(cx, inst, 2)?;
     order.before(cx);
-    let op = ir::Op::Atomic(A::CompareExchange);
-    let out = cx.b().value(op, &[pointer, value, comparator], scalar.into());
+    let out = object.update(cx, A::CompareExchange, &[value, comparator], &[scalar.into()])?;
     order.behind(cx);
-    cx.define_values(inst, &[out])
+    cx.define_values(inst, &out)
 }
 
 fn store(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     let value = cw::scalar(cx, inst.arg(3)?, Class::Number)?;
     let scalar = cw::scalar_ty(cx, value)?;
     check_scalar(scalar, Class::Number)?;
-    let pointer = pointer(cx, inst.arg(0)?, scalar)?;
-    cx.expect_writable(pointer)?;
+    let object = Object::read(cx, inst.arg(0)?, scalar)?;
     let order = Order::read(cx, inst, 2)?;
     order.before(cx);
-    cx.b().effect(ir::Op::Atomic(A::Store), &[pointer, value]);
+    object.update(cx, A::Store, &[value], &[])?;
     order.behind(cx);
     Ok(())
 }
@@ -120,15 +116,44 @@ fn check_scalar(scalar: Scalar, class: Class) -> Res<()> {
     Ok(())
 }
 
-/// The pointer operand, which must point to such a scalar, or be untyped.
-fn pointer(cx: &mut Cx<'_>, id: Id, scalar: Scalar) -> Res<Value> {
-    let (pointer, p) = cx.memory(id)?;
-    let fits = p.ty.is_none_or(|ty| cx.types().leaf(ty) == Some(scalar.into()));
-    if !fits {
-        let found = p.ty.map(|ty| cx.types().describe(ty)).unwrap_or_default();
-        return Err(operand(format!("operand %{id} points to {found}, expected {scalar}")));
+/// What an atomic operation is on.
+enum Object {
+    Memory(Value),
+    Texel(TexelPtr),
+}
+
+impl Object {
+    /// The pointer operand, which must point to such a scalar, or be untyped.
+    fn read(cx: &mut Cx<'_>, id: Id, scalar: Scalar) -> Res<Self> {
+        let (object, ty) = match &*cx.pointer(id)? {
+            Pointer::Texel(p) => (Self::Texel(p.clone()), Some(p.ty)),
+            _ => {
+                let (pointer, p) = cx.memory(id)?;
+                (Self::Memory(pointer), p.ty)
+            }
+        };
+        match ty {
+            Some(ty) if cx.types().leaf(ty) != Some(scalar.into()) => {
+                let found = cx.types().describe(ty);
+                Err(operand(format!("operand %{id} points to {found}, expected {scalar}")))
+            }
+            _ => Ok(object),
+        }
     }
-    Ok(pointer)
+
+    fn update(&self, cx: &mut Cx<'_>, op: A, operands: &[Value], results: &[ir::Type]) -> Res<Values> {
+        match self {
+            Self::Texel(texel) => super::image::atomic(cx, texel, op, operands, results),
+            Self::Memory(pointer) => {
+                if op != A::Load {
+                    cx.expect_writable(*pointer)?;
+                }
+                let mut args = Values::from_slice(&[*pointer]);
+                args.extend_from_slice(operands);
+                Ok(cx.b().values(ir::Op::Atomic(op), &args, results).into_iter().collect())
+            }
+        }
+    }
 }
 
 impl Cx<'_> {

@@ -40,6 +40,14 @@ fn convert(cx: &mut Cx<'_>, inst: &Inst<'_>, kind: ConvertKind, from: Class, to:
     let saturated = Decoration::SaturatedToLargestFloat8NormalConversionEXT;
     let saturate = is_float8 && cx.spv.decor.has(inst.id, saturated);
     let op = ir::Op::Convert(ConvertOp { kind, rounding: rounding(cx, inst)?, saturate });
+    if let (Some(from), Some(to)) = (cx.func.ty(x[0]).mat(), cx.types().coop_mat(cx.result_ty(inst)?))
+        && super::coopmat2::is_transposed(cx, inst, from, to)?
+    {
+        let converted = from.with_elem(elem);
+        let y = cx.b().value(op, &[x[0]], converted.into());
+        let out = super::coopmat2::transposed(cx, y, converted, to)?;
+        return cx.define_values(inst, &[out]);
+    }
     let ty = converted_type(cx, inst, cx.func.ty(x[0]), elem)?;
     let out = cw::map(&x, |x| cx.b().value(op.clone(), &[x], ty));
     cx.define_values(inst, &out)

@@ -6,19 +6,23 @@
 //! The two extensions differ in the order of operands, in where signedness comes from, and in that
 //! only the KHR one knows saturation and pointers without a type.
 
+use super::blocked::{self, Order};
 use super::componentwise::{self as cw, Class};
 use crate::cx::Cx;
 use crate::diag::{Res, code, invalid, operand, unsupported};
 use crate::reader::{Id, Inst};
 use crate::types::Kind;
 use crate::value::MemPtr;
-use phalanx_ir::{self as ir, BinaryOp as B, MatType, MemFlags, MulAddFlags, Scalar, Scope, Use, Value};
+use phalanx_ir::{self as ir, BinaryOp as B, MatType, MemFlags, MulAddFlags, Scalar, Use, Value};
 use spirv::{CooperativeMatrixOperands, Op};
 
 /// Translates an instruction of this family.
 pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     match inst.op {
         Op::CooperativeMatrixLoadKHR => {
+            if let Some(order) = Order::of(cx.const_u32(inst.arg(1)?)?) {
+                return blocked::load(cx, inst, order);
+            }
             let access = Access::khr(cx, inst, 0)?;
             load(cx, inst, &access)
         }
@@ -27,6 +31,9 @@ pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
             load(cx, inst, &access)
         }
         Op::CooperativeMatrixStoreKHR => {
+            if let Some(order) = Order::of(cx.const_u32(inst.arg(2)?)?) {
+                return blocked::store(cx, inst, order);
+            }
             let access = Access::khr(cx, inst, 1)?;
             store(cx, inst, &access)
         }
@@ -216,11 +223,7 @@ fn signs_of_types(cx: &Cx<'_>, inst: &Inst<'_>) -> Res<MulAddFlags> {
 /// Components of an invocation; the operand is a type.
 fn length(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     let ty = cx.types().lookup(inst.arg(0)?)?;
-    let workgroup = cx.module.workgroup_invocations();
-    let n = match cx.types().coop_mat(ty) {
-        Some(mat) if mat.scope == Scope::Workgroup && workgroup != 0 => mat.components(workgroup),
-        _ => cx.globals.coop_length(ty)?,
-    };
+    let n = cx.globals.coop_length(ty)?;
     let n = cx.i32(n.cast_signed());
     cx.define_values(inst, &[n])
 }

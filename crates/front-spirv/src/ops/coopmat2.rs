@@ -10,7 +10,7 @@ use crate::module::FunctionDecl;
 use crate::reader::{Id, Inst};
 use crate::types::{Kind, Ty};
 use crate::value::Val;
-use phalanx_ir::{self as ir, MatReduceKind, MatType, Use, Value};
+use phalanx_ir::{self as ir, ConvertKind, ConvertOp, MatReduceKind, MatType, Scalar, Use, Value};
 use spirv::Op;
 
 /// Translates an instruction of this family.
@@ -37,18 +37,39 @@ pub(super) fn result_matrix(cx: &Cx<'_>, inst: &Inst<'_>) -> Res<(MatType, bool)
 }
 
 /// Checks that a conversion may change the use: "the Use of the operand can be MatrixAccumulatorKHR and
-/// the Use of the result type can be MatrixAKHR or MatrixBKHR".
+/// the Use of the result type can be MatrixAKHR or MatrixBKHR". *CooperativeMatrixConversionsEXT* allows
+/// the reverse, too.
 pub(super) fn check_use(cx: &Cx<'_>, from: MatType, to: MatType) -> Res<()> {
-    let is_known = from.use_ == Use::Accumulator && matches!(to.use_, Use::A | Use::B);
-    if from.use_ == to.use_ || is_known || declares_any_use(cx) {
+    if from.use_ == to.use_ || may_change_use(cx, from, to) {
         return Ok(());
     }
-    Err(operand(format!("converts {from} to {to}: the use only changes from Accumulator to A or B")))
+    let back = if has_ext_conversions(cx) { ", or back" } else { "" };
+    Err(operand(format!("converts {from} to {to}: the use only changes from Accumulator to A or B{back}")))
 }
 
-/// Whether the module declares *CooperativeMatrixConversionsEXT*, which lets the use change freely.
-fn declares_any_use(cx: &Cx<'_>) -> bool {
+fn may_change_use(cx: &Cx<'_>, from: MatType, to: MatType) -> bool {
+    let is_factor = |m: MatType| matches!(m.use_, Use::A | Use::B);
+    from.use_ == Use::Accumulator && is_factor(to)
+        || has_ext_conversions(cx) && is_factor(from) && to.use_ == Use::Accumulator
+}
+
+/// Whether the module declares *CooperativeMatrixConversionsEXT*
+/// (SPV_EXT_cooperative_matrix_maintenance1).
+fn has_ext_conversions(cx: &Cx<'_>) -> bool {
     cx.spv.capabilities.contains(&5429)
+}
+
+/// Whether a conversion is decorated *CooperativeMatrixTransposeEXT*. "A conversion decorated with
+/// CooperativeMatrixTransposeEXT must have a MatrixAccumulatorKHR Matrix and a MatrixAKHR or MatrixBKHR
+/// Result Type."
+pub(super) fn is_transposed(cx: &Cx<'_>, inst: &Inst<'_>, from: MatType, to: MatType) -> Res<bool> {
+    if !cx.spv.decor.has_number(inst.id, 5440) {
+        return Ok(false);
+    }
+    if from.use_ == Use::Accumulator && matches!(to.use_, Use::A | Use::B) {
+        return Ok(true);
+    }
+    Err(operand(format!("transposes {from} to {to}, expected from Accumulator to A or B")))
 }
 
 fn same_component(cx: &Cx<'_>, inst: &Inst<'_>, from: MatType, to: MatType) -> Res<()> {
@@ -63,12 +84,18 @@ fn same_component(cx: &Cx<'_>, inst: &Inst<'_>, from: MatType, to: MatType) -> R
 fn convert_use(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     let (to, _) = result_matrix(cx, inst)?;
     let (from, matrix) = cx.matrix(inst.arg(0)?)?;
-    same_component(cx, inst, from, to)?;
+    // The validator lets the sign change with CooperativeMatrixConversionsEXT.
+    if !(has_ext_conversions(cx) && from.elem.is_int() && from.elem == to.elem) {
+        same_component(cx, inst, from, to)?;
+    }
+    if is_transposed(cx, inst, from, to)? {
+        let out = transposed(cx, matrix, from, to)?;
+        return cx.define_values(inst, &[out]);
+    }
     if (MatType { use_: to.use_, ..from }) != to {
         return Err(operand(format!("the result type is {to}, expected the scope and shape of {from}")));
     }
-    let is_change = from.use_ == Use::Accumulator && matches!(to.use_, Use::A | Use::B);
-    if !is_change && !declares_any_use(cx) {
+    if !may_change_use(cx, from, to) {
         let m = format!("converts {from} to {to}: the use must change from Accumulator to A or B");
         return Err(operand(m));
     }
@@ -76,19 +103,76 @@ fn convert_use(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     cx.define_values(inst, &[out])
 }
 
-fn transpose(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
-    let (to, _) = result_matrix(cx, inst)?;
-    let (from, matrix) = cx.matrix(inst.arg(0)?)?;
-    same_component(cx, inst, from, to)?;
+/// The transpose of a matrix, of the same component type and scope.
+pub(super) fn transposed(cx: &mut Cx<'_>, matrix: Value, from: MatType, to: MatType) -> Res<Value> {
     let wanted = MatType { rows: from.cols, cols: from.rows, use_: to.use_, ..from };
     if to != wanted {
         return Err(operand(format!("the result type is {to}, expected {wanted}")));
     }
+    Ok(cx.b().value(ir::Op::MatTranspose, &[matrix], to.into()))
+}
+
+/// *OpCooperativeMatrixGetCoordinateEXT*: row and column of a component. Those of one that is no element
+/// are outside of the matrix.
+pub(crate) fn coordinate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
+    let (m, _) = cx.matrix(inst.arg(0)?)?;
+    if m.use_ == Use::Any {
+        return Err(operand(format!("Matrix is {m}, expected an OpTypeCooperativeMatrixKHR")));
+    }
+    let component = word(cx, inst.arg(1)?)?;
+    let element = element(cx, m, component);
+    let cols = cx.i32(m.cols.cast_signed());
+    let row = cx.b().binary(ir::BinaryOp::Udiv, element, cols);
+    let col = cx.b().binary(ir::BinaryOp::Umod, element, cols);
+    cx.define_values(inst, &[row, col])
+}
+
+/// The row-major element that is a component of this invocation; one beyond the matrix if there is none.
+pub(super) fn element(cx: &mut Cx<'_>, m: MatType, component: Value) -> Value {
+    let lanes = cx.i32(cx.globals.subgroup_size.cast_signed());
+    let lane = cx.b().value(ir::Op::Builtin(ir::Builtin::SubgroupLane), &[], ir::Type::I32);
+    let first = cx.b().binary(ir::BinaryOp::Imul, component, lanes);
+    let element = cx.b().binary(ir::BinaryOp::Iadd, first, lane);
+    if m.scope != ir::Scope::Workgroup {
+        return element;
+    }
+    // The first subgroup has the matrices of the work-group.
+    let (zero, beyond) = (cx.i32(0), cx.i32(m.len() as i32));
+    let subgroup = cx.b().value(ir::Op::Builtin(ir::Builtin::SubgroupId), &[], ir::Type::I32);
+    let is_first = cx.b().compare(ir::CompareOp::Ieq, subgroup, zero);
+    cx.b().select(is_first, element, beyond)
+}
+
+fn transpose(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
+    let (to, _) = result_matrix(cx, inst)?;
+    let (from, matrix) = cx.matrix(inst.arg(0)?)?;
     if from.use_ != Use::Accumulator || to.use_ != Use::B {
         return Err(operand(format!("transposes {from} to {to}, expected from Accumulator to B")));
     }
-    let out = cx.b().value(ir::Op::MatTranspose, &[matrix], to.into());
+    // GLSL wants one component type. The text of SPIR-V does not say so, its validator does not check it, and
+    // the conformance suite transposes to another type.
+    let converted = from.with_elem(to.elem);
+    let matrix = match component_conversion(cx, inst, from.elem, to.elem)? {
+        Some(kind) => cx.b().value(ir::Op::Convert(ConvertOp::new(kind)), &[matrix], converted.into()),
+        None => matrix,
+    };
+    let out = transposed(cx, matrix, converted, to)?;
     cx.define_values(inst, &[out])
+}
+
+/// How components of the operand's type become such of the result's; none if the type is one. Integers are extended
+/// by the operand's signedness.
+fn component_conversion(cx: &Cx<'_>, inst: &Inst<'_>, from: Scalar, to: Scalar) -> Res<Option<ConvertKind>> {
+    use ConvertKind as K;
+    let (found, wanted) = (cx.ty_of(inst.arg(0)?)?, cx.result_ty(inst)?);
+    let signed = |ty: Ty| cx.types().is_signed(ty);
+    Ok(match (from.is_int(), to.is_int()) {
+        _ if from == to => None,
+        (true, true) => Some(if signed(found) { K::SToS } else { K::UToU }),
+        (true, false) => Some(if signed(found) { K::SToF } else { K::UToF }),
+        (false, true) => Some(if signed(wanted) { K::FToS } else { K::FToU }),
+        (false, false) => Some(K::FToF),
+    })
 }
 
 // ── functions for elements ──

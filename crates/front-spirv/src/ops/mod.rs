@@ -2,6 +2,7 @@
 
 mod arith;
 mod atomic;
+mod blocked;
 mod componentwise;
 mod composite;
 mod convert;
@@ -10,12 +11,14 @@ mod coopmat2;
 mod dot;
 mod ext_inst;
 mod group;
+mod image;
 mod memory;
+mod qcom;
 mod tensor;
 
 use crate::cx::Cx;
 use crate::diag::{Res, code, unsupported};
-use crate::reader::Inst;
+use crate::reader::{GET_COORDINATE, Inst};
 use spirv::Op;
 
 /// Translates an instruction of a block that is no terminator, phi or merge instruction.
@@ -175,6 +178,15 @@ pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
         | Op::MemoryBarrier
         | Op::ReadClockKHR => atomic::emit(cx, inst),
 
+        Op::ImageRead
+        | Op::ImageFetch
+        | Op::ImageWrite
+        | Op::ImageTexelPointer
+        | Op::ImageQuerySize
+        | Op::ImageQuerySizeLod
+        | Op::ImageQueryLevels
+        | Op::Image => image::emit(cx, inst),
+
         Op::GroupNonUniformElect
         | Op::GroupNonUniformAll
         | Op::GroupNonUniformAny
@@ -233,6 +245,11 @@ pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
         | Op::CooperativeMatrixTransposeNV
         | Op::CooperativeMatrixReduceNV
         | Op::CooperativeMatrixPerElementOpNV => coopmat2::emit(cx, inst),
+        GET_COORDINATE => coopmat2::coordinate(cx, inst),
+        Op::BitCastArrayQCOM
+        | Op::CompositeConstructCoopMatQCOM
+        | Op::CompositeExtractCoopMatQCOM
+        | Op::ExtractSubArrayQCOM => qcom::emit(cx, inst),
         Op::CreateTensorLayoutNV
         | Op::CreateTensorViewNV
         | Op::TensorLayoutSetDimensionNV

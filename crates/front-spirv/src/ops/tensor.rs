@@ -4,6 +4,9 @@
 //! be copied, passed and kept in variables like any composite. A load or store hands the words to the
 //! IR's operation, which keeps the access whole.
 
+mod state;
+
+use self::state::State;
 use super::coopmat2::{check_param_count, check_return, param, result_matrix, word};
 use crate::cx::{Cx, Values};
 use crate::diag::{Res, code, operand, unsupported};
@@ -11,7 +14,6 @@ use crate::module::FunctionDecl;
 use crate::reader::{Id, Inst};
 use crate::types::{Kind, Tensor};
 use crate::value::Val;
-use phalanx_ir::tensor::TensorOperands;
 use phalanx_ir::{self as ir, BinaryOp as B, MatType, MemFlags, Space, TensorAccess, TensorView, Value};
 use spirv::{Op, StorageClass};
 
@@ -192,7 +194,8 @@ fn access(cx: &mut Cx<'_>, inst: &Inst<'_>, m: MatType) -> Res<Access> {
     let view = view.map(|id| view_operand(cx, id, dims, &mut words)).transpose()?;
     let flags = MemFlags { volatile: flags.volatile || p.volatile, ..flags };
     let access = TensorAccess { dims, clamp, unit: m.elem.bytes(), view, flags };
-    check_state(cx, &access, &words, m)?;
+    let is_store = inst.op == Op::CooperativeMatrixStoreTensorNV;
+    State { access: &access, words: &words, m, is_store }.check(cx, inst)?;
     Ok(Access { pointer, access, words, decode })
 }
 
@@ -210,38 +213,6 @@ fn view_operand(cx: &mut Cx<'_>, id: Id, dims: u8, words: &mut Values) -> Res<Te
     let state = cx.values(id)?;
     words.extend_from_slice(&state[if view.has_dimensions { 0 } else { 2 * usize::from(view.dims) }..]);
     Ok(view)
-}
-
-/// Refuses what divides by zero or clips beyond the matrix, where constants say so.
-fn check_state(cx: &Cx<'_>, access: &TensorAccess, words: &[Value], m: MatType) -> Res<()> {
-    let places: TensorOperands = access.operands();
-    let known = |i: usize| words.get(i).and_then(|&v| cx.func.const_bits(v)).map(|bits| bits as u32);
-    for d in 0..usize::from(access.dims) {
-        for (what, place) in
-            [("dimension", places.dimension(d)), ("span", places.span(d)), ("block size", places.block(d))]
-        {
-            if known(place) == Some(0) {
-                return Err(operand(format!(
-                    "the layout's {what} {d} is 0, by which coordinates are divided"
-                )));
-            }
-        }
-    }
-    let Some(view) = access.view else { return Ok(()) };
-    for d in (0..usize::from(view.dims)).filter(|_| view.has_dimensions) {
-        if known(places.view_dimension(d)) == Some(0) {
-            return Err(operand(format!("the view's dimension {d} is 0, by which coordinates are divided")));
-        }
-    }
-    let clip = places.clip();
-    for (what, offset, side) in [("row", clip[0], m.rows), ("column", clip[2], m.cols)] {
-        if let Some(offset) = known(offset).filter(|&offset| offset >= side) {
-            return Err(operand(format!(
-                "the clip begins at {what} {offset} of {side}: outside of the matrix"
-            )));
-        }
-    }
-    Ok(())
 }
 
 fn load(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
@@ -268,13 +239,6 @@ fn store(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     let a = access(cx, inst, m)?;
     if a.decode.is_some() {
         return Err(operand("\"DecodeFunc is not allowed with OpCooperativeMatrixStoreTensorNV\""));
-    }
-    let places = a.access.operands();
-    for d in 0..usize::from(a.access.dims) {
-        if cx.func.const_bits(a.words[places.block(d)]).is_some_and(|size| size > 1) {
-            let m = "a block size larger than 1 must not be used with OpCooperativeMatrixStoreTensorNV";
-            return Err(operand(m));
-        }
     }
     cx.expect_writable(a.pointer)?;
     let mut args: Values = Values::new();

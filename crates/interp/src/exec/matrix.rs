@@ -5,7 +5,7 @@
 
 use super::Exec;
 use crate::memory::Fault;
-use phalanx_ir::{BinaryOp, InstInfo, MatType, MulAddFlags, Scope, Value, eval};
+use phalanx_ir::{BinaryOp, InstInfo, MatType, MulAddFlags, Value, eval};
 
 impl Exec<'_, '_, '_> {
     pub(super) fn mat_type(&self, value: Value) -> MatType {
@@ -16,14 +16,13 @@ impl Exec<'_, '_, '_> {
     }
 
     /// The scalar that the lane with this element has.
-    fn owner_scalar(&self, m: &MatType, element: usize, scalar: Value) -> u64 {
-        let owner = self.sub.owner(m, element).filter(|&lane| self.active().contains(lane));
-        self.sub.scalar(scalar, owner.unwrap_or(self.active().first()))
+    fn owner_scalar(&self, element: usize, scalar: Value) -> u64 {
+        self.sub.scalar(scalar, self.worker(element))
     }
 
     pub(super) fn mat_splat(&mut self, info: &InstInfo) {
         let m = self.mat_type(info.results[0]);
-        let elements = (0..m.len() as usize).map(|i| self.owner_scalar(&m, i, info.args[0])).collect();
+        let elements = (0..m.len() as usize).map(|i| self.owner_scalar(i, info.args[0])).collect();
         self.sub.set_matrix(info.results[0], elements);
     }
 
@@ -33,7 +32,7 @@ impl Exec<'_, '_, '_> {
         let op = if m.elem.is_float() { BinaryOp::Fmul } else { BinaryOp::Imul };
         let elements = self.sub.matrix(matrix).iter().enumerate();
         let elements =
-            elements.map(|(i, &x)| eval::binary(op, m.elem, x, self.owner_scalar(&m, i, scalar))).collect();
+            elements.map(|(i, &x)| eval::binary(op, m.elem, x, self.owner_scalar(i, scalar))).collect();
         self.sub.set_matrix(result, elements);
     }
 
@@ -77,10 +76,6 @@ impl Exec<'_, '_, '_> {
         let m = self.mat_type(info.args[1]);
         let (pointer, stride) = (self.sub.pointer(info.args[0], first), self.sub.scalar(info.args[2], first));
         for (i, &bits) in self.sub.matrix(info.args[1]).iter().enumerate() {
-            // Each subgroup writes its part of a matrix of the work-group.
-            if m.scope == Scope::Workgroup && self.sub.owner(&m, i).is_none() {
-                continue;
-            }
             let place = pointer.add(offset(&m, i as u64, stride as i64, column_major));
             self.dispatch.view.write(place, m.elem, bits)?;
         }

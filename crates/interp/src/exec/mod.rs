@@ -1,6 +1,8 @@
 //! Executes the instructions of a subgroup.
 
 mod cross_lane;
+mod image;
+mod line;
 mod matrix;
 mod memory;
 mod region;
@@ -13,6 +15,7 @@ use crate::memory::{Fault, View};
 use crate::schedule::{Limits, Report};
 use crate::subgroup::{State, Subgroup};
 use phalanx_ir::{Builtin, Function, Inst, InstInfo, Module, Op, Scalar, Scope, Value, printf};
+use std::collections::BTreeSet;
 
 /// A dispatch in progress.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub(crate) struct Dispatch<'v, 'a> {
     pub(crate) group: [u32; 3],
     pub(crate) limits: Limits,
     pub(crate) report: Report,
+    /// The formats of the warnings given.
+    pub(crate) warned: BTreeSet<u32>,
 }
 
 impl Dispatch<'_, '_> {
@@ -83,7 +88,7 @@ impl<'e> Exec<'e, '_, '_> {
                 break;
             };
             if self.waits(inst) && !std::mem::take(&mut self.sub.released) {
-                self.sub.state = State::Waiting(inst);
+                self.sub.state = State::Waiting;
                 break;
             }
             self.step(inst)?;
@@ -111,24 +116,24 @@ impl<'e> Exec<'e, '_, '_> {
         self.sub.active()
     }
 
-    /// Whether the work-group meets before this instruction. Operations on a matrix of the
-    /// work-group that use elements of other subgroups, or memory, act as barriers.
+    /// Whether the work-group meets before this instruction.
     fn waits(&self, inst: Inst) -> bool {
-        let info = self.func().inst(inst);
-        let is_group = |v: &Value| self.func().ty(*v).mat().is_some_and(|m| m.scope == Scope::Workgroup);
-        match &info.op {
+        match self.func().inst(inst).op {
             Op::Barrier(barrier) => matches!(barrier.execution, Scope::Workgroup | Scope::Device),
-            Op::MatLoad { .. } | Op::MatLoadTensor { .. } => info.results.iter().any(is_group),
-            Op::MatStore { .. }
-            | Op::MatMulAdd(_)
-            | Op::MatTranspose
-            | Op::MatReduce { .. }
-            | Op::MatStoreTensor(_) => info.args.iter().any(is_group),
             _ => false,
         }
     }
 
+    /// Whether an instruction concerns matrices of the work-group, and another subgroup, the first, holds
+    /// their elements. Then it has no effect; components stay zero, as all values are at the beginning.
+    fn is_of_others(&self, info: &InstInfo) -> bool {
+        self.sub.id != 0 && self.func().concerns_matrices(info, Scope::Workgroup)
+    }
+
     fn execute(&mut self, info: &'e InstInfo) -> Result<(), Stop> {
+        if self.is_of_others(info) {
+            return Ok(());
+        }
         match &info.op {
             Op::Const(bits) => self.lanewise(info, |_, _| *bits),
             Op::Unary(op) => self.unary(info, *op),
@@ -156,6 +161,7 @@ impl<'e> Exec<'e, '_, '_> {
             Op::Load(_) => self.load(info)?,
             Op::Store(_) => self.store(info)?,
             Op::Atomic(op) => self.atomic(info, *op)?,
+            Op::Image(binding, op) => self.image(info, *binding, *op),
 
             Op::Subgroup(op) => self.subgroup(info, *op),
             // A subgroup is in lockstep, the work-group has met before this, and memory has no
@@ -169,6 +175,8 @@ impl<'e> Exec<'e, '_, '_> {
             Op::MatScale => self.mat_scale(info),
             Op::MatExtract => self.mat_extract(info),
             Op::MatInsert => self.mat_insert(info),
+            Op::MatFromLanes { columns } => self.mat_from_lanes(info, *columns),
+            Op::MatToLanes { columns } => self.mat_to_lanes(info, *columns),
             Op::MatTranspose
             | Op::MatMap { .. }
             | Op::MatReduce { .. }
@@ -186,6 +194,7 @@ impl<'e> Exec<'e, '_, '_> {
             Op::Br(label) => self.sub.branch(*label),
             Op::Return => self.sub.stop(),
             Op::Printf(format) => self.printf(info, *format),
+            Op::Warn(format) => self.warn(info, *format),
             // Deterministic, and it rises.
             Op::Clock => {
                 let steps = self.dispatch.report.steps;
@@ -240,5 +249,15 @@ impl<'e> Exec<'e, '_, '_> {
             let line = printf::format(&self.module.formats[format as usize], &args);
             self.dispatch.print(line);
         }
+    }
+
+    fn warn(&mut self, info: &InstInfo, format: u32) {
+        let Some((&holds, args)) = info.args.split_first() else { return };
+        let lane = self.active().filter(|lane| self.sub.scalar(holds, lane) != 0);
+        if lane.is_empty() || !self.dispatch.warned.insert(format) {
+            return;
+        }
+        let args: Vec<_> = args.iter().map(|&arg| self.sub.scalar(arg, lane.first())).collect();
+        self.dispatch.report.warnings.push(printf::format(&self.module.formats[format as usize], &args));
     }
 }

@@ -2,21 +2,19 @@
 
 use super::{Exec, Stop};
 use crate::lanes::Lanes;
-use phalanx_ir::{Block, InstInfo, MatReduceKind, MatType, Op, Value};
+use phalanx_ir::{Block, InstInfo, MatReduceKind, Op, Value};
 
 impl Exec<'_, '_, '_> {
     /// The lane that works on an element: the one that holds it, or the first if that does not execute.
-    /// None if another subgroup holds the element.
-    fn worker(&self, m: &MatType, element: usize) -> Option<usize> {
-        let owner = self.sub.owner(m, element)?;
-        Some(if self.active().contains(owner) { owner } else { self.active().first() })
+    pub(super) fn worker(&self, element: usize) -> usize {
+        let owner = self.sub.owner(element);
+        if self.active().contains(owner) { owner } else { self.active().first() }
     }
 
-    /// Executes a region once for each of the elements of a matrix that this subgroup holds and that
-    /// `bind` does not refuse; gives what it made, zero elsewhere. `bind` sets the parameters in a lane.
+    /// Executes a region once for each of the elements of a matrix that `bind` does not refuse; gives what
+    /// it made, zero elsewhere. `bind` sets the parameters in a lane.
     pub(super) fn for_each(
         &mut self,
-        m: &MatType,
         body: Block,
         count: usize,
         mut bind: impl FnMut(&mut Self, &[Value], usize, usize) -> bool,
@@ -32,13 +30,11 @@ impl Exec<'_, '_, '_> {
             let mut batch: Vec<(usize, usize)> = Vec::new();
             let mut lanes = Lanes::NONE;
             while element < count {
-                let lane = self.worker(m, element);
-                if lane.is_some_and(|lane| lanes.contains(lane)) {
+                let lane = self.worker(element);
+                if lanes.contains(lane) {
                     break;
                 }
-                if let Some(lane) = lane
-                    && bind(self, params, lane, element)
-                {
+                if bind(self, params, lane, element) {
                     lanes = lanes.or(Lanes::only(lane));
                     batch.push((lane, element));
                 }
@@ -73,7 +69,7 @@ impl Exec<'_, '_, '_> {
     pub(super) fn mat_map(&mut self, info: &InstInfo, body: Block) -> Result<(), Stop> {
         let m = self.mat_type(info.results[0]);
         let cols = m.cols as usize;
-        let made = self.for_each(&m, body, m.len() as usize, |exec, params, lane, element| {
+        let made = self.for_each(body, m.len() as usize, |exec, params, lane, element| {
             let operands: Vec<u64> = info.args.iter().map(|&v| exec.sub.matrix(v)[element]).collect();
             let place = [(element / cols) as u64, (element % cols) as u64];
             exec.set_params(params, lane, place.into_iter().chain(operands));
@@ -91,7 +87,6 @@ impl Exec<'_, '_, '_> {
         self.sub.set_matrix(info.results[0], elements);
     }
 
-    /// A reduction: every subgroup of a work-group's matrix makes all of it, in the same order.
     pub(super) fn mat_reduce(
         &mut self,
         info: &InstInfo,

@@ -20,6 +20,8 @@ mod convert;
 mod float;
 mod int;
 mod matmul;
+mod regroup;
+mod tensor;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +30,8 @@ pub use convert::{bitcast, convert};
 pub use float::{from_f64, round_f64, to_f64};
 pub use int::{sign_extend, zero_extend};
 pub use matmul::{MulAddTypes, mul_add};
+pub use regroup::regroup;
+pub use tensor::{Coord, TensorPlace, TensorState, packed_strides};
 
 use crate::op::{BinaryOp, CompareOp, UnaryOp};
 use crate::types::Scalar;

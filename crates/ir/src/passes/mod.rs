@@ -10,6 +10,7 @@ mod opt_fold;
 mod opt_forward;
 mod opt_unroll;
 mod walk;
+mod workgroup;
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +19,8 @@ use crate::module::{Function, Module};
 use crate::verify::{Verified, VerifyErrors, verify};
 
 pub use compact::{compact, compact_keeping_vars};
-pub use expand::expand;
+pub use expand::{IsWhole, Scratch, expand, expand_but};
+pub use workgroup::{Split, split};
 
 /// A pass over the code of a module.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +98,17 @@ pub fn optimize(module: Verified, options: &Options) -> Result<Verified, PassBug
     }
     module.body = compact(&module.body);
     gate("compact", module)
+}
+
+/// Makes constants of what follows from constants, and renumbers the module. Loops stay as they are.
+///
+/// # Errors
+///
+/// A bug in a pass.
+pub fn simplify(module: Verified) -> Result<Verified, PassBug> {
+    let mut module = module.into_inner();
+    module.body = compact(&opt_dce::run(&walk::simplify(&module.body)));
+    gate("simplify", module)
 }
 
 fn gate(pass: &'static str, module: Module) -> Result<Verified, PassBug> {

@@ -10,8 +10,16 @@ use crate::types::{MatType, Scalar, Scope, Space, Type, Use};
 impl Generator<'_> {
     /// Variables of accumulators, all with contents.
     pub(super) fn begin_matrices(&mut self, b: &mut Builder<'_>) {
+        for scope in [Scope::Subgroup, Scope::Workgroup] {
+            if self.rng.one_in(2) || (self.mats.is_empty() && scope == Scope::Workgroup) {
+                self.begin_matrix(b, scope);
+            }
+        }
+    }
+
+    fn begin_matrix(&mut self, b: &mut Builder<'_>, scope: Scope) {
         let (rows, cols) = (self.rng.pick(&[4, 8, 3]), self.rng.pick(&[4, 8, 5]));
-        let ty = MatType { elem: Scalar::I32, scope: Scope::Subgroup, rows, cols, use_: Use::Accumulator };
+        let ty = MatType { elem: Scalar::I32, scope, rows, cols, use_: Use::Accumulator };
         let var = b.func.new_var(ty.into(), 2, "");
         for i in 0..2 {
             let (index, value) = (b.i32(i), b.i32(i * 3 - 1));
@@ -124,21 +132,27 @@ impl Generator<'_> {
         convert(b, product, ConvertKind::FToS, Scalar::I32)
     }
 
-    /// Writes a matrix to a place of this subgroup.
+    /// Writes a matrix to a place of its scope.
     pub(super) fn write_matrix(&mut self, b: &mut Builder<'_>, mat: Value) {
-        let ptr = self.tile(b);
+        let scope = b.func.ty(mat).mat().map_or(Scope::Subgroup, |m| m.scope);
+        let ptr = self.tile(b, scope);
         let stride = b.i64(8 * 4 + 4 * self.rng.below(3) as i64);
         let op = Op::MatStore { column_major: self.rng.one_in(2), flags: MemFlags::default() };
         b.effect(op, &[ptr, mat, stride]);
     }
 
-    /// A place that only this subgroup writes.
-    pub(super) fn tile(&mut self, b: &mut Builder<'_>) -> Value {
+    /// A place that only this subgroup writes, or that the first one writes for the work-group.
+    pub(super) fn tile(&mut self, b: &mut Builder<'_>, scope: Scope) -> Value {
         let group = b.value(Op::Builtin(Builtin::WorkgroupId(0)), &[], Type::I32);
         let count = b.i32(self.module.num_subgroups() as i32);
         let first = b.binary(BinaryOp::Imul, group, count);
-        let subgroup = b.value(Op::Builtin(Builtin::SubgroupId), &[], Type::I32);
-        let index = b.binary(BinaryOp::Iadd, first, subgroup);
+        let index = match scope {
+            Scope::Workgroup => first,
+            _ => {
+                let subgroup = b.value(Op::Builtin(Builtin::SubgroupId), &[], Type::I32);
+                b.binary(BinaryOp::Iadd, first, subgroup)
+            }
+        };
         let place = self.tiles % TILES;
         self.tiles += 1;
         let disp = self.tiles_start() + place * TILE_BYTES;

@@ -16,6 +16,7 @@
 //! The same seed gives the same module, as long as this file does not change.
 
 mod expr;
+mod lines;
 mod matrix;
 mod stmt;
 mod whole;

@@ -10,7 +10,7 @@ use crate::types::{MatType, Scalar, Space, Type, Use};
 impl Generator<'_> {
     /// A matrix of the same type, made from one.
     pub(super) fn whole_matrix(&mut self, b: &mut Builder<'_>, mat: Value, ty: MatType) -> Value {
-        match self.rng.below(6) {
+        match self.rng.below(8) {
             0 => self.mapped(b, mat, ty),
             1 => self.reduced(b, mat, ty),
             2 => {
@@ -26,6 +26,7 @@ impl Generator<'_> {
                 mat
             }
             4 => self.load_tensor(b, mat, ty, true),
+            5 | 6 => self.lines(b, mat, ty),
             _ => self.load_tensor(b, mat, ty, false),
         }
     }
@@ -176,7 +177,7 @@ impl Generator<'_> {
 
     /// A store of which no two elements go to one place: to a tensor of 16 by 16.
     fn store_tensor(&mut self, b: &mut Builder<'_>, mat: Value, ty: MatType) {
-        let ptr = self.tile(b);
+        let ptr = self.tile(b, ty.scope);
         let clamp = self.rng.pick(&[Clamp::Constant, Clamp::ClampToEdge, Clamp::Repeat]);
         let view = self.rng.one_in(2).then_some(TensorView {
             dims: 2,

@@ -8,8 +8,8 @@ use super::tensor;
 use crate::entities::{Binding, Var};
 use crate::module::Function;
 use crate::op::{
-    AtomicOp, Barrier, BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, MemFlags, MulAddFlags, Op,
-    ReduceOp, Rounding, SubgroupOp, UnaryOp,
+    AtomicOp, Barrier, BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, ImageOp, MemFlags, MulAddFlags,
+    Op, ReduceOp, Rounding, SubgroupOp, UnaryOp,
 };
 use crate::tensor::MatReduceKind;
 use crate::types::Scope;
@@ -102,6 +102,7 @@ pub(crate) fn mnemonic(op: &Op) -> &'static str {
         Op::Load(_) => "load",
         Op::Store(_) => "store",
         Op::Atomic(op) => op.name(),
+        Op::Image(_, op) => image_name(*op),
         Op::Subgroup(op) => subgroup_name(*op),
         Op::Barrier(_) => "barrier",
         Op::MatSplat => "mat_splat",
@@ -112,6 +113,8 @@ pub(crate) fn mnemonic(op: &Op) -> &'static str {
         Op::MatExtract => "mat_extract",
         Op::MatInsert => "mat_insert",
         Op::MatTranspose => "mat_transpose",
+        Op::MatFromLanes { .. } => "mat_from_lanes",
+        Op::MatToLanes { .. } => "mat_to_lanes",
         Op::MatMap { .. } => "mat_map",
         Op::MatReduce { .. } => "mat_reduce",
         Op::MatLoadTensor { .. } => "mat_load_tensor",
@@ -124,7 +127,18 @@ pub(crate) fn mnemonic(op: &Op) -> &'static str {
         Op::Br(_) => "br",
         Op::Return => "return",
         Op::Printf(_) => "printf",
+        Op::Warn(_) => "warn",
         Op::Clock => "clock",
+    }
+}
+
+fn image_name(op: ImageOp) -> &'static str {
+    match op {
+        ImageOp::Load => "image_load",
+        ImageOp::Store => "image_store",
+        ImageOp::Atomic(_) => "image_atomic",
+        ImageOp::Size => "image_size",
+        ImageOp::Levels => "image_levels",
     }
 }
 
@@ -194,6 +208,8 @@ pub(crate) fn templates() -> Vec<Op> {
         Op::MatExtract,
         Op::MatInsert,
         Op::MatTranspose,
+        Op::MatFromLanes { columns: false },
+        Op::MatToLanes { columns: false },
         Op::MatMap { body: Function::ENTRY },
         Op::MatReduce { kind: MatReduceKind::Row, body: Function::ENTRY },
         Op::MatLoadTensor { access: tensor::DEFAULT, decode: None },
@@ -202,6 +218,7 @@ pub(crate) fn templates() -> Vec<Op> {
         Op::Yield,
         Op::Return,
         Op::Printf(0),
+        Op::Warn(0),
         Op::Clock,
         Op::Builtin(Builtin::NumWorkgroups(0)),
         Op::Builtin(Builtin::WorkgroupId(0)),
@@ -216,6 +233,9 @@ pub(crate) fn templates() -> Vec<Op> {
     ops.extend(CompareOp::ALL.iter().map(|&op| Op::Compare(op)));
     ops.extend(ConvertKind::ALL.iter().map(|&kind| Op::Convert(ConvertOp::new(kind))));
     ops.extend(AtomicOp::ALL.iter().map(|&op| Op::Atomic(op)));
+    let image =
+        [ImageOp::Load, ImageOp::Store, ImageOp::Atomic(AtomicOp::Load), ImageOp::Size, ImageOp::Levels];
+    ops.extend(image.map(|op| Op::Image(Binding::new(0), op)));
     let subgroup = [
         S::Elect,
         S::All,
@@ -277,6 +297,16 @@ pub(crate) fn attrs<A: Attrs>(op: &mut Op, a: &mut A) -> Result<(), A::Error> {
         Op::Builtin(b) => builtin_attrs(b, a),
         Op::VarLoad(v) | Op::VarStore(v) | Op::VarComponentLoad(v) | Op::VarComponentStore(v) => a.var(v),
         Op::BufferPtr(b) => a.binding(b),
+        Op::Image(b, op) => {
+            a.binding(b)?;
+            match op {
+                ImageOp::Atomic(op) => {
+                    let words: Vec<_> = AtomicOp::ALL.iter().map(|op| (op.name(), *op)).collect();
+                    a.word(&words, op)
+                }
+                ImageOp::Load | ImageOp::Store | ImageOp::Size | ImageOp::Levels => Ok(()),
+            }
+        }
         Op::SharedPtr { offset, bytes } => {
             a.size("offset", offset, None)?;
             a.size("bytes", bytes, None)
@@ -303,6 +333,7 @@ pub(crate) fn attrs<A: Attrs>(op: &mut Op, a: &mut A) -> Result<(), A::Error> {
             a.flag("result_signed", &mut m.result_signed)?;
             a.flag("saturate", &mut m.saturate)
         }
+        Op::MatFromLanes { columns } | Op::MatToLanes { columns } => a.flag("columns", columns),
         Op::MatReduce { kind, .. } => tensor::reduce_attrs(kind, a),
         Op::MatLoadTensor { access, decode } => {
             tensor::attrs(access, a)?;
@@ -312,7 +343,7 @@ pub(crate) fn attrs<A: Attrs>(op: &mut Op, a: &mut A) -> Result<(), A::Error> {
             Ok(())
         }
         Op::MatStoreTensor(access) => tensor::attrs(access, a),
-        Op::Printf(format) => a.size("format", format, None),
+        Op::Printf(format) | Op::Warn(format) => a.size("format", format, None),
         Op::Const(_)
         | Op::Unary(_)
         | Op::Binary(_)

@@ -175,13 +175,11 @@ impl Parser {
             self.at -= 1;
             return Err(self.wrong("a set and a binding, `0.0`"));
         };
-        let kind = match self.word("`storage` or `uniform`")?.as_str() {
-            "storage" => BindingKind::Storage,
-            "uniform" => BindingKind::Uniform,
-            _ => {
-                self.at -= 1;
-                return Err(self.wrong("`storage` or `uniform`"));
-            }
+        let expected = "`storage`, `uniform` or the kind of an image";
+        let word = self.word(expected)?;
+        let Some(kind) = BindingKind::from_name(&word) else {
+            self.at -= 1;
+            return Err(self.wrong(expected));
         };
         let writable = self.eat_word("writable");
         let mut count = Some(1);

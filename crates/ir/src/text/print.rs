@@ -4,7 +4,7 @@ use super::literal;
 use super::ops::{Attrs, attrs, mnemonic};
 use super::token::is_name;
 use crate::entities::{Binding, Block, Inst, Label, Value, Var};
-use crate::module::{BindingKind, Function, InstInfo, Module};
+use crate::module::{Function, InstInfo, Module};
 use crate::op::Op;
 use crate::types::Type;
 use crate::verify::MAX_DEPTH;
@@ -94,10 +94,7 @@ impl Printer<'_> {
 
     fn binding(&mut self, index: usize) {
         let b = &self.module.bindings[index];
-        let kind = match b.kind {
-            BindingKind::Storage => "storage",
-            BindingKind::Uniform => "uniform",
-        };
+        let kind = b.kind.name();
         put!(self, "binding {} = {}.{} {kind}", Binding::new(index), b.set, b.binding);
         if b.writable {
             self.out.push_str(" writable");

@@ -49,7 +49,7 @@ mod tests;
 
 use crate::entities::{Block, Inst, Label, Value, Var};
 use crate::module::Module;
-use crate::op::{Builtin, Op, SubgroupOp};
+use crate::op::{Builtin, ImageOp, Op, SubgroupOp};
 use crate::tree::Tree;
 use crate::types::Type;
 use control::Control;
@@ -291,7 +291,12 @@ impl<'m> Analysis<'m> {
             Op::PtrDiff => self.lanes.difference(ty, arg(0), arg(1)),
             Op::PtrToInt | Op::IntToPtr => self.lanes.pass(ty, arg(0)),
             Op::Subgroup(op) => self.subgroup(*op, ty, all_uniform()),
-            Op::Atomic(_) | Op::MatExtract | Op::VarComponentLoad(_) | Op::Params => Fact::varying(ty),
+            Op::Atomic(_)
+            | Op::Image(_, ImageOp::Atomic(_))
+            | Op::MatExtract
+            | Op::MatToLanes { .. }
+            | Op::VarComponentLoad(_)
+            | Op::Params => Fact::varying(ty),
             _ => uniform_if(all_uniform()),
         }
     }

@@ -8,7 +8,7 @@
 //! - Each work-group axis is at least 1, all together at most [`MAX_WORKGROUP_INVOCATIONS`]. The
 //!   subgroup size is a power of two from 4 to 128.
 //! - Shared memory and push constants are within [`MAX_SHARED_BYTES`] and [`MAX_PUSH_BYTES`].
-//! - A binding's count is at least 1; a uniform buffer is not writable.
+//! - A binding's count is at least 1; a uniform buffer is not writable, nor an image without storage use.
 //! - A variable has at least 1 element and at most [`MAX_VAR_BYTES`] in all. A table has a scalar
 //!   type, a word for each element, and no bits beyond the type's width.
 //! - The component type of a matrix is not `bool`; rows and columns are at least 1 and at most
@@ -34,6 +34,8 @@
 //! - Operands and results have the number and the types that [`Op`](crate::Op) states; arithmetic
 //!   is on `f16`, `f32`, `f64` and integers, and memory holds no `bool`.
 //! - A constant has no bits beyond its type's width; the axis of a built-in is at most 2.
+//! - A pointer to a buffer is that of a buffer's binding, an operation on images has an image's; it has as many
+//!   coordinates as the image, and a level only if the image is not a storage image.
 //! - A shared object lies within the shared memory.
 //! - A table is not written; neither are push constants, nor a binding that is not writable (as far
 //!   as the pointer is seen to come from there by `ptr_add` alone).
@@ -47,6 +49,8 @@
 //! - A tensor layout and a view have 1 to 5 dimensions, a view without dimensions of its own at most
 //!   as many as the layout; its permutation names each once. A unit is at least a byte.
 
+mod image;
+mod lines;
 mod regions;
 mod structure;
 mod types;
@@ -57,14 +61,14 @@ mod tests;
 
 use crate::entities::{Block, Inst, Label, Value, Var};
 use crate::module::{Module, SourceLoc};
-use crate::types::{MatType, Type};
+use crate::types::{MatType, Scalar, Type};
 use std::fmt;
 use std::ops::Deref;
 
 /// Most invocations of a work-group.
 pub const MAX_WORKGROUP_INVOCATIONS: u64 = 4096;
-/// Most bytes of shared memory.
-pub const MAX_SHARED_BYTES: u32 = 1 << 24;
+/// Most bytes of shared memory, in which scratch memory for matrices may lie, too.
+pub const MAX_SHARED_BYTES: u32 = 1 << 28;
 /// Most bytes of push constants.
 pub const MAX_PUSH_BYTES: u32 = 1 << 12;
 /// Most bytes of a variable.
@@ -183,8 +187,10 @@ impl fmt::Display for VerifyError {
 pub enum Problem {
     #[error("{what} is {found}, expected {expected}")]
     Limit { what: &'static str, found: u64, expected: &'static str },
-    #[error("binding {index}: a uniform buffer cannot be writable")]
+    #[error("binding {index}: a uniform buffer or an image to be sampled cannot be writable")]
     WritableUniform { index: usize },
+    #[error("binding {index} is not {expected}")]
+    BindingKind { index: usize, expected: &'static str },
     #[error("{var}: table has {found} words for {count} elements")]
     TableLength { var: Var, found: usize, count: u32 },
     #[error("{var}: table of {ty}, expected a scalar type")]
@@ -245,6 +251,12 @@ pub enum Problem {
     RegionResult { block: Block, expected: Type },
     #[error("{0} has no squares: a side is odd")]
     OddSides(MatType),
+    #[error("{0} is not spread over a subgroup of {1} by its rows (columns)")]
+    Lines(MatType, u32),
+    #[error("{found} bytes for a row (column) of {expected}")]
+    LineBytes { found: u64, expected: u64 },
+    #[error("scalars narrower than {0}, of which a row (column) is")]
+    NarrowLine(Scalar),
     #[error("{0} dimensions, expected 1 to 5, and no more in a view than the span has")]
     Dimensions(u8),
     #[error("the unit of a tensor is 0 bytes")]

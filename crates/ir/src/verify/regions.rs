@@ -23,6 +23,8 @@ impl Checker<'_> {
     pub(super) fn whole_matrix(&mut self, i: &InstInfo) {
         match &i.op {
             Op::MatTranspose => self.transpose(i),
+            Op::MatFromLanes { columns } => self.mat_from_lanes(i, *columns),
+            Op::MatToLanes { columns } => self.mat_to_lanes(i, *columns),
             Op::MatMap { .. } => self.map(i),
             Op::MatReduce { kind, .. } => self.reduce(i, *kind),
             Op::MatLoadTensor { access, .. } => {

@@ -92,14 +92,19 @@ impl<'m> Checker<'m> {
         let ok = size.is_power_of_two() && (4..=128).contains(&size);
         self.limit(ok, "the subgroup's size", size.into(), "a power of two from 4 to 128");
         let shared = m.shared_bytes;
-        self.limit(shared <= MAX_SHARED_BYTES, "the shared memory", shared.into(), "at most 2^24 bytes");
+        self.limit(shared <= MAX_SHARED_BYTES, "the shared memory", shared.into(), "at most 2^28 bytes");
         let push = m.push_bytes;
         self.limit(push <= MAX_PUSH_BYTES, "the push constants", push.into(), "at most 4096 bytes");
         let labels = m.body.labels;
         self.limit(labels <= 1 << 24, "the number of labels", labels.into(), "at most 2^24");
         for (index, binding) in m.bindings.iter().enumerate() {
             self.limit(binding.count != Some(0), "a binding's count", 0, "at least 1");
-            if binding.kind == BindingKind::Uniform && binding.writable {
+            let is_constant = match binding.kind {
+                BindingKind::Storage => false,
+                BindingKind::Uniform => true,
+                BindingKind::Image(image) => !image.is_storage(),
+            };
+            if is_constant && binding.writable {
                 self.error(Problem::WritableUniform { index });
             }
         }

@@ -4,7 +4,7 @@ use super::Problem;
 use super::structure::Checker;
 use super::want::{Class, Want};
 use crate::entities::{Binding, Value, Var};
-use crate::module::{InstInfo, VarInfo};
+use crate::module::{BindingKind, InstInfo, VarInfo};
 use crate::op::{
     AtomicOp, BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, Op, ReduceOp, SubgroupOp, UnaryOp,
 };
@@ -40,6 +40,7 @@ impl Checker<'_> {
             | Op::Load(_)
             | Op::Store(_)
             | Op::Atomic(_) => self.memory(i),
+            Op::Image(b, op) => self.image(i, *b, *op),
             Op::Subgroup(op) => self.subgroup(i, *op),
             Op::Barrier(b) => {
                 self.sig(i, &[], &[]);
@@ -55,6 +56,8 @@ impl Checker<'_> {
             | Op::MatInsert => self.matrix(i),
             Op::MatMulAdd(_) => self.mul_add(i),
             Op::MatTranspose
+            | Op::MatFromLanes { .. }
+            | Op::MatToLanes { .. }
             | Op::MatMap { .. }
             | Op::MatReduce { .. }
             | Op::MatLoadTensor { .. }
@@ -62,7 +65,11 @@ impl Checker<'_> {
             Op::Params | Op::Yield => self.region_end(i),
             Op::If { .. } => self.sig(i, &[BOOL], &[]),
             Op::Block { .. } | Op::Loop { .. } | Op::Br(_) | Op::Return => self.sig(i, &[], &[]),
-            Op::Printf(format) => self.printf(i, *format),
+            Op::Printf(format) => self.printf(i, 0, *format),
+            Op::Warn(format) => {
+                self.arg(i, 0, Want::Is(Type::BOOL));
+                self.printf(i, 1, *format);
+            }
             Op::Clock => self.sig(i, &[], &[I64]),
         }
     }
@@ -361,6 +368,8 @@ impl Checker<'_> {
         let count = self.module.bindings.len();
         if b.index() >= count {
             self.error(Problem::Index { what: "binding", index: b.index(), count });
+        } else if matches!(self.module.binding(b).kind, BindingKind::Image(_)) {
+            self.error(Problem::BindingKind { index: b.index(), expected: "a buffer" });
         }
     }
 
@@ -415,20 +424,7 @@ impl Checker<'_> {
 
     fn atomic(&mut self, i: &InstInfo, op: AtomicOp) {
         use AtomicOp as A;
-        let class = Want::ScalarOf(match op {
-            A::Load | A::Store | A::Exchange => Class::IntOrArith,
-            A::CompareExchange
-            | A::Iadd
-            | A::Isub
-            | A::Smin
-            | A::Smax
-            | A::Umin
-            | A::Umax
-            | A::And
-            | A::Or
-            | A::Xor => Class::Int,
-            A::Fadd | A::Fmin | A::Fmax => Class::Arith,
-        });
+        let class = Want::ScalarOf(atomic_class(op));
         let value = self.arg_ty(i, 1).map_or(Want::Any, Want::Is);
         match op {
             A::Load => self.sig(i, &[Want::Ptr], &[class]),
@@ -549,9 +545,10 @@ impl Checker<'_> {
         self.result(i, 0, Want::Is(like(r, a.rows, b.cols, Use::Accumulator).into()));
     }
 
-    fn printf(&mut self, i: &InstInfo, format: u32) {
+    /// Scalars from operand `first` on.
+    fn printf(&mut self, i: &InstInfo, first: usize, format: u32) {
         self.count_results(i, i.results.is_empty(), 0);
-        (0..i.args.len()).for_each(|k| self.arg(i, k, Want::Scalar));
+        (first..i.args.len()).for_each(|k| self.arg(i, k, Want::Scalar));
         let count = self.module.formats.len();
         if format as usize >= count {
             self.error(Problem::Index { what: "format", index: format as usize, count });
@@ -566,4 +563,23 @@ fn reduce_class(op: ReduceOp) -> Want {
         R::Fadd | R::Fmul | R::Fmin | R::Fmax => Class::Arith,
         R::And | R::Or | R::Xor => Class::IntOrBool,
     })
+}
+
+/// What an atomic operation is defined on.
+pub(super) fn atomic_class(op: AtomicOp) -> Class {
+    use AtomicOp as A;
+    match op {
+        A::Load | A::Store | A::Exchange => Class::IntOrArith,
+        A::CompareExchange
+        | A::Iadd
+        | A::Isub
+        | A::Smin
+        | A::Smax
+        | A::Umin
+        | A::Umax
+        | A::And
+        | A::Or
+        | A::Xor => Class::Int,
+        A::Fadd | A::Fmin | A::Fmax => Class::Arith,
+    }
 }

@@ -37,14 +37,19 @@ pub(super) fn exp<const FUSED: bool>(x: f32) -> f32 {
     scale(p, k)
 }
 
+/// (2^x - 1) / x between -½ and ½, as a polynomial: what code that computes 2^x by itself needs.
+pub const EXP2_COEFFICIENTS: [f32; 6] =
+    [0.69314724, 0.24022655, 0.055502728, 0.009617067, 0.0013417995, 0.00015819572];
+/// Beyond these 2^x is infinite, or below half of the least denormal.
+pub const EXP2_LIMITS: [f32; 2] = [-151.0, 129.0];
+
 /// 2^x.
 #[inline(always)]
 pub(super) fn exp2<const FUSED: bool>(x: f32) -> f32 {
-    let x = clamp(x, -151.0, 129.0);
+    let x = clamp(x, EXP2_LIMITS[0], EXP2_LIMITS[1]);
     let (k, power) = round_scaled::<FUSED>(x, 1.0);
     let r = x - k;
-    let coeffs = [0.69314724, 0.24022655, 0.055502728, 0.009617067, 0.0013417995, 0.00015819572];
-    let p = even_odd::<FUSED, f32, 6>(r, r * r, coeffs);
+    let p = even_odd::<FUSED, f32, 6>(r, r * r, EXP2_COEFFICIENTS);
     scale(madd::<FUSED, f32>(p, r, 1.0), power)
 }
 

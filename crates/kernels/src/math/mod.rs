@@ -33,6 +33,8 @@ mod trig;
 
 use std::fmt;
 
+pub use exp::{EXP2_COEFFICIENTS, EXP2_LIMITS};
+
 /// Elements in a block: one AVX-512 register, two of AVX2, four of SSE2 and NEON.
 const LANES: usize = 16;
 

@@ -275,6 +275,10 @@ unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Li
 unsafe fn transposed<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Lines) {
     let row_bytes = access.layout.row_bytes();
     let (rows, words, whole) = (F::rows(lines), F::words(lines), F::whole(lines));
+    if lines.stride == 0 && whole && rows.is_multiple_of(S::LANES) {
+        // SAFETY: forwarded.
+        return unsafe { repeated::<S, F>(access, dst, lines) };
+    }
     for row in (0..rows).step_by(S::LANES) {
         let width = (rows - row).min(S::LANES);
         for at in (0..words).step_by(S::LANES) {
@@ -299,6 +303,27 @@ unsafe fn transposed<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines:
                     for (x, words) in block.iter().enumerate().take(height) {
                         S::store(to.add(x * row_bytes), width * 4, *words);
                     }
+                }
+            }
+        }
+    }
+}
+
+/// All columns of the tile are one line: what was transposed once stands in every vector of a row.
+#[inline(always)]
+unsafe fn repeated<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Lines) {
+    let row_bytes = access.layout.row_bytes();
+    let (rows, words) = (F::rows(lines), F::words(lines));
+    for at in (0..words).step_by(S::LANES) {
+        // SAFETY: lines and rows consist of whole vectors.
+        unsafe {
+            let mut block = [S::zero(); MAX_LANES];
+            block.iter_mut().take(S::LANES).for_each(|words| *words = F::fetch_whole(lines, 0, at));
+            S::transpose(&mut block);
+            for (x, words) in block.iter().enumerate().take(S::LANES) {
+                let to = dst.add((at + x) * row_bytes);
+                for row in (0..rows).step_by(S::LANES) {
+                    S::store(to.add(row * 4), S::LANES * 4, *words);
                 }
             }
         }

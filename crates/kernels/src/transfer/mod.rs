@@ -7,6 +7,7 @@
 mod bounds;
 pub(crate) mod load;
 pub(crate) mod store;
+pub(crate) mod tensor;
 
 use crate::elem::Elem;
 use crate::layout::TileLayout;

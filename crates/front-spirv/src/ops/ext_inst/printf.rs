@@ -28,19 +28,24 @@ pub(super) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     for (&(v, signed), &to) in found.iter().zip(&wanted) {
         args.push(convert(cx, v, signed, to)?);
     }
-    let index = match cx.module.formats.iter().position(|f| f == format) {
-        Some(index) => index,
-        None => {
-            cx.module.formats.push(format.to_owned());
-            cx.module.formats.len() - 1
-        }
-    };
-    let index = u32::try_from(index).map_err(|_| operand("too many formats"))?;
+    let index = cx.format(format)?;
     cx.b().effect(ir::Op::Printf(index), &args);
     if inst.id != 0 && cx.result_ty(inst).is_ok_and(|ty| cx.types().leaf(ty).is_some()) {
         return Err(operand("the result type of DebugPrintf must be void"));
     }
     Ok(())
+}
+
+impl Cx<'_> {
+    /// The index of a format; each is kept once.
+    pub(crate) fn format(&mut self, format: &str) -> Res<u32> {
+        let formats = &mut self.module.formats;
+        let index = formats.iter().position(|f| f == format).unwrap_or(formats.len());
+        if index == formats.len() {
+            formats.push(format.to_owned());
+        }
+        u32::try_from(index).map_err(|_| operand("too many formats"))
+    }
 }
 
 fn convert(cx: &mut Cx<'_>, v: Value, signed: bool, to: Scalar) -> Res<Value> {

@@ -1,5 +1,5 @@
-//! Takes operations apart that a target does not do whole: maps, reductions, transposes, loads and
-//! stores through tensor layouts. Only those of subgroup scope; others stay.
+//! Takes operations apart that a target does not do whole: maps, reductions, transposes, loads through
+//! tensor layouts that decode. Only those of subgroup scope; others stay.
 //!
 //! A matrix is written to memory of the subgroup, in whatever order suits; each invocation works on
 //! elements there, with its region inlined, and the result is read back:
@@ -19,7 +19,9 @@
 //! consecutive invocations are consecutive in memory. The memory is shared memory, behind the
 //! module's own: a part for each subgroup, which all operations use again.
 
+mod blocks;
 mod element;
+mod lanes;
 mod reduce;
 mod tensor;
 
@@ -38,17 +40,54 @@ use smallvec::SmallVec;
 /// Alignment of areas in scratch memory.
 const ALIGN: u64 = 64;
 
+/// Where scratch memory lies in shared memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Scratch {
+    /// The first byte that may be taken.
+    pub start: u32,
+    /// Subgroups that execute the module: the first ones of the work-group.
+    pub subgroups: u32,
+}
+
+impl Scratch {
+    /// Behind the module's own shared memory, for all subgroups.
+    pub fn of(module: &Module) -> Self {
+        Self { start: module.shared_bytes, subgroups: module.num_subgroups() }
+    }
+}
+
 /// Expands a module; `None` if there is nothing to expand, or too little shared memory for it.
 ///
 /// # Errors
 ///
 /// A bug in a pass.
-pub fn expand(module: &Verified, options: &Options) -> Result<Option<Verified>, PassBug> {
+pub fn expand(module: &Verified, scratch: Scratch, options: &Options) -> Result<Option<Verified>, PassBug> {
+    expand_but(&|_, _| false, module, scratch, options)
+}
+
+/// Says of an instruction of a function whether a target does it whole.
+pub type IsWhole<'a> = dyn Fn(&Function, &InstInfo) -> bool + 'a;
+
+/// As [`expand`], but leaves alone what a target does whole.
+///
+/// # Errors
+///
+/// A bug in a pass.
+pub fn expand_but(
+    is_whole: &IsWhole<'_>,
+    module: &Verified,
+    scratch: Scratch,
+    options: &Options,
+) -> Result<Option<Verified>, PassBug> {
     let body = &module.body;
-    if !body.insts.iter().any(|info| is_expanded(body, info)) {
+    let mut expanded = vec![false; body.insts.len()];
+    for (expanded, info) in expanded.iter_mut().zip(&body.insts) {
+        *expanded = is_expanded(body, info) && !is_whole(body, info);
+    }
+    if !expanded.contains(&true) {
         return Ok(None);
     }
-    let Some(mut module) = Expand::new(module).run() else { return Ok(None) };
+    let Some(mut module) = Expand::new(module, &expanded).run(scratch) else { return Ok(None) };
     module = gate("expand", module)?.into_inner();
     if let Some(observe) = options.observe {
         observe("expand", &module);
@@ -63,10 +102,11 @@ fn is_expanded(func: &Function, info: &InstInfo) -> bool {
     let is_whole = matches!(
         info.op,
         Op::MatTranspose
+            | Op::MatFromLanes { .. }
+            | Op::MatToLanes { .. }
             | Op::MatMap { .. }
             | Op::MatReduce { .. }
-            | Op::MatLoadTensor { .. }
-            | Op::MatStoreTensor(_)
+            | Op::MatLoadTensor { decode: Some(_), .. }
     );
     // All matrices of an operation have one scope.
     let mut mats =
@@ -84,6 +124,8 @@ struct Area {
 struct Expand<'m> {
     old: &'m Function,
     module: &'m Module,
+    /// Whether each of the old instructions is taken apart.
+    expanded: &'m [bool],
     new: Function,
     values: Vec<Value>,
     labels: Vec<Label>,
@@ -101,7 +143,7 @@ struct Expand<'m> {
 }
 
 impl<'m> Expand<'m> {
-    fn new(module: &'m Module) -> Self {
+    fn new(module: &'m Module, expanded: &'m [bool]) -> Self {
         let old = &module.body;
         let mut new = Function { vars: old.vars.clone(), ..Function::default() };
         let at = new.new_block();
@@ -109,6 +151,7 @@ impl<'m> Expand<'m> {
         Self {
             old,
             module,
+            expanded,
             new,
             values: (0..old.values.len()).map(Value::new).collect(),
             labels: (0..old.labels as usize).map(Label::new).collect(),
@@ -123,28 +166,27 @@ impl<'m> Expand<'m> {
         }
     }
 
-    fn run(mut self) -> Option<Module> {
-        let (offset, subgroups) =
-            (u64::from(self.module.shared_bytes).next_multiple_of(ALIGN), self.subgroups());
+    fn run(mut self, scratch: Scratch) -> Option<Module> {
+        let offset = u64::from(scratch.start.max(self.module.shared_bytes)).next_multiple_of(ALIGN);
         let mut b = self.b();
         // The sizes are known at the end.
         let shared = b.push(Op::SharedPtr { offset: 0, bytes: 0 }, &[], &[Type::Ptr(Space::Shared)]);
         let base = b.func.inst(shared).results[0];
         let id = b.value(Op::Builtin(Builtin::SubgroupId), &[], Type::I32);
-        let moved = b.push(Op::PtrAdd { scale: 0, disp: 0 }, &[base, id], &[Type::Ptr(Space::Shared)]);
-        self.scratch = self.new.inst(moved).results[0];
+        // A single subgroup's is where all of it is: targets see that no access leaves it.
+        let moved = (scratch.subgroups > 1)
+            .then(|| b.push(Op::PtrAdd { scale: 0, disp: 0 }, &[base, id], &[Type::Ptr(Space::Shared)]));
+        self.scratch = moved.map_or(base, |moved| self.new.inst(moved).results[0]);
         self.lane = self.b().value(Op::Builtin(Builtin::SubgroupLane), &[], Type::I32);
         self.lanes = self.count_lanes(id);
         self.block(Function::ENTRY);
-        let total = self.most.checked_mul(subgroups)?;
+        let total = self.most.checked_mul(scratch.subgroups.into())?;
         let end = offset.checked_add(total).filter(|&end| end <= MAX_SHARED_BYTES.into())?;
         self.new.insts[shared.index()].op = Op::SharedPtr { offset: offset as u32, bytes: total as u32 };
-        self.new.insts[moved.index()].op = Op::PtrAdd { scale: self.most as i64, disp: 0 };
+        if let Some(moved) = moved {
+            self.new.insts[moved.index()].op = Op::PtrAdd { scale: self.most as i64, disp: 0 };
+        }
         Some(Module { shared_bytes: end as u32, body: self.new, ..self.module.clone() })
-    }
-
-    fn subgroups(&self) -> u64 {
-        self.module.num_subgroups().into()
     }
 
     /// Invocations of this subgroup; the last one may be partly filled.
@@ -154,7 +196,7 @@ impl<'m> Expand<'m> {
         if all.is_multiple_of(size) {
             return full;
         }
-        let (last, rest) = (self.int(self.subgroups() as u32 - 1), self.int(all % size));
+        let (last, rest) = (self.int(self.module.num_subgroups() - 1), self.int(all % size));
         let is_last = self.b().compare(CompareOp::Ieq, id, last);
         self.b().select(is_last, rest, full)
     }
@@ -175,16 +217,17 @@ impl<'m> Expand<'m> {
     fn inst(&mut self, inst: Inst) {
         let info = self.old.inst(inst);
         (self.loc, self.exact) = (info.loc, false);
-        if !is_expanded(self.old, info) {
+        if !self.expanded[inst.index()] {
             return self.copy(info);
         }
         self.used = 0;
         match info.op {
             Op::MatTranspose => self.transpose(info),
+            Op::MatFromLanes { columns } => self.mat_from_lanes(info, columns),
+            Op::MatToLanes { columns } => self.mat_to_lanes(info, columns),
             Op::MatMap { body } => self.map(info, body),
             Op::MatReduce { kind, body } => self.reduce(info, kind, body),
-            Op::MatLoadTensor { access, decode } => self.load_tensor(info, &access, decode),
-            Op::MatStoreTensor(access) => self.store_tensor(info, &access),
+            Op::MatLoadTensor { access, decode: Some(body) } => self.load_tensor(info, &access, body),
             _ => {}
         }
         self.most = self.most.max(self.used);

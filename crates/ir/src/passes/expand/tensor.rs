@@ -1,7 +1,7 @@
-//! Loads and stores through tensor layouts: the address of each element, computed by the invocation
+//! Loads through tensor layouts that decode: the address of each element, computed by the invocation
 //! that has it. What the operands say is left out where it is known to change nothing.
 
-use super::Expand;
+use super::{Area, Expand};
 use crate::entities::{Block, Value};
 use crate::module::InstInfo;
 use crate::op::{BinaryOp as B, CompareOp as C, ConvertKind, Op};
@@ -9,15 +9,14 @@ use crate::tensor::{Clamp, MAX_DIMS, TensorAccess, TensorOperands, TensorView};
 use crate::types::{MatType, Scalar};
 use smallvec::SmallVec;
 
-type Words = SmallVec<[Value; MAX_DIMS]>;
+pub(super) type Words = SmallVec<[Value; MAX_DIMS]>;
 
 /// An access whose operands are new values.
-struct Tensor<'i> {
-    access: &'i TensorAccess,
-    operands: TensorOperands,
-    words: Vec<Value>,
-    is_store: bool,
-    m: MatType,
+pub(super) struct Tensor<'i> {
+    pub(super) access: &'i TensorAccess,
+    pub(super) operands: TensorOperands,
+    pub(super) words: Vec<Value>,
+    pub(super) m: MatType,
 }
 
 /// Where an element is in the tensor.
@@ -29,81 +28,80 @@ struct Target {
 }
 
 impl Tensor<'_> {
-    fn dims(&self) -> usize {
+    pub(super) fn dims(&self) -> usize {
         self.access.dims.into()
     }
 }
 
 impl Expand<'_> {
-    fn tensor<'i>(
-        &self,
-        info: &InstInfo,
-        access: &'i TensorAccess,
-        m: MatType,
-        first: usize,
-        is_store: bool,
-    ) -> Tensor<'i> {
+    fn tensor<'i>(&self, info: &InstInfo, access: &'i TensorAccess, m: MatType, first: usize) -> Tensor<'i> {
         let words = (first..info.args.len()).map(|i| self.arg(info, i)).collect();
-        Tensor { access, operands: access.operands(), words, is_store, m }
+        Tensor { access, operands: access.operands(), words, m }
     }
 
-    pub(super) fn load_tensor(&mut self, info: &InstInfo, access: &TensorAccess, decode: Option<Block>) {
+    pub(super) fn load_tensor(&mut self, info: &InstInfo, access: &TensorAccess, decode: Block) {
         let m = self.mat(info.results[0]);
         let object = access.view.map(|_| self.arg(info, 1));
-        let t = self.tensor(info, access, m, 1 + usize::from(object.is_some()), false);
+        let t = self.tensor(info, access, m, 1 + usize::from(object.is_some()));
         let pointer = self.arg(info, 0);
-        let clips = self.clips(&t);
-        let out = match object.filter(|_| clips) {
+        let regular = self.regular(&t);
+        let column_major = regular.is_some_and(|r| r.column_major);
+        let out = match object.filter(|_| self.clips(&t)) {
             // Elements outside of the clip are there already.
-            Some(object) => self.spill(object, m, false),
+            Some(object) => self.spill(object, m, column_major),
             None => self.area(m.elem, m.len()),
         };
         self.settle();
-        self.share(m.len() as u32, |this, e| {
-            let (index, is_unclipped) = this.matrix_index(&t, e);
+        match regular {
+            Some(r) => match self.is_regular(&t, &r) {
+                None => self.decode_lines(&t, &r, pointer, decode, out),
+                is_regular => self.choose(
+                    is_regular,
+                    |this| this.decode_lines(&t, &r, pointer, decode, out),
+                    |this| this.decode_elements(&t, pointer, decode, (out, column_major)),
+                ),
+            },
+            None => self.decode_elements(&t, pointer, decode, (out, column_major)),
+        }
+        self.settle();
+        let side = if column_major { m.rows } else { m.cols };
+        self.fill_strided(info, m, out, i64::from(side) * i64::from(m.elem.bytes()), column_major);
+    }
+
+    /// Decodes element by element, whatever the layout is, to an area by rows or by columns.
+    fn decode_elements(
+        &mut self,
+        t: &Tensor<'_>,
+        pointer: Value,
+        decode: Block,
+        (out, column_major): (Area, bool),
+    ) {
+        self.share(t.m.len() as u32, |this, e| {
+            let (index, is_unclipped) = this.matrix_index(t, e);
+            let to = if column_major {
+                let (row, col) = this.row_and_col(e, t.m.cols);
+                let rows = this.int(t.m.rows);
+                let first = this.b().binary(B::Imul, col, rows);
+                this.b().binary(B::Iadd, first, row)
+            } else {
+                e
+            };
             this.when(is_unclipped, |this| {
-                let target = this.target(&t, index);
+                let target = this.target(t, index);
                 let inside = |this: &mut Self, target: &Target| {
-                    let at = this.address(&t, pointer, target);
-                    let x = match decode {
-                        Some(body) => {
-                            let params: SmallVec<[Value; 4]> =
-                                [at].iter().chain(&target.block).chain(&target.in_block).copied().collect();
-                            this.inline(body, &params)
-                        }
-                        None => this.b().value(Op::Load(access.flags), &[at], m.elem.into()),
-                    };
-                    this.write(out, e, x);
+                    let at = this.address(t, pointer, &target.block);
+                    let params: SmallVec<[Value; 4]> =
+                        [at].iter().chain(&target.block).chain(&target.in_block).copied().collect();
+                    let x = this.inline(decode, &params);
+                    this.write(out, to, x);
                 };
                 let outside = |this: &mut Self| {
-                    let x = this.clamp_value(&t);
-                    this.write(out, e, x);
+                    let x = this.clamp_value(t);
+                    this.write(out, to, x);
                 };
                 this.choose(target.is_inside, |this| inside(this, &target), outside);
             });
         });
-        self.settle();
-        self.fill(info, m, out);
-    }
-
-    pub(super) fn store_tensor(&mut self, info: &InstInfo, access: &TensorAccess) {
-        let m = self.mat(info.args[1]);
-        let t = self.tensor(info, access, m, 2, true);
-        let (pointer, matrix) = (self.arg(info, 0), self.arg(info, 1));
-        let area = self.spill(matrix, m, false);
-        self.settle();
-        self.share(m.len() as u32, |this, e| {
-            let (index, is_unclipped) = this.matrix_index(&t, e);
-            this.when(is_unclipped, |this| {
-                let target = this.target(&t, index);
-                this.when(target.is_inside, |this| {
-                    let at = this.address(&t, pointer, &target);
-                    let x = this.read(area, e);
-                    this.b().effect(Op::Store(access.flags), &[at, x]);
-                });
-            });
-        });
-        self.settle();
     }
 
     /// The element that the layout's clamp value is: its low bits.
@@ -114,9 +112,9 @@ impl Expand<'_> {
         if elem == int { bits } else { self.b().value(Op::Bitcast, &[bits], elem.into()) }
     }
 
-    fn address(&mut self, t: &Tensor<'_>, pointer: Value, target: &Target) -> Value {
+    pub(super) fn address(&mut self, t: &Tensor<'_>, pointer: Value, block: &[Value]) -> Value {
         let mut index = None;
-        for (d, &c) in target.block.iter().enumerate() {
+        for (d, &c) in block.iter().enumerate() {
             let c = self.binary(B::Imul, c, t.words[t.operands.stride(d)]);
             index = Some(index.map_or(c, |sum| self.b().binary(B::Iadd, sum, c)));
         }
@@ -136,7 +134,7 @@ impl Expand<'_> {
         (!is_all).then_some((offset, span))
     }
 
-    fn clips(&self, t: &Tensor<'_>) -> bool {
+    pub(super) fn clips(&self, t: &Tensor<'_>) -> bool {
         self.clip(t, 0, t.m.rows).is_some() || self.clip(t, 1, t.m.cols).is_some()
     }
 
@@ -251,7 +249,6 @@ impl Expand<'_> {
             Clamp::Undefined => (c, None),
             // As unsigned numbers, negative ones are beyond every size.
             Clamp::Constant => (c, Some(self.b().compare(C::Ult, c, size))),
-            _ if t.is_store => (c, Some(self.b().compare(C::Ult, c, size))),
             Clamp::ClampToEdge => {
                 let (zero, one) = (self.int(0), self.int(1));
                 let last = self.binary(B::Isub, size, one);

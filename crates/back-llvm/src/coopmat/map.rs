@@ -1,0 +1,173 @@
+//! Operations with a region for each element, straight on the tiles.
+//!
+//! Where the elements of all tiles lie one after the other, as many of them as a subgroup has lanes are a vector in
+//! memory, and lane `l` has the elements that it holds: element `i * lanes + l` of component `i`. The region becomes the
+//! body of a loop over components, and nothing is moved but by its loads and stores:
+//!
+//! ```text
+//! for each component i:
+//!     x = load <lanes x f32> from %m.tile + i * lanes
+//!     y = the region, of row and column of i * lanes + (0, 1, …), and of x
+//!     store y to %r.tile + i * lanes
+//! ```
+//!
+//! An element is read before it is written, so a result may take the place of an operand of its type.
+//! Everything else is left to [`phalanx_ir::passes::expand_but`].
+
+use super::{MatValue, layout};
+use crate::emit::V;
+use crate::error::{Error, Result};
+use crate::lower::{Flow, Lower};
+use crate::value::{Lowered, Val};
+use inkwell::IntPredicate;
+use inkwell::types::BasicTypeEnum;
+use phalanx_ir::{BinaryOp, Block, Function, Inst, InstInfo, MatType, Module, Op, Scalar, Value};
+use phalanx_kernels::Isa;
+
+/// Whether an operation of a module is lowered here.
+pub(crate) fn is_direct(module: &Module, isa: Isa, func: &Function, info: &InstInfo) -> bool {
+    let lanes = module.subgroup_size;
+    // The lanes of the last subgroup that do not exist cannot work on their elements.
+    let is_full = module.workgroup_invocations().is_multiple_of(lanes);
+    let is_map = matches!(info.op, Op::MatMap { .. });
+    let mut mats = info.args.iter().chain(&info.results).filter_map(|&v| func.ty(v).mat());
+    is_full && is_map && mats.all(|m| is_row(isa, m, lanes))
+}
+
+/// Whether the elements are one vector behind the other, in a type that is quickly read.
+fn is_row(isa: Isa, m: MatType, lanes: u32) -> bool {
+    let layout = layout(isa, m);
+    let is_dense = layout.interleave == 1 && layout.ld == m.cols && m.len().is_multiple_of(lanes.into());
+    is_dense && !matches!(m.elem, Scalar::E4M3 | Scalar::E5M2)
+}
+
+impl<'c> Lower<'_, 'c> {
+    pub(super) fn mat_map(&mut self, inst: Inst, body: Block) -> Result<()> {
+        let f = self.f;
+        let operands = (0..f.inst(inst).args.len()).map(|i| self.mat_arg(inst, i));
+        let operands = operands.collect::<Result<Vec<MatValue<'c>>>>()?;
+        let result = self.mat_result(inst)?;
+        let cols = result.ty.cols;
+        let count = (result.ty.len() / u64::from(self.w)) as u32;
+        self.count_components(count, |l, component| {
+            let first = l.e.mul(component, l.e.i32(l.w))?;
+            let mut params = l.row_and_col(first, cols)?.to_vec();
+            for m in &operands {
+                let x = l.read_component(m, component)?;
+                params.push(Val::varying(x));
+            }
+            if let Some(y) = l.region(body, &params)? {
+                let y = l.scalar(y)?;
+                let y = l.vector(y)?;
+                l.write_component(&result, component, y)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Appends a loop over the numbers below `count`, which is not 0.
+    fn count_components(
+        &mut self,
+        count: u32,
+        body: impl FnOnce(&mut Self, V<'c>) -> Result<()>,
+    ) -> Result<()> {
+        if count == 1 {
+            return body(self, self.e.i32(0));
+        }
+        let (before, [head, done]) = (self.e.here()?, ["component", "components"].map(|n| self.new_block(n)));
+        self.e.br(head)?;
+        self.e.b.position_at_end(head);
+        let number = self.e.b.build_phi(self.e.cx.i32_type(), "component")?;
+        number.add_incoming(&[(&self.e.cx.i32_type().const_zero(), before)]);
+        body(self, number.as_basic_value())?;
+        let next = self.e.add(number.as_basic_value(), self.e.i32(1))?;
+        number.add_incoming(&[(&next, self.e.here()?)]);
+        let more = self.e.icmp(IntPredicate::ULT, next, self.e.i32(count))?;
+        self.e.cond_br(more, head, done)?;
+        self.e.b.position_at_end(done);
+        Ok(())
+    }
+
+    /// Row and column of as many elements as there are lanes, from one on.
+    fn row_and_col(&mut self, first: V<'c>, cols: u32) -> Result<[Val<'c>; 2]> {
+        let by = Val::uniform(self.e.i32(cols));
+        if cols.is_multiple_of(self.w) {
+            let row = self.binary(BinaryOp::Udiv, Scalar::I32, first, by.v, true)?;
+            let col = self.binary(BinaryOp::Umod, Scalar::I32, first, by.v, true)?;
+            return Ok([Val::uniform(row), Val::affine(col, 1)]);
+        }
+        let (element, by) = (self.vector(Val::affine(first, 1))?, self.vector(by)?);
+        let row = self.binary(BinaryOp::Udiv, Scalar::I32, element, by, true)?;
+        let col = self.binary(BinaryOp::Umod, Scalar::I32, element, by, true)?;
+        Ok([row, col].map(Val::varying))
+    }
+
+    /// Appends a region's code, with these values for its parameters; gives its result, nothing if it never ends.
+    fn region(&mut self, body: Block, params: &[Val<'c>]) -> Result<Option<Value>> {
+        let (f, exec) = (self.f, self.exec);
+        for &inst in f.block(body) {
+            let info = f.inst(inst);
+            match info.op {
+                Op::Params => {
+                    for (&v, &x) in info.results.iter().zip(params) {
+                        self.define(v, Lowered::Scalar(x));
+                    }
+                }
+                Op::Yield => {
+                    self.exec = exec;
+                    return Ok(info.args.first().copied());
+                }
+                _ if self.inst(inst)? == Flow::Left => {
+                    // What follows is never executed.
+                    let never = self.new_block("never");
+                    self.e.b.position_at_end(never);
+                    self.exec = exec;
+                    return Ok(None);
+                }
+                _ => {}
+            }
+        }
+        Err(Error::bug("a region without an end"))
+    }
+
+    /// The type of a tile's elements.
+    fn storage_ty(&self, m: &MatValue<'c>) -> BasicTypeEnum<'c> {
+        if self.is_widened(m) { self.e.cx.f32_type().into() } else { self.e.scalar_ty(m.ty.elem) }
+    }
+
+    /// Whether elements are stored as f32.
+    fn is_widened(&self, m: &MatValue<'c>) -> bool {
+        self.layout_of(m.ty).storage != super::elem(m.ty.elem)
+    }
+
+    /// Address of a component of all lanes.
+    fn component_at(&self, m: &MatValue<'c>, component: V<'c>) -> Result<inkwell::values::PointerValue<'c>> {
+        let bytes = self.layout_of(m.ty).storage.bytes() as i64 * i64::from(self.w);
+        let component = self.e.zext_trunc(component, 64)?;
+        let offset = self.e.mul(component, self.e.i64(bytes))?;
+        Ok(self.e.offset(m.tile.into(), offset)?.into_pointer_value())
+    }
+
+    fn read_component(&mut self, m: &MatValue<'c>, component: V<'c>) -> Result<V<'c>> {
+        let at = self.component_at(m, component)?;
+        let ty = self.e.vec_of(self.storage_ty(m), self.w);
+        let x = self.e.load(ty, at, m.ty.elem.bytes())?;
+        match m.ty.elem {
+            _ if !self.is_widened(m) => Ok(x),
+            // The upper half: the rest is zero.
+            Scalar::BF16 => {
+                let bits = self.e.bitcast(x, self.e.ty_like(self.e.cx.i32_type(), x))?;
+                let high = self.e.lshr(bits, self.e.int_like(bits, 16))?;
+                self.e.zext_trunc(high, 16)
+            }
+            elem => self.round_f32(elem, x),
+        }
+    }
+
+    fn write_component(&mut self, m: &MatValue<'c>, component: V<'c>, x: V<'c>) -> Result<()> {
+        let at = self.component_at(m, component)?;
+        let x = if self.is_widened(m) { self.as_f32(m.ty.elem, x)? } else { x };
+        self.e.store(x, at, m.ty.elem.bytes())?;
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+//! The forms of a module, each a function: one, or two where the first subgroup of a work-group has another
+//! than the others.
+//!
+//! The first subgroup works on the matrices of the work-group (see [`passes::split`]). The entry then calls
+//! one of the functions. What lies in shared memory is the same for both; only the first has scratch memory
+//! there for matrices of the work-group.
+
+use crate::abi::{self, Meta, offset};
+use crate::coopmat;
+use crate::emit::Emit;
+use crate::error::{Error, Result};
+use crate::lower::Lower;
+use crate::prologue::{Prologue, entry_function};
+use inkwell::IntPredicate;
+use inkwell::module::Linkage;
+use inkwell::values::FunctionValue;
+use phalanx_ir::passes::{self, PassBug, Scratch, Split};
+use phalanx_ir::{Function, InstInfo, Uniformity, Verified};
+use phalanx_kernels::Isa;
+
+/// Lowers all forms of a module, and gives their functions.
+pub(crate) fn lower<'c>(
+    e: Emit<'c>,
+    module: &Verified,
+    isa: Isa,
+) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
+    let split = passes::split(module, &passes::Options::default()).map_err(bug)?;
+    let (leader, followers) = match split {
+        Some(Split { leader, followers: Some(followers) }) => (leader, followers),
+        Some(Split { leader, followers: None }) => return lower_only(e, &leader, isa),
+        None => return lower_only(e, module, isa),
+    };
+    let alone = Scratch { subgroups: 1, ..Scratch::of(&leader) };
+    let start = Prologue::new(&e, "leader", Linkage::Internal);
+    let (e, lead, first) = lower_form(e, start, &leader, alone, isa)?;
+    let behind = Scratch { start: first.shared_bytes, ..Scratch::of(&followers) };
+    let start = Prologue::new(&e, "followers", Linkage::Internal);
+    let (e, follow, others) = lower_form(e, start, &followers, behind, isa)?;
+    choose(&e, lead, follow)?;
+    let meta = Meta {
+        shared_bytes: first.shared_bytes.max(others.shared_bytes),
+        leader_scratch_bytes: first.scratch_bytes.saturating_sub(others.scratch_bytes),
+        has_workgroup_barrier: first.has_workgroup_barrier || others.has_workgroup_barrier,
+        ..others
+    };
+    Ok((e, vec![lead, follow], meta))
+}
+
+fn lower_only<'c>(
+    e: Emit<'c>,
+    module: &Verified,
+    isa: Isa,
+) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
+    let start = Prologue::new(&e, abi::ENTRY_SYMBOL, Linkage::External);
+    let (e, function, meta) = lower_form(e, start, module, Scratch::of(module), isa)?;
+    Ok((e, vec![function], meta))
+}
+
+fn lower_form<'c>(
+    e: Emit<'c>,
+    start: Prologue<'c>,
+    module: &Verified,
+    scratch: Scratch,
+    isa: Isa,
+) -> Result<(Emit<'c>, FunctionValue<'c>, Meta)> {
+    let is_whole = |f: &Function, i: &InstInfo| coopmat::is_direct(module, isa, f, i);
+    let options = passes::Options::default();
+    let expanded = passes::expand_but(&is_whole, module, scratch, &options).map_err(bug)?;
+    let module = expanded.as_ref().unwrap_or(module);
+    let uniformity = Uniformity::analyse(module);
+    Lower::module(e, start, module, &uniformity, isa)
+}
+
+/// The entry: calls the form of subgroup 0, or that of the others.
+fn choose<'c>(e: &Emit<'c>, lead: FunctionValue<'c>, follow: FunctionValue<'c>) -> Result<()> {
+    let function = entry_function(e, abi::ENTRY_SYMBOL, Linkage::External);
+    let [entry, first, other] = ["entry", "first", "other"].map(|name| e.new_block(function, name));
+    let context = function.get_nth_param(0).ok_or_else(|| Error::bug("an entry without a parameter"))?;
+    e.b.position_at_end(entry);
+    let id = e.field(context.into_pointer_value(), offset::SUBGROUP_ID as u64)?;
+    let id = e.load_invariant(e.cx.i32_type(), id, 4)?;
+    let is_first = e.icmp(IntPredicate::EQ, id, e.i32(0))?;
+    e.cond_br(is_first, first, other)?;
+    for (block, form) in [(first, lead), (other, follow)] {
+        e.b.position_at_end(block);
+        e.b.build_call(form, &[context.into()], "")?;
+        e.b.build_return(None)?;
+    }
+    Ok(())
+}
+
+fn bug(bug: PassBug) -> Error {
+    Error::bug(bug.to_string())
+}

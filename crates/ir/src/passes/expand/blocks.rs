@@ -1,0 +1,159 @@
+//! Loads that decode, where the part of the tensor is as regular as it nearly always is: it has the shape of the
+//! matrix or of its transpose, lies inside, and begins where a block begins.
+//!
+//! Then consecutive invocations take consecutive elements of a line along the tensor's innermost dimension, and
+//! everything but the coordinate in the block is the same for all of them: the block, its address, and what the region
+//! makes of it. Whether the part is inside and where it begins is seen at run time; otherwise the general way is taken.
+//!
+//! ```text
+//! for each line y:  for each run x of as many elements as invocations, or as a block has:
+//!     region(address of block ((y + offset) / size, (x + offset) / size), …, (y + offset) % size, lane)
+//! ```
+
+use super::tensor::{Tensor, Words};
+use super::{Area, Expand};
+use crate::entities::{Block, Value};
+use crate::op::{BinaryOp as B, CompareOp as C};
+use crate::tensor::Clamp;
+use smallvec::SmallVec;
+
+/// Which dimensions of a tensor a matrix runs along.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Regular {
+    /// The dimension of the lines, and that along them, which is the innermost.
+    line: usize,
+    along: usize,
+    /// How many lines, and their elements.
+    lines: u32,
+    len: u32,
+    /// Whether lines are columns of the matrix.
+    pub(super) column_major: bool,
+    /// Sizes of a block along both.
+    line_block: u32,
+    block: u32,
+}
+
+impl Expand<'_> {
+    /// How the matrix runs along the tensor, if each of its sides runs along one dimension.
+    pub(super) fn regular(&self, t: &Tensor<'_>) -> Option<Regular> {
+        let dims = t.dims();
+        let order: SmallVec<[usize; 5]> = match &t.access.view {
+            Some(view) if view.has_dimensions || usize::from(view.dims) != dims => return None,
+            Some(view) => view.permutation[..dims].iter().map(|&d| d.into()).collect(),
+            None => (0..dims).collect(),
+        };
+        let span = |d: usize| self.known(t.words[t.operands.span(d)]);
+        let long: SmallVec<[usize; 5]> = order.iter().copied().filter(|&d| span(d) != Some(1)).collect();
+        let &[rows, cols] = long.as_slice() else { return None };
+        if self.clips(t) || span(rows) != Some(t.m.rows) || span(cols) != Some(t.m.cols) {
+            return None;
+        }
+        let block = |d: usize| self.known(t.words[t.operands.block(d)]);
+        let column_major = rows == dims - 1;
+        let (line, along) = if column_major { (cols, rows) } else { (rows, cols) };
+        let (lines, len) = if column_major { (t.m.cols, t.m.rows) } else { (t.m.rows, t.m.cols) };
+        let regular = Regular {
+            line,
+            along,
+            lines,
+            len,
+            column_major,
+            line_block: block(line).filter(|&size| size > 0)?,
+            block: block(along).filter(|&size| size > 0)?,
+        };
+        let lanes = self.known(self.lanes)?;
+        let fits = along == dims - 1
+            && len.is_multiple_of(lanes)
+            && (regular.block.is_multiple_of(lanes) || lanes.is_multiple_of(regular.block));
+        fits.then_some(regular)
+    }
+
+    /// Whether all elements are inside, and blocks begin with runs; without a value always.
+    pub(super) fn is_regular(&mut self, t: &Tensor<'_>, r: &Regular) -> Option<Value> {
+        let mut all = None;
+        let run = self.known(self.lanes).map_or(r.block, |lanes| lanes.min(r.block));
+        if run > 1 {
+            let (size, zero) = (self.int(run), self.int(0));
+            let rest = self.b().binary(B::Umod, t.words[t.operands.offset(r.along)], size);
+            all = Some(self.b().compare(C::Ieq, rest, zero));
+        }
+        if t.access.clamp == Clamp::Undefined {
+            return all;
+        }
+        for d in 0..t.dims() {
+            let (size, offset) = (t.words[t.operands.dimension(d)], t.words[t.operands.offset(d)]);
+            let span = t.words[t.operands.span(d)];
+            // Signed, so that the difference is not negative; then so is no offset below it.
+            let is_large = self.b().compare(C::Sle, span, size);
+            let last = self.b().binary(B::Isub, size, span);
+            let is_inside = self.b().compare(C::Ule, offset, last);
+            all = self.both(all, Some(is_large));
+            all = self.both(all, Some(is_inside));
+        }
+        all
+    }
+
+    /// Decodes all elements of a matrix, line by line, to an area.
+    pub(super) fn decode_lines(
+        &mut self,
+        t: &Tensor<'_>,
+        r: &Regular,
+        pointer: Value,
+        decode: Block,
+        out: Area,
+    ) {
+        let (one, lanes) = (self.int(1), self.lanes);
+        self.count(0, r.lines, one, |this, line| {
+            let y = this.binary(B::Iadd, line, t.words[t.operands.offset(r.line)]);
+            let (line_block, in_line_block) = this.divide(y, r.line_block);
+            let len = this.int(r.len);
+            let start = this.b().binary(B::Imul, line, len);
+            this.count(0, r.len, lanes, |this, first| {
+                let (mut block, mut in_block) = (Words::new(), Words::new());
+                for d in 0..t.dims() {
+                    let (b, i) = if d == r.line {
+                        (line_block, in_line_block)
+                    } else if d == r.along {
+                        this.blocks_along(t, r, first)
+                    } else {
+                        let (offset, size) = (t.words[t.operands.offset(d)], t.words[t.operands.block(d)]);
+                        let rest = this.b().binary(B::Umod, offset, size);
+                        (this.binary(B::Udiv, offset, size), rest)
+                    };
+                    block.push(b);
+                    in_block.push(i);
+                }
+                let at = this.address(t, pointer, &block);
+                let params: SmallVec<[Value; 4]> = [at].into_iter().chain(block).chain(in_block).collect();
+                let x = this.inline(decode, &params);
+                let e = this.b().binary(B::Iadd, start, first);
+                let lane = this.lane;
+                let e = this.b().binary(B::Iadd, e, lane);
+                this.write(out, e, x);
+            });
+        });
+    }
+
+    /// Block and place in the block of the elements of a run.
+    fn blocks_along(&mut self, t: &Tensor<'_>, r: &Regular, first: Value) -> (Value, Value) {
+        let (lane, lanes) = (self.lane, self.known(self.lanes).unwrap_or(1));
+        let x = self.binary(B::Iadd, first, t.words[t.operands.offset(r.along)]);
+        if r.block >= lanes {
+            let (block, rest) = self.divide(x, r.block);
+            let at = if r.block == lanes { lane } else { self.b().binary(B::Iadd, rest, lane) };
+            return (block, at);
+        }
+        let (block, _) = self.divide(x, r.block);
+        let (further, at) = self.divide(lane, r.block);
+        (self.b().binary(B::Iadd, block, further), at)
+    }
+
+    /// Quotient and remainder.
+    fn divide(&mut self, x: Value, by: u32) -> (Value, Value) {
+        if by == 1 {
+            return (x, self.int(0));
+        }
+        let by = self.int(by);
+        (self.b().binary(B::Udiv, x, by), self.b().binary(B::Umod, x, by))
+    }
+}
