@@ -1,5 +1,6 @@
-//! Buffers and buffer views.
+//! Buffers.
 
+use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
 
 use vulkanalia_sys::{self as vk, Handle};
@@ -72,7 +73,7 @@ entries! {
         let (Ok(device), Some(info), Some(out)) = (device, info, out) else { return };
         if let Some(buffer) = device.buffers.get(info.buffer.as_raw()) {
             // SAFETY: see `entries`.
-            unsafe { answer(out, buffer.size) };
+            unsafe { answer(out, requirements(buffer.size)) };
         }
     }
 
@@ -88,7 +89,7 @@ entries! {
         let info = info.and_then(|info| unsafe { info.create_info.as_ref() });
         if let (Some(info), Some(out)) = (info, out) {
             // SAFETY: see `entries`.
-            unsafe { answer(out, info.size) };
+            unsafe { answer(out, requirements(info.size)) };
         }
     }
 
@@ -118,11 +119,7 @@ entries! {
         for info in infos {
             let bound = bind(device, info.buffer, info.memory, info.memory_offset);
             // SAFETY: see `entries`.
-            let status = unsafe { chain::find::<vk::BindMemoryStatus>(info.next) };
-            // SAFETY: see `entries`.
-            if let Some(result) = status.and_then(|status| unsafe { status.result.as_mut() }) {
-                *result = bound.err().unwrap_or(vk::Result::SUCCESS);
-            }
+            unsafe { tell(info.next, bound) };
             outcome = outcome.and(bound);
         }
         outcome
@@ -146,28 +143,6 @@ entries! {
     ) -> u64 {
         0
     }
-
-    /// `vkCreateBufferView`.
-    fn create_buffer_view(
-        _device: vk::Device,
-        _info: *const vk::BufferViewCreateInfo,
-        _allocator: *const vk::AllocationCallbacks,
-        view: *mut vk::BufferView,
-    ) -> vk::Result {
-        // SAFETY: see `entries`.
-        if let Some(view) = unsafe { view.as_mut() } {
-            *view = vk::BufferView::null();
-        }
-        // VUID-VkBufferViewCreateInfo-format-08778 and -08779: no format has texel buffer features.
-        Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED)
-    }
-
-    /// `vkDestroyBufferView`. There is none but null.
-    fn destroy_buffer_view(
-        _device: vk::Device,
-        _view: vk::BufferView,
-        _allocator: *const vk::AllocationCallbacks,
-    ) {}
 }
 
 /// Refuses what buffers cannot be.
@@ -202,17 +177,31 @@ unsafe fn check(info: &vk::BufferCreateInfo) -> Result<(), vk::Result> {
     if wishes { Err(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS) } else { Ok(()) }
 }
 
-/// Says what memory a buffer needs.
+/// Says what memory a buffer or an image needs.
 ///
 /// # Safety
 ///
 /// The chain of `out` is valid.
-unsafe fn answer(out: &mut vk::MemoryRequirements2, size: u64) {
-    out.memory_requirements = requirements(size);
+pub(super) unsafe fn answer(out: &mut vk::MemoryRequirements2, requirements: vk::MemoryRequirements) {
+    out.memory_requirements = requirements;
     // SAFETY: as this function's.
     if let Some(dedicated) = unsafe { chain::find_mut::<vk::MemoryDedicatedRequirements>(out.next) } {
         dedicated.prefers_dedicated_allocation = vk::FALSE;
         dedicated.requires_dedicated_allocation = vk::FALSE;
+    }
+}
+
+/// Says in the chain of one binding of memory whether it was bound (*VK_KHR_maintenance6*).
+///
+/// # Safety
+///
+/// The chain is valid.
+pub(super) unsafe fn tell(next: *const c_void, bound: Result<(), vk::Result>) {
+    // SAFETY: as this function's.
+    let status = unsafe { chain::find::<vk::BindMemoryStatus>(next) };
+    // SAFETY: as this function's.
+    if let Some(result) = status.and_then(|status| unsafe { status.result.as_mut() }) {
+        *result = bound.err().unwrap_or(vk::Result::SUCCESS);
     }
 }
 
@@ -247,6 +236,4 @@ pub(super) const COMMANDS: &[Command] = commands![Device;
     PFN_vkGetBufferDeviceAddressEXT: get_buffer_device_address,
     PFN_vkGetBufferOpaqueCaptureAddress: get_buffer_opaque_capture_address,
     PFN_vkGetBufferOpaqueCaptureAddressKHR: get_buffer_opaque_capture_address,
-    PFN_vkCreateBufferView: create_buffer_view,
-    PFN_vkDestroyBufferView: destroy_buffer_view,
 ];

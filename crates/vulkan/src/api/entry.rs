@@ -106,9 +106,9 @@ macro_rules! commands {
             type_name: stringify!($pfn),
             level: $crate::api::entry::Level::$level,
             function: {
-                let typed: vulkanalia_sys::$pfn = $function;
+                let typed: $crate::api::newer::$pfn = $function;
                 // SAFETY: one function pointer type for another, which the caller casts back.
-                unsafe { std::mem::transmute::<vulkanalia_sys::$pfn, $crate::api::entry::Function>(typed) }
+                unsafe { std::mem::transmute::<$crate::api::newer::$pfn, $crate::api::entry::Function>(typed) }
             },
         }),*]
     };

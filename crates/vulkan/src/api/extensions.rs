@@ -20,8 +20,11 @@ pub(super) const INSTANCE: &[Extension] = &[
 /// Extensions of devices. Applications ask for names that are core long since, so those are here too.
 pub(super) const DEVICE: &[Extension] = &[
     ("VK_EXT_calibrated_timestamps", 2),
+    ("VK_EXT_cooperative_matrix_maintenance1", 1),
+    ("VK_EXT_descriptor_indexing", 2),
     ("VK_EXT_external_memory_host", 1),
     ("VK_EXT_host_query_reset", 1),
+    ("VK_EXT_image_robustness", 1),
     ("VK_EXT_inline_uniform_block", 1),
     ("VK_EXT_memory_budget", 1),
     ("VK_EXT_pipeline_creation_cache_control", 3),
@@ -33,11 +36,13 @@ pub(super) const DEVICE: &[Extension] = &[
     ("VK_EXT_shader_atomic_float", 1),
     ("VK_EXT_shader_atomic_float2", 1),
     ("VK_EXT_shader_float8", 1),
+    ("VK_EXT_shader_image_atomic_int64", 1),
     ("VK_EXT_shader_replicated_composites", 1),
     ("VK_EXT_shader_subgroup_ballot", 1),
     ("VK_EXT_shader_subgroup_partitioned", 1),
     ("VK_EXT_shader_subgroup_vote", 1),
     ("VK_EXT_subgroup_size_control", 2),
+    ("VK_EXT_texel_buffer_alignment", 1),
     ("VK_EXT_tooling_info", 1),
     ("VK_GOOGLE_decorate_string", 1),
     ("VK_GOOGLE_hlsl_functionality1", 1),
@@ -58,6 +63,7 @@ pub(super) const DEVICE: &[Extension] = &[
     ("VK_KHR_external_semaphore", 1),
     ("VK_KHR_format_feature_flags2", 2),
     ("VK_KHR_get_memory_requirements2", 1),
+    ("VK_KHR_image_format_list", 1),
     ("VK_KHR_maintenance1", 2),
     ("VK_KHR_maintenance2", 1),
     ("VK_KHR_maintenance3", 1),
@@ -97,7 +103,10 @@ pub(super) const DEVICE: &[Extension] = &[
     ("VK_KHR_workgroup_memory_explicit_layout", 1),
     ("VK_KHR_zero_initialize_workgroup_memory", 1),
     ("VK_NV_cooperative_matrix", 1),
+    ("VK_NV_cooperative_matrix2", 1),
+    ("VK_NV_cooperative_matrix_decode_vector", 1),
     ("VK_NV_shader_subgroup_partitioned", 1),
+    ("VK_QCOM_cooperative_matrix_conversion", 1),
 ];
 
 /// As `vkEnumerate…ExtensionProperties` give them.

@@ -2,13 +2,12 @@
 //!
 //! A table says of each structure which of its fields are supported; from it come what
 //! `vkGetPhysicalDeviceFeatures2` fills and what `vkCreateDevice` accepts. Features of graphics and
-//! of images are false, those that Vulkan demands of graphics implementations among them.
+//! of sampling are false, those that Vulkan demands of graphics implementations among them.
 
 use std::ffi::c_void;
 
-use vulkanalia_sys as vk;
-
 use super::chain;
+use super::newer as vk;
 
 chain::structures! {
     PhysicalDeviceFeatures2 = PHYSICAL_DEVICE_FEATURES_2,
@@ -82,10 +81,21 @@ table! {
         shader_shared_int64_atomics,
         shader_float16,
         shader_int8,
+        descriptor_indexing,
+        shader_uniform_texel_buffer_array_dynamic_indexing,
+        shader_storage_texel_buffer_array_dynamic_indexing,
         shader_uniform_buffer_array_non_uniform_indexing,
+        shader_sampled_image_array_non_uniform_indexing,
         shader_storage_buffer_array_non_uniform_indexing,
+        shader_storage_image_array_non_uniform_indexing,
+        shader_uniform_texel_buffer_array_non_uniform_indexing,
+        shader_storage_texel_buffer_array_non_uniform_indexing,
         descriptor_binding_uniform_buffer_update_after_bind,
+        descriptor_binding_sampled_image_update_after_bind,
+        descriptor_binding_storage_image_update_after_bind,
         descriptor_binding_storage_buffer_update_after_bind,
+        descriptor_binding_uniform_texel_buffer_update_after_bind,
+        descriptor_binding_storage_texel_buffer_update_after_bind,
         descriptor_binding_update_unused_while_pending,
         descriptor_binding_partially_bound,
         descriptor_binding_variable_descriptor_count,
@@ -102,6 +112,7 @@ table! {
         subgroup_broadcast_dynamic_id,
     }
     PhysicalDeviceVulkan13Features {
+        robust_image_access,
         inline_uniform_block,
         descriptor_binding_inline_uniform_block_update_after_bind,
         pipeline_creation_cache_control,
@@ -132,10 +143,20 @@ table! {
     }
     PhysicalDeviceBufferDeviceAddressFeatures { buffer_device_address }
     PhysicalDeviceDescriptorIndexingFeatures {
+        shader_uniform_texel_buffer_array_dynamic_indexing,
+        shader_storage_texel_buffer_array_dynamic_indexing,
         shader_uniform_buffer_array_non_uniform_indexing,
+        shader_sampled_image_array_non_uniform_indexing,
         shader_storage_buffer_array_non_uniform_indexing,
+        shader_storage_image_array_non_uniform_indexing,
+        shader_uniform_texel_buffer_array_non_uniform_indexing,
+        shader_storage_texel_buffer_array_non_uniform_indexing,
         descriptor_binding_uniform_buffer_update_after_bind,
+        descriptor_binding_sampled_image_update_after_bind,
+        descriptor_binding_storage_image_update_after_bind,
         descriptor_binding_storage_buffer_update_after_bind,
+        descriptor_binding_uniform_texel_buffer_update_after_bind,
+        descriptor_binding_storage_texel_buffer_update_after_bind,
         descriptor_binding_update_unused_while_pending,
         descriptor_binding_partially_bound,
         descriptor_binding_variable_descriptor_count,
@@ -157,7 +178,7 @@ table! {
     }
     // Vulkan 1.3, one by one.
     PhysicalDeviceDynamicRenderingFeatures {}
-    PhysicalDeviceImageRobustnessFeatures {}
+    PhysicalDeviceImageRobustnessFeatures { robust_image_access }
     PhysicalDeviceInlineUniformBlockFeatures {
         inline_uniform_block,
         descriptor_binding_inline_uniform_block_update_after_bind,
@@ -180,6 +201,24 @@ table! {
     PhysicalDeviceShaderFloatControls2Features { shader_float_controls2 }
     PhysicalDeviceShaderSubgroupRotateFeatures { shader_subgroup_rotate, shader_subgroup_rotate_clustered }
     // Extensions.
+    PhysicalDeviceCooperativeMatrix2FeaturesNV {
+        cooperative_matrix_workgroup_scope,
+        cooperative_matrix_flexible_dimensions,
+        cooperative_matrix_reductions,
+        cooperative_matrix_conversions,
+        cooperative_matrix_per_element_operations,
+        cooperative_matrix_tensor_addressing,
+        cooperative_matrix_block_loads,
+    }
+    PhysicalDeviceCooperativeMatrixConversionFeaturesQCOM { cooperative_matrix_conversion }
+    PhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT {
+        cooperative_matrix_properties2,
+        cooperative_matrix_reductions,
+        cooperative_matrix_conversions,
+        cooperative_matrix_per_element_operations,
+        cooperative_matrix_get_coordinate,
+    }
+    PhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV { cooperative_matrix_decode_vector }
     PhysicalDeviceCooperativeMatrixFeaturesKHR {
         cooperative_matrix,
         cooperative_matrix_robust_buffer_access,
@@ -201,6 +240,7 @@ table! {
         shader_shared_float16_atomic_min_max,
         shader_shared_float32_atomic_min_max,
         shader_shared_float64_atomic_min_max,
+        shader_image_float32_atomic_min_max,
     }
     PhysicalDeviceShaderAtomicFloatFeaturesEXT {
         shader_buffer_float32_atomics,
@@ -211,6 +251,8 @@ table! {
         shader_shared_float32_atomic_add,
         shader_shared_float64_atomics,
         shader_shared_float64_atomic_add,
+        shader_image_float32_atomics,
+        shader_image_float32_atomic_add,
     }
     PhysicalDeviceShaderBfloat16FeaturesKHR {
         shader_b_float16_type,
@@ -220,6 +262,7 @@ table! {
     PhysicalDeviceShaderClockFeaturesKHR { shader_subgroup_clock, shader_device_clock }
     PhysicalDeviceShaderFloat8FeaturesEXT { shader_float8, shader_float8_cooperative_matrix }
     PhysicalDeviceShaderFmaFeaturesKHR { shader_fma_float16, shader_fma_float32, shader_fma_float64 }
+    PhysicalDeviceShaderImageAtomicInt64FeaturesEXT { shader_image_int64_atomics }
     PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR { shader_maximal_reconvergence }
     PhysicalDeviceShaderQuadControlFeaturesKHR { shader_quad_control }
     PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR { shader_relaxed_extended_instruction }
@@ -227,6 +270,7 @@ table! {
     PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT { shader_subgroup_partitioned }
     PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR { shader_subgroup_uniform_control_flow }
     PhysicalDeviceShaderUntypedPointersFeaturesKHR { shader_untyped_pointers }
+    PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
     PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR {
         workgroup_memory_explicit_layout,
         workgroup_memory_explicit_layout_scalar_block_layout,
@@ -268,8 +312,14 @@ pub(super) fn core() -> vk::PhysicalDeviceFeatures {
 
 fn set_core(features: &mut vk::PhysicalDeviceFeatures, value: vk::Bool32) {
     features.robust_buffer_access = value;
+    features.image_cube_array = value;
     features.shader_uniform_buffer_array_dynamic_indexing = value;
+    features.shader_sampled_image_array_dynamic_indexing = value;
     features.shader_storage_buffer_array_dynamic_indexing = value;
+    features.shader_storage_image_array_dynamic_indexing = value;
+    features.shader_storage_image_extended_formats = value;
+    features.shader_storage_image_read_without_format = value;
+    features.shader_storage_image_write_without_format = value;
     features.shader_float64 = value;
     features.shader_int64 = value;
     features.shader_int16 = value;

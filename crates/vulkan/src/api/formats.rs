@@ -1,63 +1,220 @@
-//! Formats, none of which has features: there are no images and no texel buffers.
+//! What can be done with formats. All tilings are linear, so what works with one works with the other.
+//!
+//! Kernels read and write texels; nothing samples images or draws into them, and blits are commands of queues for
+//! graphics.
 
 use vulkanalia_sys as vk;
 
 use super::chain;
 use super::entry::{self, Command, entries};
+use super::{dispatchable, physical, properties};
+use crate::core::format::texel;
+use crate::core::image::{MAX_EXTENT, MAX_LAYERS, MAX_VOLUME_EXTENT};
+use crate::core::instance::PhysicalDevice;
 
 chain::structures! {
+    ExternalImageFormatProperties = EXTERNAL_IMAGE_FORMAT_PROPERTIES,
     FormatProperties3 = FORMAT_PROPERTIES_3,
+    PhysicalDeviceExternalImageFormatInfo = PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO,
+    SamplerYcbcrConversionImageFormatProperties = SAMPLER_YCBCR_CONVERSION_IMAGE_FORMAT_PROPERTIES,
+}
+
+/// What can be done with images of a format.
+fn image_features(format: vk::Format) -> vk::FormatFeatureFlags2 {
+    use vk::FormatFeatureFlags2 as F;
+    let Some(texel) = texel(format) else { return F::empty() };
+    let transfer = F::TRANSFER_SRC | F::TRANSFER_DST;
+    // What kernels write is stored as it is computed, without the transfer function of a format.
+    let storage = match texel.numeric() {
+        phalanx::Numeric::Srgb => F::empty(),
+        _ => F::STORAGE_IMAGE | F::STORAGE_READ_WITHOUT_FORMAT | F::STORAGE_WRITE_WITHOUT_FORMAT,
+    };
+    let atomic = if is_atomic(texel) { F::STORAGE_IMAGE_ATOMIC } else { F::empty() };
+    transfer | storage | atomic
+}
+
+/// What can be done with texel buffers of a format.
+fn buffer_features(format: vk::Format) -> vk::FormatFeatureFlags2 {
+    use vk::FormatFeatureFlags2 as F;
+    let Some(texel) = texel(format) else { return F::empty() };
+    let storage = match texel.numeric() {
+        phalanx::Numeric::Srgb => F::empty(),
+        _ => F::STORAGE_TEXEL_BUFFER | F::STORAGE_READ_WITHOUT_FORMAT | F::STORAGE_WRITE_WITHOUT_FORMAT,
+    };
+    let atomic = if is_atomic(texel) { F::STORAGE_TEXEL_BUFFER_ATOMIC } else { F::empty() };
+    F::UNIFORM_TEXEL_BUFFER | storage | atomic
+}
+
+/// Whether kernels have atomic operations on a texel.
+fn is_atomic(texel: phalanx::Format) -> bool {
+    use phalanx::Format as F;
+    matches!(texel, F::R32Uint | F::R32Sint | F::R32Sfloat | F::R64Uint | F::R64Sint)
+}
+
+/// The same features, as Vulkan 1.0 has them.
+fn old(features: vk::FormatFeatureFlags2) -> vk::FormatFeatureFlags {
+    // The first 31 bits are the same. Those of reading and writing without a format are newer.
+    let known = vk::FormatFeatureFlags::all().bits();
+    vk::FormatFeatureFlags::from_bits_truncate(features.bits() as u32 & known)
+}
+
+fn format_properties(format: vk::Format) -> vk::FormatProperties {
+    let image = old(image_features(format));
+    vk::FormatProperties {
+        linear_tiling_features: image,
+        optimal_tiling_features: image,
+        buffer_features: old(buffer_features(format)),
+    }
+}
+
+/// What an image is asked to be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wish {
+    pub(super) format: vk::Format,
+    pub(super) ty: vk::ImageType,
+    pub(super) tiling: vk::ImageTiling,
+    pub(super) usage: vk::ImageUsageFlags,
+    pub(super) flags: vk::ImageCreateFlags,
+}
+
+/// The limits of such images.
+///
+/// # Errors
+///
+/// `VK_ERROR_FORMAT_NOT_SUPPORTED` if there are none.
+pub(super) fn image_properties(
+    physical: &PhysicalDevice,
+    wish: &Wish,
+) -> Result<vk::ImageFormatProperties, vk::Result> {
+    use vk::ImageCreateFlags as C;
+    let features = image_features(wish.format);
+    let is_tiled = matches!(wish.tiling, vk::ImageTiling::LINEAR | vk::ImageTiling::OPTIMAL);
+    // Of a view with another format may be asked what the image's own does not have
+    // (`VK_IMAGE_CREATE_EXTENDED_USAGE_BIT`). Such a view is asked itself.
+    let extended = C::MUTABLE_FORMAT | C::EXTENDED_USAGE;
+    let known = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
+    let storage = vk::ImageUsageFlags::STORAGE;
+    let has_storage = features.contains(vk::FormatFeatureFlags2::STORAGE_IMAGE);
+    let usages = if has_storage || wish.flags.contains(extended) { known | storage } else { known };
+    let plain = extended | C::ALIAS | C::SPLIT_INSTANCE_BIND_REGIONS;
+    let flags = match wish.ty {
+        vk::ImageType::_2D => plain | C::CUBE_COMPATIBLE,
+        vk::ImageType::_3D => plain | C::_2D_ARRAY_COMPATIBLE,
+        _ => plain,
+    };
+    let (max_extent, max_array_layers) = match wish.ty {
+        vk::ImageType::_1D => ([MAX_EXTENT, 1, 1], MAX_LAYERS),
+        vk::ImageType::_2D => ([MAX_EXTENT, MAX_EXTENT, 1], MAX_LAYERS),
+        vk::ImageType::_3D => ([MAX_VOLUME_EXTENT; 3], 1),
+        _ => return Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED),
+    };
+    let is_possible =
+        !features.is_empty() && is_tiled && usages.contains(wish.usage) && flags.contains(wish.flags);
+    if !is_possible {
+        return Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED);
+    }
+    let [width, height, depth] = max_extent;
+    Ok(vk::ImageFormatProperties {
+        max_extent: vk::Extent3D { width, height, depth },
+        max_mip_levels: 1 + width.max(height).max(depth).ilog2(),
+        max_array_layers,
+        sample_counts: vk::SampleCountFlags::_1,
+        // Vulkan wants two gigabytes at least; whether there is memory shows when it is asked for.
+        max_resource_size: properties::largest_allocation(physical).max(1 << 31),
+    })
+}
+
+/// Fills what a query for the limits of images is answered with, but for the limits themselves.
+///
+/// # Safety
+///
+/// The chains are valid.
+unsafe fn fill_image_properties(
+    info: &vk::PhysicalDeviceImageFormatInfo2,
+    properties: &vk::ImageFormatProperties2,
+) -> Result<(), vk::Result> {
+    // SAFETY: as this function's.
+    let external = unsafe { chain::find::<vk::PhysicalDeviceExternalImageFormatInfo>(info.next) };
+    let handle_type = external.map(|external| external.handle_type).filter(|ty| !ty.is_empty());
+    if let Some(ty) = handle_type {
+        let found = physical::external_memory(ty);
+        if found.external_memory_features.is_empty() {
+            return Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED);
+        }
+        // SAFETY: as this function's.
+        let out = unsafe { chain::find_mut::<vk::ExternalImageFormatProperties>(properties.next) };
+        if let Some(out) = out {
+            out.external_memory_properties = found;
+        }
+    }
+    // SAFETY: as this function's.
+    let out = unsafe { chain::find_mut::<vk::SamplerYcbcrConversionImageFormatProperties>(properties.next) };
+    if let Some(out) = out {
+        out.combined_image_sampler_descriptor_count = 1;
+    }
+    Ok(())
 }
 
 entries! {
     fn get_format_properties(
         _physical: vk::PhysicalDevice,
-        _format: vk::Format,
+        format: vk::Format,
         properties: *mut vk::FormatProperties,
     ) {
         // SAFETY: the caller passes a place for it.
-        unsafe { properties.write(vk::FormatProperties::default()) };
+        unsafe { properties.write(format_properties(format)) };
     }
 
     fn get_format_properties2(
         _physical: vk::PhysicalDevice,
-        _format: vk::Format,
+        format: vk::Format,
         properties: *mut vk::FormatProperties2,
     ) {
         // SAFETY: the caller passes a place for it.
         let Some(properties) = (unsafe { properties.as_mut() }) else { return };
-        properties.format_properties = vk::FormatProperties::default();
+        properties.format_properties = format_properties(format);
         // SAFETY: a valid chain.
         if let Some(more) = unsafe { chain::find_mut::<vk::FormatProperties3>(properties.next) } {
-            *more = vk::FormatProperties3 { next: more.next, ..Default::default() };
+            more.linear_tiling_features = image_features(format);
+            more.optimal_tiling_features = image_features(format);
+            more.buffer_features = buffer_features(format);
         }
     }
 
     fn get_image_format_properties(
-        _physical: vk::PhysicalDevice,
-        _format: vk::Format,
-        _ty: vk::ImageType,
-        _tiling: vk::ImageTiling,
-        _usage: vk::ImageUsageFlags,
-        _flags: vk::ImageCreateFlags,
+        physical: vk::PhysicalDevice,
+        format: vk::Format,
+        ty: vk::ImageType,
+        tiling: vk::ImageTiling,
+        usage: vk::ImageUsageFlags,
+        flags: vk::ImageCreateFlags,
         properties: *mut vk::ImageFormatProperties,
     ) -> vk::Result {
-        // SAFETY: the caller passes a place for it.
-        unsafe { properties.write(vk::ImageFormatProperties::default()) };
-        Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED)
+        // SAFETY: a handle of a physical device.
+        let physical = unsafe { dispatchable::object::<PhysicalDevice>(physical) }?;
+        let found = image_properties(physical, &Wish { format, ty, tiling, usage, flags });
+        // SAFETY: the caller passes a place for it. If such images are not supported, all members are zero.
+        unsafe { properties.write(found.unwrap_or_default()) };
+        found.map(|_| ())
     }
 
     fn get_image_format_properties2(
-        _physical: vk::PhysicalDevice,
-        _format: *const vk::PhysicalDeviceImageFormatInfo2,
+        physical: vk::PhysicalDevice,
+        info: *const vk::PhysicalDeviceImageFormatInfo2,
         properties: *mut vk::ImageFormatProperties2,
     ) -> vk::Result {
-        // SAFETY: the caller passes a place for it. If the format is not supported, all members are zero but
-        // those of the chain.
-        if let Some(properties) = unsafe { properties.as_mut() } {
-            properties.image_format_properties = vk::ImageFormatProperties::default();
-        }
-        Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED)
+        // SAFETY: a handle of a physical device, a description, and a place for the answer.
+        let (physical, info, properties) = unsafe {
+            (dispatchable::object::<PhysicalDevice>(physical)?, info.as_ref(), properties.as_mut())
+        };
+        let (Some(info), Some(properties)) = (info, properties) else { return Err(vk::Result::ERROR_UNKNOWN) };
+        let &vk::PhysicalDeviceImageFormatInfo2 { format, type_: ty, tiling, usage, flags, .. } = info;
+        let found = image_properties(physical, &Wish { format, ty, tiling, usage, flags });
+        // SAFETY: valid chains.
+        let found = found.and_then(|found| unsafe { fill_image_properties(info, properties) }.map(|()| found));
+        // If such images are not supported, all members are zero but those of the chain.
+        properties.image_format_properties = found.unwrap_or_default();
+        found.map(|_| ())
     }
 
     fn get_sparse_image_format_properties(
@@ -83,6 +240,11 @@ entries! {
         // SAFETY: the caller passes a place for it.
         unsafe { count.write(0) };
     }
+}
+
+/// Whether there are texel buffers of a format, for uniform or for storage texel buffers.
+pub(super) fn has_texel_buffers(format: vk::Format) -> bool {
+    !buffer_features(format).is_empty()
 }
 
 pub(super) const COMMANDS: &[Command] = entry::commands![Physical;

@@ -1,10 +1,11 @@
 //! The limits (`VkPhysicalDeviceLimits`).
 //!
-//! What the device runs has limits of its own. For images and graphics, which it does not run, stand the least
+//! What the device runs has limits of its own. For samplers and graphics, which it does not run, stand the least
 //! values that Vulkan allows (*Required Limits*).
 
 use vulkanalia_sys as vk;
 
+use crate::core::image::{MAX_EXTENT, MAX_LAYERS, MAX_TEXELS, MAX_VOLUME_EXTENT};
 use crate::core::instance::PhysicalDevice;
 
 /// Descriptors of one kind, in a set and altogether.
@@ -18,6 +19,12 @@ pub(super) fn limits(physical: &PhysicalDevice) -> vk::PhysicalDeviceLimits {
     let info = &physical.info;
     let invocations = info.max_workgroup_invocations;
     vk::PhysicalDeviceLimits {
+        max_image_dimension_1d: MAX_EXTENT,
+        max_image_dimension_2d: MAX_EXTENT,
+        max_image_dimension_3d: MAX_VOLUME_EXTENT,
+        max_image_dimension_cube: MAX_EXTENT,
+        max_image_array_layers: MAX_LAYERS,
+        max_texel_buffer_elements: MAX_TEXELS,
         max_uniform_buffer_range: 1 << 16,
         max_storage_buffer_range: u32::MAX,
         max_push_constants_size: info.max_push_bytes,
@@ -28,11 +35,15 @@ pub(super) fn limits(physical: &PhysicalDevice) -> vk::PhysicalDeviceLimits {
         max_bound_descriptor_sets: 32,
         max_per_stage_descriptor_uniform_buffers: DESCRIPTORS,
         max_per_stage_descriptor_storage_buffers: DESCRIPTORS,
+        max_per_stage_descriptor_sampled_images: DESCRIPTORS,
+        max_per_stage_descriptor_storage_images: DESCRIPTORS,
         max_per_stage_resources: 4 * DESCRIPTORS,
         max_descriptor_set_uniform_buffers: DESCRIPTORS,
         max_descriptor_set_uniform_buffers_dynamic: 64,
         max_descriptor_set_storage_buffers: DESCRIPTORS,
         max_descriptor_set_storage_buffers_dynamic: 64,
+        max_descriptor_set_sampled_images: DESCRIPTORS,
+        max_descriptor_set_storage_images: DESCRIPTORS,
         max_compute_shared_memory_size: info.max_shared_bytes,
         max_compute_work_group_count: [i32::MAX as u32, 65_535, 65_535],
         max_compute_work_group_invocations: invocations,
@@ -54,19 +65,9 @@ pub(super) fn limits(physical: &PhysicalDevice) -> vk::PhysicalDeviceLimits {
 /// The least values of the limits of what is not supported.
 fn least() -> vk::PhysicalDeviceLimits {
     vk::PhysicalDeviceLimits {
-        max_image_dimension_1d: 4096,
-        max_image_dimension_2d: 4096,
-        max_image_dimension_3d: 256,
-        max_image_dimension_cube: 4096,
-        max_image_array_layers: 256,
-        max_texel_buffer_elements: 65_536,
         max_per_stage_descriptor_samplers: 16,
-        max_per_stage_descriptor_sampled_images: 16,
-        max_per_stage_descriptor_storage_images: 4,
         max_per_stage_descriptor_input_attachments: 4,
         max_descriptor_set_samplers: 96,
-        max_descriptor_set_sampled_images: 96,
-        max_descriptor_set_storage_images: 24,
         max_descriptor_set_input_attachments: 4,
         max_vertex_input_attributes: 16,
         max_vertex_input_bindings: 16,

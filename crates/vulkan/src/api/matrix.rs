@@ -1,10 +1,12 @@
-//! The shapes and types of cooperative matrices (`VK_KHR_cooperative_matrix`, `VK_NV_cooperative_matrix`).
+//! The shapes and types of cooperative matrices (`VK_KHR_cooperative_matrix`, `VK_NV_cooperative_matrix`,
+//! `VK_NV_cooperative_matrix2`, `VK_EXT_cooperative_matrix_maintenance1`).
 //!
 //! The device multiplies matrices of any shape. Rows name those that applications look for, in the order
 //! in which they are best taken: some take the first row whose types they know.
 
 use phalanx::{ComponentType, DeviceInfo, MatrixTypes};
-use vulkanalia_sys as vk;
+
+use super::newer as vk;
 
 /// M, N and K for components of 8 bits.
 ///
@@ -59,6 +61,79 @@ pub(super) fn rows_nv(info: &DeviceInfo) -> Vec<vk::CooperativeMatrixPropertiesN
             c_type: row.c_type,
             d_type: row.result_type,
             scope: row.scope,
+            ..Default::default()
+        })
+        .collect()
+}
+
+/// What M, N and K are multiples of in the rows of flexible dimensions.
+///
+/// The device takes any numbers. Applications that build their tiles from the granularity, and those that only test
+/// that it divides their tiles, are both served well by the smallest shape of the other list.
+const GRANULARITY: u32 = 8;
+
+/// Largest M, N or K of flexible dimensions. Three matrices of it, in 64-bit components, take 24 MiB.
+pub(super) const MAX_FLEXIBLE_DIMENSION: u32 = 1024;
+
+/// Sizes of the work-groups that can hold a matrix of work-group scope together.
+const WORKGROUPS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+
+/// The largest of them.
+pub(super) const MAX_WORKGROUP: u32 = WORKGROUPS[WORKGROUPS.len() - 1];
+
+/// The rows of `vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV`: all types at subgroup scope,
+/// and at work-group scope for each size of a work-group.
+pub(super) fn rows_flexible(info: &DeviceInfo) -> Vec<vk::CooperativeMatrixFlexibleDimensionsPropertiesNV> {
+    let workgroups = WORKGROUPS.map(|size| (vk::ScopeKHR::WORKGROUP, size));
+    // The size of the work-group has no meaning at subgroup scope.
+    let scopes = std::iter::once((vk::ScopeKHR::SUBGROUP, 0)).chain(workgroups);
+    let row = |types: &MatrixTypes, scope, workgroup_invocations| {
+        vk::CooperativeMatrixFlexibleDimensionsPropertiesNV {
+            m_granularity: GRANULARITY,
+            n_granularity: GRANULARITY,
+            k_granularity: GRANULARITY,
+            a_type: component(types.a),
+            b_type: component(types.b),
+            c_type: component(types.c),
+            result_type: component(types.result),
+            saturating_accumulation: vk::Bool32::from(types.saturating),
+            scope,
+            workgroup_invocations,
+            ..Default::default()
+        }
+    };
+    scopes
+        .flat_map(|(scope, size)| info.matrix_types.iter().map(move |types| row(types, scope, size)))
+        .collect()
+}
+
+/// The rows of `vkGetPhysicalDeviceCooperativeMatrixProperties2EXT`: the shapes of the older query, since "the
+/// dimensions must match the granularities exactly" unless flexible dimensions are enabled (VUID 13382).
+pub(super) fn rows_of(
+    device: &DeviceInfo,
+    info: &vk::PhysicalDeviceCooperativeMatrixInfo2EXT,
+) -> Vec<vk::CooperativeMatrixProperties2EXT> {
+    let has_scope = match info.scope {
+        vk::ScopeKHR::SUBGROUP => true,
+        vk::ScopeKHR::WORKGROUP => WORKGROUPS.contains(&info.invocations),
+        _ => false,
+    };
+    // 0 stands for a size that varies (VUID 13382).
+    if !has_scope || info.subgroup_size != 0 && !device.subgroup_sizes.contains(&info.subgroup_size) {
+        return Vec::new();
+    }
+    let saturates = info.flags & vk::COOPERATIVE_MATRIX_SATURATING_ACCUMULATION != 0;
+    rows(device)
+        .into_iter()
+        .filter(|row| row.saturating_accumulation == vk::Bool32::from(saturates))
+        .map(|row| vk::CooperativeMatrixProperties2EXT {
+            m_granularity: row.m_size,
+            n_granularity: row.n_size,
+            k_granularity: row.k_size,
+            a_type: row.a_type,
+            b_type: row.b_type,
+            c_type: row.c_type,
+            result_type: row.result_type,
             ..Default::default()
         })
         .collect()
@@ -148,6 +223,56 @@ mod tests {
             let row = row([16, 16, 16], types);
             assert!(rows.contains(&row), "{types:?}");
         }
+    }
+
+    #[test]
+    fn flexible_rows_have_all_types_in_both_scopes() {
+        let info = info();
+        let rows = rows_flexible(&info);
+        assert_eq!(rows.len(), info.matrix_types.len() * (WORKGROUPS.len() + 1));
+        for row in &rows {
+            let is_workgroup = row.scope == vk::ScopeKHR::WORKGROUP;
+            assert_eq!(is_workgroup, row.workgroup_invocations != 0);
+            assert!(row.workgroup_invocations <= MAX_WORKGROUP);
+            // "MGranularity … must be a power of two."
+            assert!(row.m_granularity.is_power_of_two());
+        }
+    }
+
+    #[test]
+    fn rows_are_asked_for_by_scope_and_size() {
+        let device = info();
+        let query = |scope, invocations, subgroup_size, flags| {
+            let info = vk::PhysicalDeviceCooperativeMatrixInfo2EXT {
+                scope,
+                invocations,
+                subgroup_size,
+                flags,
+                ..Default::default()
+            };
+            rows_of(&device, &info)
+        };
+        // What VK_EXT_cooperative_matrix_maintenance1 demands.
+        use vk::ComponentTypeKHR as T;
+        let demanded = [
+            (T::FLOAT16, T::FLOAT16),
+            (T::FLOAT16, T::FLOAT32),
+            (T::UINT8, T::UINT32),
+            (T::UINT8, T::SINT32),
+            (T::SINT8, T::SINT32),
+        ];
+        for (scope, invocations) in [(vk::ScopeKHR::SUBGROUP, 0), (vk::ScopeKHR::WORKGROUP, 256)] {
+            for size in [0, device.default_subgroup_size] {
+                let rows = query(scope, invocations, size, 0);
+                let has = |(a, c)| rows.iter().any(|row| (row.a_type, row.b_type, row.c_type) == (a, a, c));
+                assert!(demanded.into_iter().all(has));
+            }
+        }
+        let saturating = query(vk::ScopeKHR::SUBGROUP, 0, 0, vk::COOPERATIVE_MATRIX_SATURATING_ACCUMULATION);
+        assert!(saturating.iter().all(|row| row.a_type != T::FLOAT16) && !saturating.is_empty());
+        assert!(query(vk::ScopeKHR::WORKGROUP, 33, 0, 0).is_empty());
+        assert!(query(vk::ScopeKHR::SUBGROUP, 0, 3, 0).is_empty());
+        assert!(query(vk::ScopeKHR::DEVICE, 0, 0, 0).is_empty());
     }
 
     #[test]

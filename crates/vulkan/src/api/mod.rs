@@ -4,6 +4,7 @@
 //! [`entry::entries`] and listed with [`entry::commands`] in its module's `COMMANDS`; the loader finds it there.
 
 mod buffer;
+mod buffer_view;
 mod chain;
 mod command;
 mod debug_utils;
@@ -14,12 +15,14 @@ mod entry;
 mod extensions;
 mod features;
 mod formats;
+mod graphics;
 mod image;
 mod instance;
 mod limits;
 pub(crate) mod loader;
 mod matrix;
 mod memory;
+mod newer;
 mod physical;
 mod pipeline;
 mod private_data;
@@ -27,6 +30,7 @@ mod properties;
 mod query;
 mod queue;
 mod requirements;
+mod sampler;
 mod sync;
 
 /// All entry points.
@@ -44,7 +48,10 @@ const COMMANDS: &[&[entry::Command]] = &[
     private_data::COMMANDS,
     memory::COMMANDS,
     buffer::COMMANDS,
+    buffer_view::COMMANDS,
     image::COMMANDS,
+    sampler::COMMANDS,
+    graphics::COMMANDS,
     descriptor::COMMANDS,
     pipeline::COMMANDS,
     command::COMMANDS,

@@ -5,7 +5,7 @@ use std::ffi::c_char;
 use vulkanalia_sys as vk;
 
 use super::entry::{self, Command, entries};
-use super::{chain, dispatchable, extensions, features, matrix, properties};
+use super::{chain, dispatchable, extensions, features, matrix, newer, properties};
 use crate::core::instance::PhysicalDevice;
 
 chain::structures! {
@@ -17,7 +17,7 @@ const TIME_DOMAINS: [vk::TimeDomainKHR; 3] =
     [vk::TimeDomainKHR::DEVICE, vk::TimeDomainKHR::CLOCK_MONOTONIC, vk::TimeDomainKHR::CLOCK_MONOTONIC_RAW];
 
 /// What can be done with a kind of external memory.
-fn external_memory(ty: vk::ExternalMemoryHandleTypeFlags) -> vk::ExternalMemoryProperties {
+pub(super) fn external_memory(ty: vk::ExternalMemoryHandleTypeFlags) -> vk::ExternalMemoryProperties {
     let features = if ty == vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT {
         vk::ExternalMemoryFeatureFlags::IMPORTABLE
     } else {
@@ -182,6 +182,35 @@ entries! {
         unsafe { chain::list_with(count, list, &matrix::rows_nv(&physical.info), fill) }
     }
 
+    fn get_flexible_matrices(
+        physical: vk::PhysicalDevice,
+        count: *mut u32,
+        list: *mut vk::CooperativeMatrixFlexibleDimensionsPropertiesNV,
+    ) -> vk::Result {
+        type Row = vk::CooperativeMatrixFlexibleDimensionsPropertiesNV;
+        // SAFETY: a handle of a physical device.
+        let physical = unsafe { dispatchable::object::<PhysicalDevice>(physical) }?;
+        let fill = |to: &mut Row, row: &Row| *to = Row { next: to.next, ..*row };
+        // SAFETY: the caller passes a count and room for as many.
+        unsafe { chain::list_with(count, list, &matrix::rows_flexible(&physical.info), fill) }
+    }
+
+    fn get_matrices_2(
+        physical: vk::PhysicalDevice,
+        info: *const newer::PhysicalDeviceCooperativeMatrixInfo2EXT,
+        count: *mut u32,
+        list: *mut newer::CooperativeMatrixProperties2EXT,
+    ) -> vk::Result {
+        type Row = newer::CooperativeMatrixProperties2EXT;
+        // SAFETY: a handle of a physical device.
+        let physical = unsafe { dispatchable::object::<PhysicalDevice>(physical) }?;
+        // SAFETY: "pCooperativeMatrixInfo must be a valid pointer".
+        let info = unsafe { info.as_ref() }.ok_or(vk::Result::ERROR_UNKNOWN)?;
+        let fill = |to: &mut Row, row: &Row| *to = Row { next: to.next, ..*row };
+        // SAFETY: the caller passes a count and room for as many.
+        unsafe { chain::list_with(count, list, &matrix::rows_of(&physical.info, info), fill) }
+    }
+
     fn enumerate_device_extensions(
         _physical: vk::PhysicalDevice,
         layer: *const c_char,
@@ -230,6 +259,8 @@ pub(super) const COMMANDS: &[Command] = entry::commands![Physical;
     PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsKHR: get_time_domains,
     PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR: get_matrices,
     PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesNV: get_matrices_nv,
+    PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV: get_flexible_matrices,
+    PFN_vkGetPhysicalDeviceCooperativeMatrixProperties2EXT: get_matrices_2,
     PFN_vkEnumerateDeviceExtensionProperties: enumerate_device_extensions,
     PFN_vkEnumerateDeviceLayerProperties: enumerate_device_layers,
 ];

@@ -7,8 +7,8 @@ use std::ffi::c_void;
 
 use vulkanalia_sys as vk;
 
-use super::chain;
 use super::limits::{self, DESCRIPTORS};
+use super::{chain, matrix};
 use crate::core::instance::PhysicalDevice;
 use crate::core::machine;
 
@@ -49,6 +49,13 @@ table! {
     PhysicalDeviceVulkan11Properties: vulkan11,
     PhysicalDeviceVulkan12Properties: vulkan12,
     PhysicalDeviceVulkan13Properties: vulkan13,
+    PhysicalDeviceCooperativeMatrix2PropertiesNV: |_| vk::PhysicalDeviceCooperativeMatrix2PropertiesNV {
+        cooperative_matrix_workgroup_scope_max_workgroup_size: matrix::MAX_WORKGROUP,
+        cooperative_matrix_flexible_dimensions_max_dimension: matrix::MAX_FLEXIBLE_DIMENSION,
+        // Matrices have memory of their own.
+        cooperative_matrix_workgroup_scope_reserved_shared_memory: 0,
+        ..Default::default()
+    },
     PhysicalDeviceCooperativeMatrixPropertiesKHR: |_| vk::PhysicalDeviceCooperativeMatrixPropertiesKHR {
         cooperative_matrix_supported_stages: vk::ShaderStageFlags::COMPUTE,
         ..Default::default()
@@ -237,7 +244,9 @@ fn descriptor_indexing() -> vk::PhysicalDeviceDescriptorIndexingProperties {
     vk::PhysicalDeviceDescriptorIndexingProperties {
         max_update_after_bind_descriptors_in_all_pools: DESCRIPTORS,
         shader_uniform_buffer_array_non_uniform_indexing_native: vk::TRUE,
+        shader_sampled_image_array_non_uniform_indexing_native: vk::TRUE,
         shader_storage_buffer_array_non_uniform_indexing_native: vk::TRUE,
+        shader_storage_image_array_non_uniform_indexing_native: vk::TRUE,
         robust_buffer_access_update_after_bind: vk::TRUE,
         max_per_stage_descriptor_update_after_bind_samplers: DESCRIPTORS,
         max_per_stage_descriptor_update_after_bind_uniform_buffers: DESCRIPTORS,
@@ -279,13 +288,13 @@ fn integer_dot_products() -> vk::PhysicalDeviceShaderIntegerDotProductProperties
     }
 }
 
-/// All pipelines behave in the strictest way that exists for buffers.
+/// All pipelines behave in the strictest way that exists for buffers, and no texel outside of an image is touched.
 fn robustness() -> vk::PhysicalDevicePipelineRobustnessProperties {
     vk::PhysicalDevicePipelineRobustnessProperties {
         default_robustness_storage_buffers: vk::PipelineRobustnessBufferBehavior::ROBUST_BUFFER_ACCESS_2,
         default_robustness_uniform_buffers: vk::PipelineRobustnessBufferBehavior::ROBUST_BUFFER_ACCESS_2,
         default_robustness_vertex_inputs: vk::PipelineRobustnessBufferBehavior::DISABLED,
-        default_robustness_images: vk::PipelineRobustnessImageBehavior::DISABLED,
+        default_robustness_images: vk::PipelineRobustnessImageBehavior::ROBUST_IMAGE_ACCESS,
         ..Default::default()
     }
 }
@@ -317,7 +326,7 @@ fn texel_buffers() -> vk::PhysicalDeviceTexelBufferAlignmentProperties {
 }
 
 /// Vulkan wants a gigabyte at least; whether there is one shows when it is asked for.
-fn largest_allocation(physical: &PhysicalDevice) -> u64 {
+pub(super) fn largest_allocation(physical: &PhysicalDevice) -> u64 {
     physical.memory_bytes.max(1 << 30)
 }
 

@@ -11,6 +11,7 @@ use vulkanalia_sys as vk;
 
 use crate::core::descriptor::DescriptorSet;
 use crate::core::device::Device;
+use crate::core::image::Texels;
 use crate::core::memory::Range;
 use crate::core::pipeline::Pipeline;
 use crate::core::query::{Layout, QueryPool};
@@ -56,6 +57,14 @@ pub(crate) enum Command {
     Copy {
         from: Range,
         to: Range,
+    },
+    /// Between boxes of one extent.
+    CopyTexels {
+        texels: Box<[Texels; 2]>,
+    },
+    Clear {
+        to: Box<Texels>,
+        texel: SmallVec<[u8; 16]>,
     },
     Fill {
         to: Range,

@@ -9,6 +9,7 @@ use vulkanalia_sys as vk;
 use crate::core::buffer::Buffer;
 use crate::core::command::CommandPool;
 use crate::core::descriptor::{DescriptorPool, DescriptorSet, PipelineLayout, SetLayout, UpdateTemplate};
+use crate::core::image::{BufferView, Image, ImageView};
 use crate::core::instance::PhysicalDevice;
 use crate::core::memory::Memory;
 use crate::core::pipeline::{Pipeline, PipelineCache, ShaderModule};
@@ -34,6 +35,9 @@ pub(crate) struct Device {
 
     pub(crate) memories: Table<Memory>,
     pub(crate) buffers: Table<Buffer>,
+    pub(crate) buffer_views: Table<BufferView>,
+    pub(crate) images: Table<Image>,
+    pub(crate) image_views: Table<ImageView>,
     pub(crate) samplers: Table<Sampler>,
     pub(crate) set_layouts: Table<SetLayout>,
     pub(crate) pipeline_layouts: Table<PipelineLayout>,
@@ -97,6 +101,9 @@ impl Device {
             queues: OnceLock::new(),
             memories: Table::default(),
             buffers: Table::default(),
+            buffer_views: Table::default(),
+            images: Table::default(),
+            image_views: Table::default(),
             samplers: Table::default(),
             set_layouts: Table::default(),
             pipeline_layouts: Table::default(),

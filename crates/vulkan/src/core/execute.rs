@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use vulkanalia_sys as vk;
 
 use crate::core::command::{Command, Recorded, State};
+use crate::core::descriptor::Target;
 use crate::core::device::Device;
 use crate::core::memory::Range;
 use crate::core::query::{Layout, QueryPool};
@@ -26,8 +27,8 @@ const BINDINGS: usize = 16;
 /// Executes commands of one queue; keeps memory from one dispatch to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Executor {
-    /// The descriptors of a dispatch.
-    ranges: Vec<Option<Range>>,
+    /// What the descriptors of a dispatch name.
+    targets: Vec<Option<Target>>,
 }
 
 impl Executor {
@@ -46,6 +47,11 @@ impl Executor {
                     continue;
                 }
                 Command::Copy { from, to } => from.copy_to(to),
+                Command::CopyTexels { texels } => {
+                    let [from, to] = texels.as_ref();
+                    from.copy_to(to);
+                }
+                Command::Clear { to, texel } => to.fill(texel),
                 Command::Fill { to, word } => to.fill(*word),
                 Command::Update { to, bytes } => to.write(bytes),
                 Command::SetEvent { event, set } => {
@@ -77,7 +83,7 @@ impl Executor {
     ) -> Result<&'a [Command], Stopped> {
         let pipeline = &state.pipeline.pipeline;
         let ends = self.collect(state, pipeline.bindings());
-        let descriptors: SmallVec<[Descriptor<'_>; BINDINGS]> = self.ranges.iter().map(descriptor).collect();
+        let descriptors: SmallVec<[Descriptor<'_>; BINDINGS]> = self.targets.iter().map(descriptor).collect();
         let mut begin = 0;
         let tables: SmallVec<[&[Descriptor<'_>]; BINDINGS]> = ends
             .iter()
@@ -102,28 +108,28 @@ impl Executor {
         // The application may free the memory when it learns of the end.
         drop(tables);
         drop(descriptors);
-        self.ranges.clear();
+        self.targets.clear();
         Ok(commands)
     }
 
     /// Collects the descriptors of a dispatch; gives where those of each binding end.
     fn collect(&mut self, state: &State, bindings: &[BindingInfo]) -> SmallVec<[usize; BINDINGS]> {
-        self.ranges.clear();
+        self.targets.clear();
         let mut ends = SmallVec::<[usize; BINDINGS]>::with_capacity(bindings.len());
         for binding in bindings {
             if let Some(Some(bound)) = state.sets.get(binding.set as usize) {
-                bound.set.collect(binding, &bound.dynamic_offsets, &mut self.ranges);
+                bound.set.collect(binding, &bound.dynamic_offsets, &mut self.targets);
             }
             // A set may have less than the shader declares, or be missing: the rest is empty.
-            ends.push(self.ranges.len());
+            ends.push(self.targets.len());
         }
         ends
     }
 }
 
-/// What a kernel finds in place of a range, or of none.
-fn descriptor(range: &Option<Range>) -> Descriptor<'_> {
-    range.as_ref().map(Range::descriptor).unwrap_or_default()
+/// What a kernel finds in place of a target, or of none.
+fn descriptor(target: &Option<Target>) -> Descriptor<'_> {
+    target.as_ref().map(Target::descriptor).unwrap_or_default()
 }
 
 /// Runs a dispatch, unless it has no work-groups.
@@ -137,6 +143,7 @@ fn dispatch(device: &Device, dispatch: &RawDispatch<'_>) -> Result<(), Stopped> 
     match device.phalanx.dispatch_raw(dispatch) {
         Ok(report) => {
             print(device, &report.printed);
+            report.warnings.iter().for_each(|warning| warn(device, warning));
             Ok(())
         }
         // A dispatch that did not end, or could not be run. Vulkan has no other error for what fails here.
@@ -159,6 +166,17 @@ fn print(device: &Device, lines: &[String]) {
         lines.iter().for_each(|line| device.physical.messengers.message(severity, line));
     } else {
         lines.iter().for_each(|line| println!("{line}"));
+    }
+}
+
+/// Hands on a mistake that a kernel made: to the application if it listens, else to the standard error stream.
+#[expect(clippy::print_stderr, reason = "nothing else tells of it")]
+fn warn(device: &Device, warning: &str) {
+    let severity = vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
+    if device.physical.messengers.hears(severity) {
+        device.physical.messengers.message(severity, warning);
+    } else {
+        eprintln!("phalanx: {warning}");
     }
 }
 

@@ -93,6 +93,23 @@ fn discard(address: u64, bytes: u64) {
 #[cfg(not(target_os = "linux"))]
 fn discard(_address: u64, _bytes: u64) {}
 
+/// How rows of bytes lie in a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rows {
+    /// Bytes from a row to the next.
+    pub(crate) row_pitch: u64,
+    /// Bytes from a slice to the next.
+    pub(crate) slice_pitch: u64,
+}
+
+impl Rows {
+    /// Where a row of a slice begins; far outside, if that is more than can be counted.
+    pub(crate) fn at(&self, row: u32, slice: u32) -> u64 {
+        let slice = self.slice_pitch.saturating_mul(slice.into());
+        slice.saturating_add(self.row_pitch.saturating_mul(row.into()))
+    }
+}
+
 /// A part of memory; always inside of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
@@ -151,6 +168,41 @@ impl Range {
         unsafe { std::ptr::copy(self.pointer(), bytes.as_mut_ptr(), count) };
     }
 
+    /// The address of so many bytes, if they are inside.
+    fn pointer_at(&self, offset: u64, bytes: u64) -> Option<*mut u8> {
+        let left = self.size.checked_sub(offset)?;
+        (bytes <= left).then(|| self.pointer().wrapping_add(offset as usize))
+    }
+
+    /// Writes bytes, if they are inside.
+    pub(crate) fn write_at(&self, offset: u64, bytes: &[u8]) {
+        if let Some(to) = self.pointer_at(offset, bytes.len() as u64) {
+            // SAFETY: the bytes lie in memory that its `Arc` keeps, and no Rust slice is a part of that.
+            unsafe { std::ptr::copy(bytes.as_ptr(), to, bytes.len()) };
+        }
+    }
+
+    /// Copies rows of so many bytes, of which each slice has the first count and there are as many slices as
+    /// the second. A row that is not inside of both ranges is left out.
+    pub(crate) fn copy_rows(&self, own: &Rows, to: &Self, other: &Rows, bytes: u64, counts: [u32; 2]) {
+        let [mut rows, slices] = counts;
+        let mut bytes = bytes;
+        // Rows without gaps are one.
+        if own.row_pitch == bytes && other.row_pitch == bytes {
+            bytes = bytes.saturating_mul(rows.into());
+            rows = rows.min(1);
+        }
+        for slice in 0..slices {
+            for row in 0..rows {
+                let from = self.pointer_at(own.at(row, slice), bytes);
+                if let Some((from, to)) = from.zip(to.pointer_at(other.at(row, slice), bytes)) {
+                    // SAFETY: both rows lie in memory that their `Arc`s keep; overlap is allowed.
+                    unsafe { std::ptr::copy(from, to, bytes as usize) };
+                }
+            }
+        }
+    }
+
     /// Repeats a word over all whole words of the range.
     pub(crate) fn fill(&self, word: u32) {
         let bytes = (self.size / 4 * 4) as usize;
@@ -176,6 +228,29 @@ impl Range {
         // SAFETY: the range lies in memory that its `Arc` keeps while it is borrowed, and no Rust reference
         // to the bytes exists.
         unsafe { phalanx::Descriptor::from_raw(self.address(), self.size) }
+    }
+}
+
+/// Texels in a range, as kernels see them.
+#[derive(Debug)]
+pub(crate) struct Surface {
+    /// What `view` points to, and keeps.
+    _range: Range,
+    view: phalanx::ImageView<'static>,
+}
+
+impl Surface {
+    /// Texels that lie so in a range.
+    pub(crate) fn new(range: Range, layout: phalanx::ImageLayout) -> Self {
+        // SAFETY: the range lies in memory that its `Arc` keeps. The view stays in this value, beside the range,
+        // and is lent for no longer than this value is; no Rust reference to the bytes exists.
+        let view = unsafe { phalanx::ImageView::from_raw(range.address(), range.size(), layout) };
+        Self { _range: range, view }
+    }
+
+    /// A descriptor of the texels, which must live as long as the descriptor is used.
+    pub(crate) fn descriptor(&self) -> phalanx::Descriptor<'_> {
+        phalanx::Descriptor::image(&self.view)
     }
 }
 

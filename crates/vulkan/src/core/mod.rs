@@ -7,6 +7,8 @@ pub(crate) mod debug;
 pub(crate) mod descriptor;
 pub(crate) mod device;
 pub(crate) mod execute;
+pub(crate) mod format;
+pub(crate) mod image;
 pub(crate) mod instance;
 pub(crate) mod machine;
 pub(crate) mod memory;

@@ -1,4 +1,4 @@
-//! Samplers, which nothing samples with: there are no images.
+//! Samplers, which nothing samples with: images can be stored to and loaded from, and not sampled.
 
 /// A sampler.
 #[derive(Debug)]

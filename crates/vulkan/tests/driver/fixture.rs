@@ -13,11 +13,15 @@ use vulkanalia::vk::ExtDebugUtilsExtensionInstanceCommands;
 pub(crate) const TIMEOUT_SECONDS: u64 = 3;
 
 /// Extensions that cases use.
-const EXTENSIONS: [&CStr; 4] = [
+const EXTENSIONS: [&CStr; 8] = [
     c"VK_EXT_robustness2",
+    c"VK_EXT_shader_atomic_float",
+    c"VK_EXT_shader_atomic_float2",
+    c"VK_EXT_shader_image_atomic_int64",
     c"VK_KHR_cooperative_matrix",
     c"VK_KHR_pipeline_executable_properties",
     c"VK_KHR_push_descriptor",
+    c"VK_NV_cooperative_matrix2",
 ];
 
 const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
@@ -293,6 +297,10 @@ pub(crate) unsafe fn create_device(
     let mut vulkan13 = vk::PhysicalDeviceVulkan13Features::default();
     let mut robustness = vk::PhysicalDeviceRobustness2FeaturesKHR::default();
     let mut matrices = vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default();
+    let mut matrices2 = vk::PhysicalDeviceCooperativeMatrix2FeaturesNV::default();
+    let mut floats = vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT::default();
+    let mut more_floats = vk::PhysicalDeviceShaderAtomicFloat2FeaturesEXT::default();
+    let mut words = vk::PhysicalDeviceShaderImageAtomicInt64FeaturesEXT::default();
     let mut executables = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default();
     let mut features = vk::PhysicalDeviceFeatures2::builder()
         .push_next(&mut vulkan11)
@@ -304,8 +312,17 @@ pub(crate) unsafe fn create_device(
     if extensions.contains(&c"VK_KHR_cooperative_matrix") {
         features = features.push_next(&mut matrices);
     }
+    if extensions.contains(&c"VK_NV_cooperative_matrix2") {
+        features = features.push_next(&mut matrices2);
+    }
     if extensions.contains(&c"VK_KHR_pipeline_executable_properties") {
         features = features.push_next(&mut executables);
+    }
+    if extensions.contains(&c"VK_EXT_shader_atomic_float2") {
+        features = features.push_next(&mut floats).push_next(&mut more_floats);
+    }
+    if extensions.contains(&c"VK_EXT_shader_image_atomic_int64") {
+        features = features.push_next(&mut words);
     }
     let mut features = features.build();
     instance.get_physical_device_features2(physical, &mut features);

@@ -86,6 +86,8 @@ impl Gpu {
         use vk::BufferUsageFlags as Usage;
         let usage = Usage::STORAGE_BUFFER
             | Usage::UNIFORM_BUFFER
+            | Usage::UNIFORM_TEXEL_BUFFER
+            | Usage::STORAGE_TEXEL_BUFFER
             | Usage::INDIRECT_BUFFER
             | Usage::TRANSFER_SRC
             | Usage::TRANSFER_DST
@@ -238,6 +240,9 @@ impl Gpu {
             vk::DescriptorType::STORAGE_BUFFER,
             vk::DescriptorType::STORAGE_BUFFER_DYNAMIC,
             vk::DescriptorType::UNIFORM_BUFFER,
+            vk::DescriptorType::STORAGE_IMAGE,
+            vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+            vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
         ]
         .map(|type_| vk::DescriptorPoolSize { type_, descriptor_count: 16 });
         let info = vk::DescriptorPoolCreateInfo::builder().max_sets(1).pool_sizes(&sizes);

@@ -40,11 +40,16 @@ macro_rules! cases {
 mod compute;
 mod descriptors;
 mod fixture;
+mod image;
 mod kernel;
 mod lost;
 mod matrix;
+mod matrix2;
 mod pipeline;
 mod refused;
 mod start;
+mod storage_image;
 mod sync;
+mod texel_buffer;
+mod texels;
 mod transfer;

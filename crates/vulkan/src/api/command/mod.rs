@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 mod action;
 mod bind;
+mod image;
 mod query;
 pub(super) mod refused;
 mod sync;
@@ -48,6 +49,16 @@ pub(super) const COMMANDS: &[entry::Command] = entry::commands![Device;
     PFN_vkCmdCopyBuffer: action::cmd_copy_buffer,
     PFN_vkCmdCopyBuffer2: action::cmd_copy_buffer_2,
     PFN_vkCmdCopyBuffer2KHR: action::cmd_copy_buffer_2,
+    PFN_vkCmdCopyBufferToImage: image::cmd_copy_buffer_to_image,
+    PFN_vkCmdCopyBufferToImage2: image::cmd_copy_buffer_to_image_2,
+    PFN_vkCmdCopyBufferToImage2KHR: image::cmd_copy_buffer_to_image_2,
+    PFN_vkCmdCopyImageToBuffer: image::cmd_copy_image_to_buffer,
+    PFN_vkCmdCopyImageToBuffer2: image::cmd_copy_image_to_buffer_2,
+    PFN_vkCmdCopyImageToBuffer2KHR: image::cmd_copy_image_to_buffer_2,
+    PFN_vkCmdCopyImage: image::cmd_copy_image,
+    PFN_vkCmdCopyImage2: image::cmd_copy_image_2,
+    PFN_vkCmdCopyImage2KHR: image::cmd_copy_image_2,
+    PFN_vkCmdClearColorImage: image::cmd_clear_color_image,
     PFN_vkCmdFillBuffer: action::cmd_fill_buffer,
     PFN_vkCmdUpdateBuffer: action::cmd_update_buffer,
     PFN_vkCmdExecuteCommands: action::cmd_execute_commands,

@@ -1,4 +1,4 @@
-//! Commands for graphics and images, which no queue has.
+//! Commands for queues of graphics, blits among them, which the device does not have.
 //!
 //! They are commands of Vulkan all the same, so they can be asked for. Recording one is invalid
 //! (VUID-vkCmdDraw-commandBuffer-cmdpool and its like), and `vkEndCommandBuffer` says so.
@@ -57,13 +57,6 @@ pub(in crate::api) const COMMANDS: &[Command] = refused![
     PFN_vkCmdBlitImage2(*const vk::BlitImageInfo2),
     PFN_vkCmdBlitImage2KHR(*const vk::BlitImageInfo2),
     PFN_vkCmdClearAttachments(u32, *const vk::ClearAttachment, u32, *const vk::ClearRect),
-    PFN_vkCmdClearColorImage(
-        vk::Image,
-        vk::ImageLayout,
-        *const vk::ClearColorValue,
-        u32,
-        *const vk::ImageSubresourceRange,
-    ),
     PFN_vkCmdClearDepthStencilImage(
         vk::Image,
         vk::ImageLayout,
@@ -71,15 +64,6 @@ pub(in crate::api) const COMMANDS: &[Command] = refused![
         u32,
         *const vk::ImageSubresourceRange,
     ),
-    PFN_vkCmdCopyBufferToImage(vk::Buffer, vk::Image, vk::ImageLayout, u32, *const vk::BufferImageCopy),
-    PFN_vkCmdCopyBufferToImage2(*const vk::CopyBufferToImageInfo2),
-    PFN_vkCmdCopyBufferToImage2KHR(*const vk::CopyBufferToImageInfo2),
-    PFN_vkCmdCopyImage(vk::Image, vk::ImageLayout, vk::Image, vk::ImageLayout, u32, *const vk::ImageCopy),
-    PFN_vkCmdCopyImage2(*const vk::CopyImageInfo2),
-    PFN_vkCmdCopyImage2KHR(*const vk::CopyImageInfo2),
-    PFN_vkCmdCopyImageToBuffer(vk::Image, vk::ImageLayout, vk::Buffer, u32, *const vk::BufferImageCopy),
-    PFN_vkCmdCopyImageToBuffer2(*const vk::CopyImageToBufferInfo2),
-    PFN_vkCmdCopyImageToBuffer2KHR(*const vk::CopyImageToBufferInfo2),
     PFN_vkCmdDraw(u32, u32, u32, u32),
     PFN_vkCmdDrawIndexed(u32, u32, u32, i32, u32),
     PFN_vkCmdDrawIndexedIndirect(vk::Buffer, vk::DeviceSize, u32, u32),

@@ -380,7 +380,17 @@ unsafe fn write(device: &Device, write: &vk::WriteDescriptorSet) -> Write {
         Kind::Buffer | Kind::Dynamic => {
             // SAFETY: valid usage.
             let infos = unsafe { chain::slice(write.buffer_info, write.descriptor_count) };
-            Content::Buffers(infos.iter().map(|info| slot(device, info)).collect())
+            Content::Slots(infos.iter().map(|info| slot(device, info)).collect())
+        }
+        Kind::Texels => {
+            // SAFETY: valid usage.
+            let views = unsafe { chain::slice(write.texel_buffer_view, write.descriptor_count) };
+            Content::Slots(views.iter().map(|view| texels(device, *view)).collect())
+        }
+        Kind::Image => {
+            // SAFETY: valid usage.
+            let infos = unsafe { chain::slice(write.image_info, write.descriptor_count) };
+            Content::Slots(infos.iter().map(|info| image(device, info)).collect())
         }
         Kind::Inline => {
             // SAFETY: valid usage.
@@ -412,7 +422,19 @@ pub(super) unsafe fn template_writes(
                     entry.places().map(|at| data.wrapping_add(at).cast::<vk::DescriptorBufferInfo>());
                 // SAFETY: valid usage: a structure of this type lies there, aligned to anything.
                 let slots = places.map(|at| slot(device, &unsafe { at.read_unaligned() }));
-                Content::Buffers(slots.collect::<SmallVec<_>>())
+                Content::Slots(slots.collect::<SmallVec<_>>())
+            }
+            Kind::Texels => {
+                let places = entry.places().map(|at| data.wrapping_add(at).cast::<vk::BufferView>());
+                // SAFETY: as above.
+                let slots = places.map(|at| texels(device, unsafe { at.read_unaligned() }));
+                Content::Slots(slots.collect::<SmallVec<_>>())
+            }
+            Kind::Image => {
+                let places = entry.places().map(|at| data.wrapping_add(at).cast::<vk::DescriptorImageInfo>());
+                // SAFETY: as above.
+                let slots = places.map(|at| image(device, &unsafe { at.read_unaligned() }));
+                Content::Slots(slots.collect::<SmallVec<_>>())
             }
             Kind::Inline => {
                 let at = data.wrapping_add(entry.offset);
@@ -430,6 +452,18 @@ pub(super) unsafe fn template_writes(
 fn slot(device: &Device, info: &vk::DescriptorBufferInfo) -> Option<Slot> {
     let buffer = device.buffers.get(info.buffer.as_raw())?;
     Some(Slot::new(buffer.range(info.offset, vk::WHOLE_SIZE)?, info.range))
+}
+
+/// What a descriptor of a texel buffer refers to; nothing for a null descriptor.
+fn texels(device: &Device, view: vk::BufferView) -> Option<Slot> {
+    let view = device.buffer_views.get(view.as_raw())?;
+    Some(Slot::Texels(Arc::clone(&view.surface)))
+}
+
+/// What a descriptor of an image refers to; nothing for a null descriptor.
+fn image(device: &Device, info: &vk::DescriptorImageInfo) -> Option<Slot> {
+    let view = device.image_views.get(info.image_view.as_raw())?;
+    Some(Slot::Texels(Arc::clone(&view.surface)))
 }
 
 pub(super) const COMMANDS: &[Command] = commands![Device;

@@ -4,8 +4,8 @@ use std::ptr;
 
 use super::super::{buffer, memory};
 use super::*;
+use crate::core::descriptor::Target;
 use crate::core::instance::Instance;
-use crate::core::memory::Range;
 
 /// Calls an entry point.
 macro_rules! call {
@@ -113,9 +113,13 @@ impl Fixture {
             writable: true,
             name: String::new(),
         };
-        let mut ranges: Vec<Option<Range>> = Vec::new();
-        self.core.sets.get(set.as_raw()).unwrap().collect(&info, &[], &mut ranges);
-        ranges.iter().map(|range| range.as_ref().map(|range| (range.address(), range.size()))).collect()
+        let mut targets: Vec<Option<Target>> = Vec::new();
+        self.core.sets.get(set.as_raw()).unwrap().collect(&info, &[], &mut targets);
+        let place = |target: &Option<Target>| match target.as_ref()? {
+            Target::Bytes(range) => Some((range.address(), range.size())),
+            Target::Texels(_) => None,
+        };
+        targets.iter().map(place).collect()
     }
 }
 

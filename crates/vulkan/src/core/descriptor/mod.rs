@@ -1,15 +1,15 @@
 //! Descriptor sets, their layouts and pools.
 //!
-//! A set holds a [`Slot`] for each descriptor of a buffer, and one for each inline uniform block, whose
-//! bytes lie in memory of the set. Descriptors of images and samplers are inert: they may appear in layouts,
-//! pools and updates, where they count, and hold nothing, as no shader that runs here can use them.
+//! A set holds a [`Slot`] for each descriptor of a buffer or an image, and one for each inline uniform block, whose
+//! bytes lie in memory of the set. Descriptors of samplers are inert: they may appear in layouts, pools and
+//! updates, where they count, and hold nothing, as no shader that runs here can use them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 use vulkanalia_sys as vk;
 
-use crate::core::memory::{Memory, Range};
+use crate::core::memory::{Memory, Range, Surface};
 
 mod pool;
 mod write;
@@ -33,6 +33,10 @@ pub(crate) enum Kind {
     Buffer,
     /// A buffer whose offset is given when the set is bound.
     Dynamic,
+    /// A view of a buffer as texels.
+    Texels,
+    /// A view of an image, alone or with a sampler that nothing samples with.
+    Image,
     /// Bytes in the set.
     Inline,
     /// Something that is not supported, or that needs nothing.
@@ -47,9 +51,20 @@ impl Kind {
             vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC | vk::DescriptorType::STORAGE_BUFFER_DYNAMIC => {
                 Self::Dynamic
             }
+            vk::DescriptorType::UNIFORM_TEXEL_BUFFER | vk::DescriptorType::STORAGE_TEXEL_BUFFER => {
+                Self::Texels
+            }
+            vk::DescriptorType::STORAGE_IMAGE
+            | vk::DescriptorType::SAMPLED_IMAGE
+            | vk::DescriptorType::COMBINED_IMAGE_SAMPLER => Self::Image,
             vk::DescriptorType::INLINE_UNIFORM_BLOCK => Self::Inline,
             _ => Self::Inert,
         }
+    }
+
+    /// Whether each descriptor has a slot.
+    fn is_slots(self) -> bool {
+        matches!(self, Self::Buffer | Self::Dynamic | Self::Texels | Self::Image)
     }
 }
 
@@ -88,7 +103,7 @@ impl LayoutBinding {
     /// Slots for so many descriptors.
     fn slots(&self, count: u32) -> usize {
         match self.kind() {
-            Kind::Buffer | Kind::Dynamic => count as usize,
+            Kind::Buffer | Kind::Dynamic | Kind::Texels | Kind::Image => count as usize,
             Kind::Inline => 1,
             Kind::Inert => 0,
         }
@@ -184,13 +199,18 @@ pub(crate) struct PipelineLayout {
     pub(crate) sets: Vec<Option<Arc<SetLayout>>>,
 }
 
-/// A part of a buffer, as a descriptor names it.
+/// What a descriptor names.
 #[derive(Clone, Debug)]
-pub(crate) struct Slot {
-    /// From the descriptor's offset up to the end of the buffer: a dynamic offset moves inside of it.
-    rest: Range,
-    /// Bytes that the descriptor covers.
-    size: u64,
+pub(crate) enum Slot {
+    /// A part of a buffer.
+    Buffer {
+        /// From the descriptor's offset up to the end of the buffer: a dynamic offset moves inside of it.
+        rest: Range,
+        /// Bytes that the descriptor covers.
+        size: u64,
+    },
+    /// Texels of an image or a buffer.
+    Texels(Arc<Surface>),
 }
 
 impl Slot {
@@ -198,13 +218,43 @@ impl Slot {
     /// of bounds (`robustBufferAccess`). All of it for `VK_WHOLE_SIZE`.
     pub(crate) fn new(rest: Range, size: u64) -> Self {
         let size = size.min(rest.size());
-        Self { rest, size }
+        Self::Buffer { rest, size }
     }
 
     /// What a shader sees.
-    fn range(&self, offset: u64) -> Option<Range> {
-        let left = self.rest.size().checked_sub(offset)?;
-        self.rest.part(offset, self.size.min(left))
+    fn target(&self, offset: u64) -> Option<Target> {
+        match self {
+            Self::Buffer { rest, size } => {
+                let left = rest.size().checked_sub(offset)?;
+                rest.part(offset, left.min(*size)).map(Target::Bytes)
+            }
+            Self::Texels(surface) => Some(Target::Texels(Arc::clone(surface))),
+        }
+    }
+
+    /// A part of its bytes.
+    fn part(&self, offset: u32, size: u32) -> Option<Range> {
+        match self {
+            Self::Buffer { rest, .. } => rest.part(offset.into(), size.into()),
+            Self::Texels(_) => None,
+        }
+    }
+}
+
+/// What a shader sees through a descriptor.
+#[derive(Clone, Debug)]
+pub(crate) enum Target {
+    Bytes(Range),
+    Texels(Arc<Surface>),
+}
+
+impl Target {
+    /// A descriptor of it, which must live as long as the descriptor is used.
+    pub(crate) fn descriptor(&self) -> phalanx::Descriptor<'_> {
+        match self {
+            Self::Bytes(range) => range.descriptor(),
+            Self::Texels(surface) => surface.descriptor(),
+        }
     }
 }
 
@@ -254,21 +304,21 @@ impl DescriptorSet {
             let source = done..done + count as usize;
             done = source.end;
             match &write.content {
-                Content::Buffers(buffers) if matches!(binding.kind(), Kind::Buffer | Kind::Dynamic) => {
+                Content::Slots(new) if binding.kind().is_slots() => {
                     let first = binding.first + element as usize;
                     let to = slots.get_mut(first..first + count as usize);
-                    if let (Some(to), Some(from)) = (to, buffers.get(source)) {
+                    if let (Some(to), Some(from)) = (to, new.get(source)) {
                         to.clone_from_slice(from);
                     }
                 }
                 Content::Inline(bytes) if binding.kind() == Kind::Inline => {
                     let slot = slots.get(binding.first).and_then(Option::as_ref);
-                    let part = slot.and_then(|slot| slot.rest.part(element.into(), count.into()));
+                    let part = slot.and_then(|slot| slot.part(element, count));
                     if let (Some(part), Some(bytes)) = (part, bytes.get(source)) {
                         part.write(bytes);
                     }
                 }
-                Content::Buffers(_) | Content::Inline(_) | Content::Inert => {}
+                Content::Slots(_) | Content::Inline(_) | Content::Inert => {}
             }
         }
     }
@@ -279,14 +329,14 @@ impl DescriptorSet {
         let mut content = Content::Inert;
         for (binding, element, count) in self.layout.run(self.variable_count, from, count) {
             match binding.kind() {
-                Kind::Buffer | Kind::Dynamic => {
+                Kind::Buffer | Kind::Dynamic | Kind::Texels | Kind::Image => {
                     let first = binding.first + element as usize;
-                    content.push_buffers(slots.get(first..first + count as usize).unwrap_or_default());
+                    content.push_slots(slots.get(first..first + count as usize).unwrap_or_default());
                 }
                 Kind::Inline => {
                     let mut bytes = vec![0; count as usize];
                     let slot = slots.get(binding.first).and_then(Option::as_ref);
-                    if let Some(part) = slot.and_then(|slot| slot.rest.part(element.into(), count.into())) {
+                    if let Some(part) = slot.and_then(|slot| slot.part(element, count)) {
                         part.read(&mut bytes);
                     }
                     content.push_bytes(&bytes);
@@ -297,13 +347,13 @@ impl DescriptorSet {
         content
     }
 
-    /// Appends what a shader sees at one of its bindings: as many ranges as its array has elements, or fewer
+    /// Appends what a shader sees at one of its bindings: as many targets as its array has elements, or fewer
     /// if the set has fewer. `None` stands for a descriptor that is missing.
     pub(crate) fn collect(
         &self,
         info: &phalanx::BindingInfo,
         dynamic_offsets: &[u32],
-        out: &mut impl Extend<Option<Range>>,
+        out: &mut impl Extend<Option<Target>>,
     ) {
         let Some(binding) = self.layout.position(info.binding).and_then(|at| self.layout.bindings.get(at))
         else {
@@ -314,11 +364,11 @@ impl DescriptorSet {
         let slots = self.lock();
         let found = slots.get(binding.first..binding.first + count).unwrap_or_default();
         match binding.first_dynamic {
-            None => out.extend(found.iter().map(|slot| slot.as_ref()?.range(0))),
+            None => out.extend(found.iter().map(|slot| slot.as_ref()?.target(0))),
             Some(first) => {
                 let offset = |index: usize| dynamic_offsets.get(first + index).copied().unwrap_or(0);
                 let slots = found.iter().enumerate();
-                out.extend(slots.map(|(index, slot)| slot.as_ref()?.range(offset(index).into())));
+                out.extend(slots.map(|(index, slot)| slot.as_ref()?.target(offset(index).into())));
             }
         }
     }

@@ -3,7 +3,7 @@ use super::*;
 const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
 const DYNAMIC: vk::DescriptorType = vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC;
 const INLINE: vk::DescriptorType = vk::DescriptorType::INLINE_UNIFORM_BLOCK;
-const IMAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_IMAGE;
+const SAMPLER: vk::DescriptorType = vk::DescriptorType::SAMPLER;
 
 pub(super) fn binding(binding: u32, ty: vk::DescriptorType, count: u32) -> LayoutBinding {
     let flags = vk::DescriptorBindingFlags::empty();
@@ -32,7 +32,7 @@ fn buffers(binding: u32, element: u32, slots: &[(&Range, u64, u64)]) -> Write {
     let slot = |&(buffer, offset, size): &(&Range, u64, u64)| {
         Some(Slot::new(buffer.part(offset, vk::WHOLE_SIZE)?, size))
     };
-    Write { binding, element, content: Content::Buffers(slots.iter().map(slot).collect()) }
+    Write { binding, element, content: Content::Slots(slots.iter().map(slot).collect()) }
 }
 
 fn collect(
@@ -51,9 +51,11 @@ fn collect(
     };
     let mut out = Vec::new();
     set.collect(&info, offsets, &mut out);
-    out.iter()
-        .map(|range: &Option<Range>| range.as_ref().map(|range| (range.address(), range.size())))
-        .collect()
+    let place = |target: &Option<Target>| match target.as_ref()? {
+        Target::Bytes(range) => Some((range.address(), range.size())),
+        Target::Texels(_) => None,
+    };
+    out.iter().map(place).collect()
 }
 
 #[test]
@@ -62,7 +64,7 @@ fn slots_follow_the_numbers_of_bindings() {
         binding(9, DYNAMIC, 2),
         binding(1, INLINE, 100),
         binding(0, STORAGE, 3),
-        binding(4, IMAGE, 5),
+        binding(4, SAMPLER, 5),
         binding(7, DYNAMIC, 4),
     ]);
     let firsts: Vec<_> = layout.bindings.iter().map(|b| (b.binding, b.first, b.first_dynamic)).collect();
@@ -171,5 +173,5 @@ fn places_of_templates() {
     };
     assert_eq!(entry(STORAGE, 3).places().collect::<Vec<_>>(), [8, 32, 56]);
     assert_eq!(entry(INLINE, 64).places().collect::<Vec<_>>(), [8]);
-    assert_eq!(entry(IMAGE, 3).places().count(), 0);
+    assert_eq!(entry(SAMPLER, 3).places().count(), 0);
 }

@@ -17,8 +17,8 @@ pub(crate) struct Write {
 /// What is written.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Content {
-    /// A buffer for each descriptor.
-    Buffers(SmallVec<[Option<Slot>; 1]>),
+    /// What each descriptor names.
+    Slots(SmallVec<[Option<Slot>; 1]>),
     /// Bytes of inline uniform blocks.
     Inline(Vec<u8>),
     /// Nothing that matters.
@@ -27,11 +27,11 @@ pub(crate) enum Content {
 }
 
 impl Content {
-    /// Appends buffers.
-    pub(super) fn push_buffers(&mut self, buffers: &[Option<Slot>]) {
+    /// Appends slots.
+    pub(super) fn push_slots(&mut self, slots: &[Option<Slot>]) {
         match self {
-            Self::Buffers(all) => all.extend(buffers.iter().cloned()),
-            Self::Inline(_) | Self::Inert => *self = Self::Buffers(buffers.into()),
+            Self::Slots(all) => all.extend(slots.iter().cloned()),
+            Self::Inline(_) | Self::Inert => *self = Self::Slots(slots.into()),
         }
     }
 
@@ -39,7 +39,7 @@ impl Content {
     pub(super) fn push_bytes(&mut self, bytes: &[u8]) {
         match self {
             Self::Inline(all) => all.extend_from_slice(bytes),
-            Self::Buffers(_) | Self::Inert => *self = Self::Inline(bytes.to_vec()),
+            Self::Slots(_) | Self::Inert => *self = Self::Inline(bytes.to_vec()),
         }
     }
 }
@@ -52,7 +52,7 @@ impl Write {
     /// Descriptors that it has, or bytes.
     pub(super) fn count(&self) -> u32 {
         let count = match &self.content {
-            Content::Buffers(buffers) => buffers.len(),
+            Content::Slots(slots) => slots.len(),
             Content::Inline(bytes) => bytes.len(),
             Content::Inert => 0,
         };
@@ -95,7 +95,7 @@ impl TemplateEntry {
     pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
         let (offset, stride) = (self.offset, self.stride);
         let count = match self.kind {
-            Kind::Buffer | Kind::Dynamic => self.count as usize,
+            Kind::Buffer | Kind::Dynamic | Kind::Texels | Kind::Image => self.count as usize,
             Kind::Inline => 1,
             Kind::Inert => 0,
         };

@@ -62,11 +62,7 @@ fn set(device: &Device, buffer: &Range) -> Arc<DescriptorSet> {
     let layout = SetLayout::new(vk::DescriptorSetLayoutCreateFlags::empty(), vec![binding]);
     let set = DescriptorSet::new(&Arc::new(layout), None, &device.phalanx).unwrap();
     let slot = Slot::new(buffer.clone(), vk::WHOLE_SIZE);
-    set.apply(&Write {
-        binding: 0,
-        element: 0,
-        content: Content::Buffers([Some(slot)].into_iter().collect()),
-    });
+    set.apply(&Write { binding: 0, element: 0, content: Content::Slots([Some(slot)].into_iter().collect()) });
     Arc::new(set)
 }
 
