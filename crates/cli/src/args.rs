@@ -1,5 +1,7 @@
 //! The command line.
 
+pub(crate) mod workload;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -7,9 +9,11 @@ use std::str::FromStr;
 use anyhow::{Error, Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::explain::args::{EXPLAIN_HELP, ExplainArgs};
 use crate::data::spec::{BindSpec, OutSpec, PushSpec, SpecConstant};
 use crate::ladder::plan::Mnk;
 use crate::ladder::{Rung, Types};
+use workload::{AttentionArgs, ConvArgs, DequantArgs, NeuralTextureArgs};
 
 /// Runs cooperative-matrix kernels on this machine's CPU.
 #[derive(Debug, Parser)]
@@ -32,13 +36,17 @@ pub(crate) enum Command {
     /// Compile GLSL, or assemble the text form of SPIR-V, to a SPIR-V file
     #[command(after_help = COMPILE_HELP)]
     Compile(CompileArgs),
+    /// Show where the elements of matrices and tensors are
+    #[command(after_help = EXPLAIN_HELP)]
+    Explain(ExplainArgs),
     /// Run a Vulkan program on this machine's CPU
     #[command(after_help = EXEC_HELP)]
     Exec(ExecArgs),
-    /// Measure the ladder of matrix multiplications, or the peaks of this machine
+    /// Measure matrix multiplications, other kernels, or the peaks of this machine
     #[command(subcommand)]
     Bench(BenchCommand),
-    /// Run the ladder on small matrices, check every result and draw a chart
+    /// Run kernels on small problems, check every result and draw charts and pictures
+    #[command(after_help = DEMO_HELP)]
     Demo(DemoArgs),
 }
 
@@ -130,6 +138,9 @@ pub(crate) struct CheckArgs {
     /// Matrix shapes and array sizes may depend on specialisation constants
     #[arg(long, value_name = "ID=VALUE")]
     pub(crate) spec: Vec<SpecConstant>,
+    /// How many invocations a subgroup has: a power of two from 4 to 128
+    #[arg(long, value_name = "N")]
+    pub(crate) subgroup_size: Option<u32>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -196,6 +207,18 @@ pub(crate) enum BenchCommand {
     /// Multiply matrices in each way of the ladder and compare with the machine's peaks
     #[command(after_help = GEMM_HELP)]
     Gemm(GemmArgs),
+    /// Attention that never holds the matrix of scores
+    #[command(after_help = workload::ATTENTION_HELP)]
+    Attention(AttentionArgs),
+    /// Convolution of images
+    #[command(after_help = workload::CONV_HELP)]
+    Conv(ConvArgs),
+    /// The product of quantised weights
+    #[command(after_help = workload::DEQUANT_HELP)]
+    Dequant(DequantArgs),
+    /// Decompression of a texture by a small network
+    #[command(after_help = workload::NEURAL_TEXTURE_HELP)]
+    NeuralTexture(NeuralTextureArgs),
     /// Measure only the peaks: f32 FMA, bf16 dot product, 8-bit dot product
     Peak(PeakArgs),
 }
@@ -249,8 +272,42 @@ pub(crate) struct PeakArgs {
     pub(crate) json: bool,
 }
 
+const DEMO_HELP: &str = "\
+Without a name, the ladder of matrix multiplications is run.
+
+Example:
+  phalanx demo
+  phalanx demo attention --tokens 300";
+
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct DemoArgs {
+    #[command(subcommand)]
+    pub(crate) which: Option<DemoCommand>,
+    #[command(flatten)]
+    pub(crate) ladder: LadderArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DemoCommand {
+    /// The ladder of matrix multiplications
+    Gemm(LadderArgs),
+    /// Attention that never holds the matrix of scores
+    #[command(after_help = workload::ATTENTION_HELP)]
+    Attention(AttentionArgs),
+    /// Convolution of images
+    #[command(after_help = workload::CONV_HELP)]
+    Conv(ConvArgs),
+    /// The product of quantised weights
+    #[command(after_help = workload::DEQUANT_HELP)]
+    Dequant(DequantArgs),
+    /// Decompression of a texture by a small network
+    #[command(after_help = workload::NEURAL_TEXTURE_HELP)]
+    NeuralTexture(NeuralTextureArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LadderArgs {
     /// The size of the matrices
     #[arg(long, value_name = "MxNxK", default_value_t = Mnk::cube(512))]
     pub(crate) size: Mnk,

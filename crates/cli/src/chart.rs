@@ -1,4 +1,4 @@
-//! The ladder as a picture: one panel for each pair of types and size, its rungs as bars against the measured peak.
+//! Records as a picture: one panel for each problem, its kernels as bars against the measured peak.
 
 use std::path::Path;
 
@@ -47,9 +47,11 @@ fn failed(error: impl std::fmt::Display) -> anyhow::Error {
     anyhow!("the chart cannot be drawn: {error}")
 }
 
-/// Records of the same types and size, in the order of their first appearance.
+/// Records of the same problem, in the order of their first appearance.
 fn panels(records: &[Record]) -> Vec<Vec<&Record>> {
-    let key = |record: &Record| (record.a.clone(), record.c.clone(), record.m, record.n, record.k);
+    let key = |record: &Record| {
+        (record.workload.clone(), record.problem.clone(), record.a.clone(), record.c.clone())
+    };
     let mut panels: Vec<Vec<&Record>> = Vec::new();
     for record in records {
         match panels.iter_mut().find(|panel| key(panel[0]) == key(record)) {
@@ -67,8 +69,8 @@ fn draw_panel<'a>(panel: &[&Record], area: &DrawingArea<SVGBackend<'a>, Shift>) 
     let peak = first.peak_gflops;
     let tallest = panel.iter().map(|record| record.gflops).fold(peak, f64::max);
     let title = format!(
-        "D = A·B + C, {} → {}, {} × {} × {}, {} threads",
-        first.a, first.c, first.m, first.n, first.k, first.threads
+        "{}: {}, {} → {}, {} threads",
+        first.workload, first.problem, first.a, first.c, first.threads
     );
     let bars = panel.len() as f64;
     let mut chart = ChartBuilder::on(area)

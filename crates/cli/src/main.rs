@@ -1,7 +1,8 @@
 //! The command `phalanx`: runs, checks and measures cooperative-matrix kernels.
 //!
 //! Each subcommand is a module of [`commands`]. The library is reached through [`runtime`] alone; what a user writes
-//! about buffers is understood in [`data`], and the matrix multiplications that are measured live in [`ladder`].
+//! about buffers is understood in [`data`]. Kernels are measured and checked in [`measure`]: the matrix multiplications of
+//! [`ladder`], and what else is in [`workload`].
 //!
 //! Exit status: 0 if all went well, 1 if a result was wrong, 2 if the input was, 3 if Phalanx itself
 //! is wrong, 130 after Ctrl-C. `phalanx exec` ends as the program does that it runs.
@@ -13,12 +14,15 @@ mod chart;
 mod commands;
 mod data;
 mod ladder;
+mod measure;
 mod memory;
+mod picture;
 mod progress;
 mod record;
 mod reference;
 mod runtime;
 mod table;
+mod workload;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -26,7 +30,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
-use args::{BenchCommand, Cli, Command};
+use args::{Cli, Command};
 
 /// How a command ended that did not meet an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,10 +63,10 @@ fn run(command: Command) -> Result<Status> {
         Command::Run(args) => commands::run::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Compile(args) => commands::compile::run(&args),
+        Command::Explain(args) => commands::explain::run(&args),
         Command::Exec(args) => commands::exec::run(&args),
-        Command::Bench(BenchCommand::Gemm(args)) => commands::bench::gemm(args),
-        Command::Bench(BenchCommand::Peak(args)) => commands::bench::peak(&args),
-        Command::Demo(args) => commands::bench::demo(args),
+        Command::Bench(command) => commands::bench::run(&command),
+        Command::Demo(args) => commands::demo::run(&args),
     }
 }
 

@@ -36,6 +36,12 @@ impl Interrupt {
         Ok(Self(token))
     }
 
+    /// One that never comes.
+    #[cfg(test)]
+    pub(crate) fn never() -> Self {
+        Self(CancelToken::default())
+    }
+
     pub(crate) fn is_set(&self) -> bool {
         self.0.is_cancelled()
     }

@@ -1,4 +1,4 @@
-//! What one rung of the ladder did, as it is written to JSON.
+//! What one kernel did, as it is written to JSON.
 
 use std::fs;
 use std::io::Write;
@@ -7,15 +7,20 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// One rung on one pair of types and one size. The fields are a format that others read: they only grow.
+/// One kernel on one problem. The fields are a format that others read: they only grow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Record {
-    /// The name of the rung: `scalar`, `simple`, `tiled-scalar`, `tiled`, `tiled-nv` or `shared`.
+    /// `gemm` for the ladder, or what else was computed.
+    pub(crate) workload: String,
+    /// What was computed, in words: `512³`, or `4096 tokens, 1 head of 128, causal`.
+    pub(crate) problem: String,
+    /// The name of the rung, or of another workload's kernel.
     pub(crate) rung: String,
     /// The element type of A and B.
     pub(crate) a: String,
     /// The element type of C, D and the sums.
     pub(crate) c: String,
+    /// M, N and K of the product of matrices; of another workload, of the product that it is or is made of.
     pub(crate) m: u32,
     pub(crate) n: u32,
     pub(crate) k: u32,
@@ -25,13 +30,16 @@ pub(crate) struct Record {
     pub(crate) threads: usize,
     /// The shortest dispatch, after one that warmed up.
     pub(crate) seconds: f64,
-    /// 2·M·N·K operations in that time, in 10⁹ a second; for integers too.
+    /// Additions and multiplications: 2·M·N·K for a product of matrices.
+    pub(crate) operations: f64,
+    /// The operations in that time, in 10⁹ a second; for integers too.
     pub(crate) gflops: f64,
     /// What these threads reach with nothing but the best instruction for these types.
     pub(crate) peak_gflops: f64,
     /// `gflops` as a part of `peak_gflops`.
     pub(crate) share_of_peak: f64,
-    /// The largest error, relative to the length of the row of A times the length of the column of B.
+    /// The largest error, relative to the length of the row of A times the length of the column of B, or to
+    /// what the workload's reference names.
     pub(crate) max_rel_error: f64,
     /// Whether the error is within the tolerance of the types.
     pub(crate) ok: bool,
@@ -58,6 +66,8 @@ pub(crate) mod tests {
 
     pub(crate) fn sample(rung: &str, gflops: f64) -> Record {
         Record {
+            workload: "gemm".to_owned(),
+            problem: "512³".to_owned(),
             rung: rung.to_owned(),
             a: "f16".to_owned(),
             c: "f32".to_owned(),
@@ -67,6 +77,7 @@ pub(crate) mod tests {
             tile: "128x128x32".to_owned(),
             threads: 2,
             seconds: 2.0 * 512.0_f64.powi(3) / gflops / 1e9,
+            operations: 2.0 * 512.0_f64.powi(3),
             gflops,
             peak_gflops: 500.0,
             share_of_peak: gflops / 500.0,
@@ -82,6 +93,9 @@ pub(crate) mod tests {
         let mut names: Vec<&str> = value.as_object().expect("an object").keys().map(String::as_str).collect();
         names.sort_unstable();
         let mut expected = [
+            "workload",
+            "problem",
+            "operations",
             "rung",
             "a",
             "c",

@@ -181,7 +181,7 @@ fn wrap(dtype: DType, value: f64) -> f64 {
 }
 
 /// All rows if they are few enough, otherwise evenly spread ones from the first to the last.
-fn checked_rows(m: usize, affordable: usize) -> Vec<usize> {
+pub(crate) fn checked_rows(m: usize, affordable: usize) -> Vec<usize> {
     let count = m.min(affordable.max(MIN_ROWS));
     if count == m {
         return (0..m).collect();

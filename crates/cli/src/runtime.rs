@@ -4,6 +4,7 @@
 //! to this file alone.
 
 mod diagnostics;
+pub(crate) mod explain;
 mod reflection;
 mod requirements;
 
@@ -21,7 +22,7 @@ pub(crate) use self::reflection::{BindingInfo, Constant, EntryPoint, Member, Ref
 use crate::args::Backend;
 use crate::data::DType;
 use crate::data::spec::{SpecConstant, SpecNumber};
-use crate::ladder::Peak;
+use crate::measure::Peak;
 
 /// A machine that runs kernels.
 #[derive(Debug)]
@@ -40,8 +41,11 @@ pub(crate) struct DeviceInfo {
     pub(crate) instruction_sets: Vec<String>,
     pub(crate) subgroup_sizes: Vec<u32>,
     pub(crate) default_subgroup_size: u32,
+    pub(crate) max_workgroup_invocations: u32,
     /// Most components of one matrix.
     pub(crate) max_matrix_elements: u64,
+    /// Who may hold a matrix of any of these rows.
+    pub(crate) matrix_scopes: Vec<&'static str>,
     pub(crate) matrices: Vec<MatrixRow>,
 }
 
@@ -57,7 +61,6 @@ pub(crate) struct MatrixRow {
     pub(crate) c: String,
     pub(crate) result: String,
     pub(crate) is_saturating: bool,
-    pub(crate) scope: String,
 }
 
 /// GLSL and what its preprocessor needs to know.
@@ -114,6 +117,8 @@ pub(crate) struct Report {
     pub(crate) elapsed: Duration,
     /// The lines that the kernel printed.
     pub(crate) printed: Vec<String>,
+    /// The mistakes that it told of.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Whether an error is our own fault, and not the user's.
@@ -138,11 +143,12 @@ fn has_class(error: &anyhow::Error, class: ErrorClass) -> bool {
 pub(crate) fn obstacle(
     words: &[u32],
     constants: &[SpecConstant],
+    subgroup_size: Option<u32>,
     entries: &[&str],
 ) -> Result<Option<String>> {
     let device = Device::new(Some(1))?;
     for entry in entries {
-        let options = PipelineOptions { entry, constants, subgroup_size: None };
+        let options = PipelineOptions { entry, constants, subgroup_size };
         let Err(error) = device.create_pipeline(words, options) else { continue };
         return if is_unsupported(&error) { Ok(Some(error.to_string())) } else { Err(error) };
     }
@@ -239,7 +245,6 @@ impl Device {
             c: types.c.to_string(),
             result: types.result.to_string(),
             is_saturating: types.saturating,
-            scope: "subgroup".to_owned(),
         });
         let info = DeviceInfo {
             name: info.name.clone(),
@@ -248,7 +253,9 @@ impl Device {
             instruction_sets: info.instruction_sets.clone(),
             subgroup_sizes: info.subgroup_sizes.clone(),
             default_subgroup_size: info.default_subgroup_size,
+            max_workgroup_invocations: info.max_workgroup_invocations,
             max_matrix_elements: info.max_matrix_elements,
+            matrix_scopes: info.matrix_scopes.iter().map(|scope| scope.name()).collect(),
             matrices: matrices.collect(),
         };
         Ok(Self { device, info })
@@ -290,7 +297,7 @@ impl Device {
             cancel: dispatch.cancel,
             ..phalanx::Dispatch::new(&dispatch.pipeline.0, dispatch.groups)
         })?;
-        Ok(Report { elapsed: report.elapsed, printed: report.printed })
+        Ok(Report { elapsed: report.elapsed, printed: report.printed, warnings: report.warnings })
     }
 }
 

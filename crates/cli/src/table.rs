@@ -1,4 +1,4 @@
-//! The ladder and the peaks as tables for people.
+//! Records as tables for people.
 
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table};
@@ -18,7 +18,7 @@ pub(crate) fn new(header: &[&str], first_number: usize) -> Table {
 /// One row for each record, in their order.
 pub(crate) fn ladder(records: &[Record]) -> Table {
     let header =
-        ["rung", "types", "size", "tile", "GFLOP/s", "of peak", "largest error", "compile", "result"];
+        ["kernel", "types", "problem", "tile", "GFLOP/s", "of peak", "largest error", "compile", "result"];
     let mut table = new(&header, 4);
     for record in records {
         table.add_row(row(record));
@@ -27,11 +27,10 @@ pub(crate) fn ladder(records: &[Record]) -> Table {
 }
 
 fn row(record: &Record) -> [String; 9] {
-    let (m, n, k) = (record.m, record.n, record.k);
     [
         record.rung.clone(),
         format!("{}->{}", record.a, record.c),
-        if m == n && n == k { format!("{m}³") } else { format!("{m}x{n}x{k}") },
+        record.problem.clone(),
         record.tile.clone(),
         format!("{:.1}", record.gflops),
         format!("{:.1}%", 100.0 * record.share_of_peak),

@@ -32,13 +32,52 @@ fn empty_directory() -> tempfile::TempDir {
 #[test]
 fn help_has_an_example_for_each_command_that_needs_one() {
     let directory = empty_directory();
-    for command in
-        [&["run", "--help"][..], &["check", "--help"], &["compile", "--help"], &["bench", "gemm", "--help"]]
-    {
-        let output = phalanx(command, directory.path());
+    for command in [
+        "run",
+        "check",
+        "compile",
+        "demo",
+        "bench gemm",
+        "bench attention",
+        "demo conv",
+        "bench dequant",
+        "demo neural-texture",
+    ] {
+        let command: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let output = phalanx(&command, directory.path());
         let text = String::from_utf8(output.stdout).expect("help is text");
         assert!(output.status.success() && text.contains("Example:\n  phalanx "), "{text}");
     }
+}
+
+#[test]
+fn explanations_are_text_json_and_pictures() {
+    let directory = empty_directory();
+    for help in
+        [&["explain", "--help"][..], &["explain", "matrix", "--help"], &["explain", "tensor", "--help"]]
+    {
+        let text = String::from_utf8(phalanx(help, directory.path()).stdout).expect("help is text");
+        assert!(text.contains("Example:\n  phalanx explain "), "{text}");
+    }
+    let run = |line: &str| {
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        let output = phalanx(&arguments, directory.path());
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("answers are text")
+    };
+    let text = run("explain matrix --rows 3 --cols 5 --use a --subgroup-size 4 --svg a.svg");
+    assert!(text.contains("1 components are padding") && text.contains(" 2.3"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&run(
+        "explain tensor --rows 2 --cols 2 --dims 4 --slice=-1:4 --clamp edge --json",
+    ))
+    .expect("JSON");
+    let index = |i: usize| json["elements"][i]["index"].as_u64();
+    assert_eq!([0, 1, 2, 3].map(index), [0, 0, 1, 2].map(Some));
+    let svg = std::fs::read_to_string(directory.path().join("a.svg")).expect("a picture");
+    assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"), "{svg}");
+    refuses(&["explain", "matrix", "--rows", "4"], directory.path(), &["--cols"]);
+    refuses(&["explain"], directory.path(), &["required"]);
+    refuses(&["explain", "gone.comp"], directory.path(), &["gone.comp cannot be read"]);
 }
 
 #[test]
@@ -288,6 +327,44 @@ fn a_run_that_does_not_fit_its_shader_is_refused() {
     refuses("run stuck.comp --groups 1 --bind 0:0=zeros:u32[2] --timeout 0.1", "did not end within 100ms");
 }
 
+/// Takes a row of a matrix from each invocation. There must be 64 of them in a subgroup.
+const ROWS: &str = "#version 460
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_QCOM_cooperative_matrix_conversion : require
+layout(local_size_x = 64) in;
+layout(binding = 0) buffer B { float x[64 * 16]; };
+void main() {
+    float row[16];
+    for (uint i = 0; i < 16; ++i) row[i] = float(16 * gl_LocalInvocationIndex + i);
+    coopmat<float, gl_ScopeSubgroup, 64, 16, gl_MatrixUseAccumulator> m;
+    vectorToCoopmatQCOM(row, m);
+    coopMatStore(m, x, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+}
+";
+
+#[test]
+fn what_is_valid_depends_on_the_size_of_the_subgroup() {
+    let directory = empty_directory();
+    std::fs::write(directory.path().join("rows.comp"), ROWS).expect("writable");
+    let run = "run rows.comp --groups 1 --bind 0:0=zeros:f32[1024] --out 0:0=-";
+    for line in ["check rows.comp", run] {
+        let mut arguments: Vec<&str> = line.split(' ').collect();
+        refuses(&arguments, directory.path(), &["Rows must be at most SubgroupSize, 32"]);
+        arguments.extend(["--subgroup-size", "64"]);
+        let output = phalanx(&arguments, directory.path());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{line}: {message}");
+        if line == run {
+            let expected: Vec<u8> = (0..1024_u16).flat_map(|i| f32::from(i).to_le_bytes()).collect();
+            assert_eq!(output.stdout, expected);
+        } else {
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert!(text.contains("this machine            runs it"), "{text}");
+        }
+    }
+}
+
 #[test]
 fn a_check_says_what_a_shader_needs() {
     let directory = empty_directory();
@@ -311,6 +388,13 @@ fn a_check_says_what_a_shader_needs() {
         assert!(text.contains(part), "`{part}` is missing in\n{text}");
     }
 }
+
+/// Samplers are for graphics; there are none here.
+const SAMPLED: &str = "#version 450
+layout(binding = 0) uniform sampler2D s;
+layout(binding = 1) buffer B { vec4 x; };
+void main() { x = textureLod(s, vec2(0.5), 0.0); }
+";
 
 #[test]
 fn a_check_is_there_for_programs_too() {
@@ -343,10 +427,8 @@ void main() { atomicAdd(s[1], 1.0); barrier(); x[1].x = s[1]; }
     assert_eq!((output.status.code(), &report["valid"]), (Some(2), &false.into()));
     assert!(report["error"].as_str().is_some_and(|error| error.contains("magic")), "{report}");
 
-    let sampled = "#version 450\nlayout(binding = 0, rgba8) uniform image2D i;\n\
-                   void main() { imageStore(i, ivec2(0), vec4(0)); }\n";
-    std::fs::write(directory.path().join("image.comp"), sampled).expect("writable");
-    let output = phalanx(&["check", "image.comp", "--json"], directory.path());
+    std::fs::write(directory.path().join("sampled.comp"), SAMPLED).expect("writable");
+    let output = phalanx(&["check", "sampled.comp", "--json"], directory.path());
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((output.status.code(), &report["valid"]), (Some(2), &serde_json::Value::Null), "{report}");
 }
@@ -384,10 +466,8 @@ fn a_check_points_to_what_is_wrong() {
     refuses(&["check", "words.spv"], directory.path(), &["words.spv is not accepted"]);
     write("odd.spvasm", b"OpCapability Shader\n%1 = OpNonsense\n");
     refuses(&["check", "odd.spvasm"], directory.path(), &["odd.spvasm:2:", "OpNonsense"]);
-    let image = "#version 450\nlayout(binding = 0, rgba8) uniform image2D i;\n\
-                 void main() { imageStore(i, ivec2(0), vec4(0)); }\n";
-    write("image.comp", image.as_bytes());
-    refuses(&["check", "image.comp"], directory.path(), &["image.comp is not accepted", "unsupported: "]);
+    write("sampled.comp", SAMPLED.as_bytes());
+    refuses(&["check", "sampled.comp"], directory.path(), &["sampled.comp is not accepted", "unsupported: "]);
 }
 
 #[test]
@@ -398,6 +478,7 @@ fn a_device_is_described() {
     let json = succeeds(&["devices", "--json"], directory.path());
     let devices: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(devices[0]["default_subgroup_size"], 32);
+    assert_eq!(devices[0]["matrix_scopes"], serde_json::json!(["subgroup", "workgroup"]));
     let rows = devices[0]["matrices"].as_array().expect("an array");
     assert!(rows.iter().any(|row| row["a"] == "s8" && row["c"] == "s32" && row["is_saturating"] == true));
 }
@@ -413,9 +494,12 @@ fn every_rung_computes_the_right_result() {
     let json = std::fs::read(directory.path().join("b.json")).expect("written");
     let records: Vec<serde_json::Map<String, serde_json::Value>> =
         serde_json::from_slice(&json).expect("a list of records");
-    // Six rungs for eight pairs of types, but three of them are not in the older dialect.
-    assert_eq!(records.len(), 45);
+    // Seven rungs for eight pairs of types, but three of them are not in the older dialect.
+    assert_eq!(records.len(), 53);
     let mut fields = [
+        "workload",
+        "problem",
+        "operations",
         "rung",
         "a",
         "c",
@@ -457,4 +541,56 @@ fn a_demo_writes_its_chart_and_its_records() {
     let chart = std::fs::read_to_string(directory.path().join("out/ladder.svg")).expect("written");
     assert!(chart.starts_with("<svg"), "{chart}");
     assert!(directory.path().join("out/ladder.json").exists());
+}
+
+/// Asserts that a demo is right and leaves its records and this picture.
+fn leaves_a_picture(line: &str, picture: &str) {
+    let directory = empty_directory();
+    let arguments: Vec<&str> = line.split_whitespace().collect();
+    let text = succeeds(&arguments, directory.path());
+    assert!(text.contains(picture) && text.contains(" ok ") && !text.contains("WRONG"), "{text}");
+    let bytes = std::fs::read(directory.path().join(format!("out/{picture}.png"))).expect("written");
+    assert!(bytes.starts_with(b"\x89PNG"), "{picture}");
+    assert!(directory.path().join(format!("out/{}.json", arguments[1])).exists());
+}
+
+#[test]
+fn attention_shows_where_queries_look() {
+    let line = "demo attention --tokens 70 --heads 1 --head-sizes 64 --masks causal --kernels matrix2";
+    leaves_a_picture(line, "attention-64-causal");
+}
+
+#[test]
+fn convolution_shows_what_filters_make_of_an_image() {
+    leaves_a_picture("demo conv --image 12x12x16 --out-channels 16 --stride 2 --kernels matrix2", "conv");
+}
+
+#[test]
+fn a_texture_is_shown_beside_its_original() {
+    leaves_a_picture("demo neural-texture --size 16 --passes 5", "neural-texture");
+}
+
+#[test]
+fn a_benchmark_of_another_workload_has_the_same_records() {
+    let directory = empty_directory();
+    let line = "bench dequant --sizes 40x20x64 --blocks q4_0 --kernels decode --json -";
+    let text = succeeds(&line.split_whitespace().collect::<Vec<_>>(), directory.path());
+    let json = text.split_once("\n[").map(|(_, json)| format!("[{json}")).expect("records after the table");
+    let records: serde_json::Value = serde_json::from_str(&json).expect("a list of records");
+    assert_eq!((&records[0]["workload"], &records[0]["rung"]), (&"dequant".into(), &"decode".into()));
+    assert_eq!((&records[0]["ok"], &records[0]["n"]), (&true.into(), &20.into()));
+    assert_eq!(std::fs::read_dir(directory.path()).expect("a directory").count(), 0);
+}
+
+#[test]
+fn sizes_that_a_workload_does_not_take_are_refused() {
+    let directory = empty_directory();
+    let refuses = |line: &str, expected: &str| {
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        refuses(&arguments, directory.path(), &[expected]);
+    };
+    refuses("bench attention --head-sizes 96", "heads of 64 and 128");
+    refuses("bench conv --image 5x5", "`5x5` is no size; write HxWxC");
+    refuses("bench dequant --sizes 100", "K must be a multiple of 32");
+    refuses("demo neural-texture --size 20", "not 20");
 }

@@ -59,13 +59,14 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status> {
 fn examine(args: &CheckArgs) -> Result<(Reflection, Option<String>)> {
     let words = load_shader(&args.shader, &args.glsl)?;
     let context = || format!("{} is not accepted", args.shader.display());
-    let reflection = runtime::reflect(&words, &args.spec, None).with_context(context)?;
+    let reflection = runtime::reflect(&words, &args.spec, args.subgroup_size, None).with_context(context)?;
     let kernels = reflection.entry_points.iter().filter(|entry| entry.model == "GLCompute");
     let names: Vec<&str> = kernels.map(|entry| entry.name.as_str()).collect();
     let obstacle = if names.is_empty() {
         Some("it has no entry point for compute".to_owned())
     } else {
-        let reason = runtime::obstacle(&words, &args.spec, &names).with_context(context)?;
+        let reason =
+            runtime::obstacle(&words, &args.spec, args.subgroup_size, &names).with_context(context)?;
         // The interpreter has accepted it already.
         reason.map(|reason| format!("{reason}; `run --device interpreter` does"))
     };

@@ -20,30 +20,23 @@ pub(crate) fn run(args: &DevicesArgs) -> Result<Status> {
 
 fn describe(info: &DeviceInfo) -> String {
     let sizes: Vec<String> = info.subgroup_sizes.iter().map(u32::to_string).collect();
-    let mut matrices = table::new(&["scope", "M", "N", "K", "A", "B", "C", "result", "saturating"], 9);
+    let mut matrices = table::new(&["M", "N", "K", "A", "B", "C", "result", "saturating"], 8);
     for row in &info.matrices {
         let saturating = if row.is_saturating { "yes" } else { "" };
-        matrices.add_row([
-            &row.scope,
-            &row.m,
-            &row.n,
-            &row.k,
-            &row.a,
-            &row.b,
-            &row.c,
-            &row.result,
-            saturating,
-        ]);
+        matrices.add_row([&row.m, &row.n, &row.k, &row.a, &row.b, &row.c, &row.result, saturating]);
     }
     format!(
         "{name}\n  cores             {cores}\n  instruction sets  {sets}\n  subgroup sizes    {sizes} (default {size})\n\
-         \nCooperative matrices, of up to {elements} components each; those of f64, s64 and u64 come as SPIR-V, GLSL has none\n\
+  work-groups       of up to {invocations} invocations\n\
+         \nCooperative matrices of scope {scopes}, of up to {elements} components each; those of f64, s64 and u64 come as SPIR-V, GLSL has none\n\
          {matrices}",
         name = info.name,
         cores = info.cores,
         sets = info.instruction_sets.join(" "),
         sizes = sizes.join(" "),
         size = info.default_subgroup_size,
+        invocations = info.max_workgroup_invocations,
+        scopes = info.matrix_scopes.join(" and "),
         elements = info.max_matrix_elements,
     )
 }
@@ -64,7 +57,6 @@ mod tests {
             c: "f32".to_owned(),
             result: "f32".to_owned(),
             is_saturating: false,
-            scope: "subgroup".to_owned(),
         };
         let text = describe(&DeviceInfo {
             name: "a machine".to_owned(),
@@ -73,10 +65,20 @@ mod tests {
             instruction_sets: vec!["avx2".to_owned()],
             subgroup_sizes: vec![16, 32],
             default_subgroup_size: 32,
+            max_workgroup_invocations: 512,
             max_matrix_elements: 1 << 24,
+            matrix_scopes: vec!["subgroup", "workgroup"],
             matrices: vec![row("f16"), row("bf16")],
         });
-        for part in ["a machine", "avx2", "16 32 (default 32)", "bf16", "1-16384"] {
+        for part in [
+            "a machine",
+            "avx2",
+            "16 32 (default 32)",
+            "up to 512",
+            "subgroup and workgroup",
+            "bf16",
+            "1-16384",
+        ] {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
     }

@@ -3,8 +3,10 @@
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod compile;
+pub(crate) mod demo;
 pub(crate) mod devices;
 pub(crate) mod exec;
+pub(crate) mod explain;
 pub(crate) mod run;
 
 use std::path::{Path, PathBuf};

@@ -30,7 +30,7 @@ struct Bound<'a> {
 pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     check_places(args)?;
     let words = load_shader(&args.shader, &args.glsl)?;
-    let reflection = runtime::reflect(&words, &args.spec, Some(&args.entry))
+    let reflection = runtime::reflect(&words, &args.spec, args.subgroup_size, Some(&args.entry))
         .with_context(|| format!("{} is not accepted", args.shader.display()))?;
     let inputs = args.bind.iter().map(open).collect::<Result<Vec<Input>>>()?;
     fit::check(&reflection, &args.bind, &inputs)?.into_iter().for_each(warn);
@@ -181,6 +181,7 @@ fn tell(args: &RunArgs, compile_time: Duration, report: &Report) -> Result<()> {
     let tell =
         |line: &str| -> Result<()> { if is_taken { Ok(writeln!(stderr(), "{line}")?) } else { say(line) } };
     report.printed.iter().try_for_each(|line| tell(line))?;
+    report.warnings.iter().for_each(warn);
     let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
     tell(&format!(
         "compiled in {:.1} ms, ran in {:.3} ms",

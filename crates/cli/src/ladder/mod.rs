@@ -1,8 +1,10 @@
-//! The ladder: one matrix multiplication, D = A*B + C, written in six ways, each faster than the last.
+//! The ladder: one matrix multiplication, D = A*B + C, written in seven ways.
 //!
-//! [`Rung`] holds the shaders, [`Types`] the pairs of element types and what they are called in GLSL, and
-//! [`plan::Plan`] turns a size into specialisation constants, push constants and a number of work-groups.
+//! [`Rung`] holds the shaders, [`Types`] the pairs of element types and what they are called in GLSL,
+//! [`plan::Plan`] turns a size into specialisation constants, push constants and a number of work-groups, and
+//! [`gemm::Gemm`] is the workload that all of it makes.
 
+pub(crate) mod gemm;
 pub(crate) mod plan;
 
 use std::fmt;
@@ -11,6 +13,7 @@ use std::str::FromStr;
 use anyhow::{Error, Result, bail};
 
 use crate::data::DType;
+use crate::measure::{Peak, with_includes};
 
 /// One way to write the multiplication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +24,20 @@ pub(crate) enum Rung {
     Tiled,
     TiledNv,
     Shared,
+    Workgroup,
 }
 
 impl Rung {
     /// From the bottom to the top.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Scalar, Self::Simple, Self::TiledScalar, Self::Tiled, Self::TiledNv, Self::Shared];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Scalar,
+        Self::Simple,
+        Self::TiledScalar,
+        Self::Tiled,
+        Self::TiledNv,
+        Self::Shared,
+        Self::Workgroup,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -36,6 +47,7 @@ impl Rung {
             Self::Tiled => "tiled",
             Self::TiledNv => "tiled-nv",
             Self::Shared => "shared",
+            Self::Workgroup => "workgroup",
         }
     }
 
@@ -48,9 +60,13 @@ impl Rung {
             Self::Tiled => include_str!("../../shaders/ladder/tiled.comp"),
             Self::TiledNv => include_str!("../../shaders/ladder/tiled-nv.comp"),
             Self::Shared => include_str!("../../shaders/ladder/shared.comp"),
+            Self::Workgroup => include_str!("../../shaders/ladder/workgroup.comp"),
         };
-        // The program carries its shaders with it and has no directory to include from.
-        source.replace("#include \"common.glsl\"", include_str!("../../shaders/ladder/common.glsl"))
+        let files = [
+            ("common.glsl", include_str!("../../shaders/ladder/common.glsl")),
+            ("../matrix2.glsl", include_str!("../../shaders/matrix2.glsl")),
+        ];
+        with_includes(source, &files)
     }
 
     /// Whether the rung can be written for these types: the older dialect knows no bfloat16 and no 8-bit floats.
@@ -169,14 +185,6 @@ impl FromStr for Types {
         }
         Ok(types)
     }
-}
-
-/// A rate that nothing can exceed, measured with independent instructions on registers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Peak {
-    F32Fma,
-    Bf16Dot,
-    I8Dot,
 }
 
 fn glsl_type(dtype: DType) -> &'static str {

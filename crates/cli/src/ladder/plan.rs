@@ -6,6 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, Error, Result, bail, ensure};
 
 use super::{Rung, Types};
+use crate::measure::Constant;
 
 /// Three sizes along M, N and K.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +19,11 @@ pub(crate) struct Mnk {
 impl Mnk {
     pub(crate) fn cube(size: u32) -> Self {
         Self { m: size, n: size, k: size }
+    }
+
+    /// `512³`, or `512x256x1024`.
+    pub(crate) fn brief(self) -> String {
+        if self == Self::cube(self.m) { format!("{}³", self.m) } else { self.to_string() }
     }
 }
 
@@ -53,13 +59,6 @@ pub(crate) struct Choices {
     pub(crate) threads: u32,
 }
 
-/// A specialisation constant of the ladder's shaders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Constant {
-    U32(u32),
-    Bool(bool),
-}
-
 /// One dispatch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Plan {
@@ -86,9 +85,7 @@ impl Plan {
         let local = local_size(rung);
         let smallest = smallest_tile(rung, shape);
         let tile = match choices.tile {
-            Some(tile) if matches!(rung, Rung::TiledScalar | Rung::Tiled | Rung::TiledNv | Rung::Shared) => {
-                tile
-            }
+            Some(tile) if !matches!(rung, Rung::Scalar | Rung::Simple) => tile,
             _ => default_tile(rung, types, shape, size, choices.threads),
         };
         let context = || format!("{rung} {types} {size} in tiles of {tile}");
@@ -102,7 +99,11 @@ impl Plan {
                 "{}: the tile's {axis} must be a multiple of {smallest}",
                 context()
             );
-            ensure!(size % tile == 0, "{}: {axis} must be a multiple of the tile's", context());
+            ensure!(
+                size % tile == 0 || rung == Rung::Workgroup,
+                "{}: {axis} must be a multiple of the tile's",
+                context()
+            );
         }
         if rung == Rung::Shared {
             let piece = piece_elems(types);
@@ -133,7 +134,10 @@ impl Plan {
                     .map(|(id, value)| (id, Constant::U32(value))),
             );
         }
-        let groups = [size.n / tile.n, size.m / tile.m, 1];
+        if rung == Rung::Workgroup {
+            constants.extend([(12, Constant::U32(size.m)), (13, Constant::U32(size.n))]);
+        }
+        let groups = [size.n.div_ceil(tile.n), size.m.div_ceil(tile.m), 1];
         Ok(Self { size, tile, is_b_column_major: choices.is_b_column_major, constants, groups })
     }
 
@@ -155,6 +159,8 @@ fn default_shape(rung: Rung, types: Types, whole: Mnk) -> Mnk {
         Rung::Simple => (Mnk::cube(32), 1, 1),
         Rung::Tiled | Rung::TiledNv => (Mnk { k: line, ..Mnk::cube(64) }, 1, 1),
         Rung::Shared => (Mnk { k: line, ..Mnk::cube(64) }, SUBGROUP_ROWS, SUBGROUP_COLS),
+        // Its matrix is the tile; this is what the tile must be a multiple of.
+        Rung::Workgroup => return Mnk::cube(16),
     };
     let fit = |whole: u32, mut wanted: u32| {
         while wanted > 16 && !whole.is_multiple_of(wanted) {
@@ -176,6 +182,7 @@ fn local_size(rung: Rung) -> [u32; 2] {
         Rung::Scalar | Rung::TiledScalar => [SUBGROUP_SIZE, 4],
         Rung::Simple | Rung::Tiled | Rung::TiledNv => [SUBGROUP_SIZE, 1],
         Rung::Shared => [SUBGROUP_SIZE * SUBGROUP_ROWS * SUBGROUP_COLS, 1],
+        Rung::Workgroup => [WORKGROUP_INVOCATIONS, 1],
     }
 }
 
@@ -184,10 +191,13 @@ fn smallest_tile(rung: Rung, shape: Mnk) -> Mnk {
     let [width, height] = local_size(rung);
     match rung {
         Rung::Scalar | Rung::TiledScalar => Mnk { m: height, n: width, k: 1 },
-        Rung::Simple | Rung::Tiled | Rung::TiledNv => shape,
+        Rung::Simple | Rung::Tiled | Rung::TiledNv | Rung::Workgroup => shape,
         Rung::Shared => Mnk { m: SUBGROUP_ROWS * shape.m, n: SUBGROUP_COLS * shape.n, k: shape.k },
     }
 }
+
+/// The size of a work-group in the rung `workgroup`.
+const WORKGROUP_INVOCATIONS: u32 = 256;
 
 /// A tile that suits the rung, made smaller until it divides the size.
 fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk, threads: u32) -> Mnk {
@@ -204,7 +214,15 @@ fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk, threads: u32) -
                 .map_or([64, 64], |(m, n)| [m, n]);
             Mnk { m, n, k: step }
         }
+        Rung::Workgroup => {
+            // What a GPU's registers hold; a small result is not worth a large tile.
+            let fit = |size: u32| size.next_multiple_of(16).min(128);
+            Mnk { m: fit(size.m), n: fit(size.n), k: 32.min(size.k.next_multiple_of(16)) }
+        }
     };
+    if rung == Rung::Workgroup {
+        return wanted;
+    }
     let fit = |size: u32, wanted: u32, smallest: u32| {
         let mut tile = (wanted / smallest).max(1) * smallest;
         while tile > smallest && !size.is_multiple_of(tile) {
@@ -269,8 +287,10 @@ mod tests {
             for types in Types::ALL {
                 for size in [64, 128, 192, 512, 1024, 2048] {
                     let plan = Plan::new(rung, types, Mnk::cube(size), Choices::default()).expect("it fits");
-                    assert_eq!(plan.groups[0] * plan.tile.n, size);
-                    assert_eq!(plan.groups[1] * plan.tile.m, size);
+                    assert_eq!(plan.groups[0], size.div_ceil(plan.tile.n));
+                    assert_eq!(plan.groups[1], size.div_ceil(plan.tile.m));
+                    let is_whole = size.is_multiple_of(plan.tile.m) && size.is_multiple_of(plan.tile.n);
+                    assert!(is_whole || rung == Rung::Workgroup);
                 }
             }
         }

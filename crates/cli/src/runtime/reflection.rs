@@ -78,7 +78,14 @@ pub(crate) struct BindingInfo {
 /// Checks a module and describes it: the buffers and push constants of one entry point, or of all.
 ///
 /// Every constant must be one that the module has.
-pub(crate) fn reflect(words: &[u32], constants: &[SpecConstant], entry: Option<&str>) -> Result<Reflection> {
+///
+/// What is valid may depend on the size of the subgroup; without one, it is the device's own choice.
+pub(crate) fn reflect(
+    words: &[u32],
+    constants: &[SpecConstant],
+    subgroup_size: Option<u32>,
+    entry: Option<&str>,
+) -> Result<Reflection> {
     let module = phalanx::Module::new(words)?;
     for constant in constants {
         let declared = &module.info().spec_constants;
@@ -98,9 +105,10 @@ pub(crate) fn reflect(words: &[u32], constants: &[SpecConstant], entry: Option<&
     for name in info.entry_points.iter().filter(|entry| entry.model == "GLCompute").map(|entry| &entry.name) {
         if entry.is_none_or(|entry| entry == name) {
             let descriptor = PipelineDescriptor {
+                module: &module,
                 entry: Some(name),
                 specialization: &values,
-                ..PipelineDescriptor::new(&module)
+                subgroup_size,
             };
             shared.push((name.as_str(), checker.create_pipeline(&descriptor)?.shared_bytes()));
         }
@@ -272,7 +280,7 @@ mod tests {
         let glsl = Glsl { name: "a.comp", source: &source, definitions: &[], include_directories: &[] };
         let constants: Vec<SpecConstant> =
             constants.iter().map(|text| text.parse().expect("well formed")).collect();
-        reflect(&compile_glsl(glsl)?, &constants, Some("main"))
+        reflect(&compile_glsl(glsl)?, &constants, None, Some("main"))
     }
 
     #[test]

@@ -1,0 +1,196 @@
+//! What `phalanx bench` and `phalanx demo` ask of the workloads beside the ladder.
+//!
+//! Both take the same options. What is not given is small for a demo, and for a benchmark what records are compared at.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::positive;
+
+/// What every measurement takes.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// How many threads to use; all cores unless given
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) threads: Option<usize>,
+    /// Write a record for each kernel; `-` is standard output. A demo writes one to out/
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Draw a chart. A demo draws one in out/
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Draw results as PNG, if they are worth looking at. A demo draws them in out/
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pictures: Option<PathBuf>,
+}
+
+/// The dialects in which convolution and attention are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// GL_NV_cooperative_matrix2
+    Matrix2,
+    /// GL_QCOM_cooperative_matrix_conversion
+    Qcom,
+}
+
+/// Who holds a matrix in the dialect GL_NV_cooperative_matrix2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scope {
+    Subgroup,
+    Workgroup,
+}
+
+/// Which keys a query sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mask {
+    /// All of them
+    Full,
+    /// Those that do not come after it
+    Causal,
+}
+
+pub(crate) const ATTENTION_HELP: &str = "\
+The tokens are a text's bytes. A query asks what came after the bytes before it; the values say where in the text that
+was. Results are compared with an independent softmax in f64.
+
+Example:
+  phalanx bench attention --tokens 4096 --head-sizes 64,128 --masks causal --json attention.json
+  phalanx demo attention";
+
+#[derive(Debug, Args)]
+pub(crate) struct AttentionArgs {
+    /// How many queries and keys [demo: 500, bench: 4096]
+    #[arg(long, value_name = "N")]
+    pub(crate) tokens: Option<u32>,
+    /// How many heads [demo: 2, bench: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) heads: Option<u32>,
+    /// The elements of a query and of a key: 64 or 128 [demo: both, bench: 128]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) head_sizes: Vec<u32>,
+    /// Which keys a query sees
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [Mask::Full, Mask::Causal], value_enum)]
+    pub(crate) masks: Vec<Mask>,
+    /// Ways to write it
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [Form::Matrix2, Form::Qcom], value_enum)]
+    pub(crate) kernels: Vec<Form>,
+    /// Who holds the matrices of `matrix2`
+    #[arg(long, default_value = "workgroup")]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+pub(crate) const CONV_HELP: &str = "\
+Images are channels-last, weights have a row for each channel of the result. The first channels of the result are edges
+and blurs of a pattern, the others have random weights. Results are compared with an explicit im2col and product in f64.
+
+Example:
+  phalanx bench conv --image 56x56x256 --out-channels 256 --filter 3x3 --json conv.json
+  phalanx demo conv --stride 2 --dilation 2 --pad 3";
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvArgs {
+    /// The input: height, width and channels [demo: 60x60x64, bench: 56x56x256]
+    #[arg(long, value_name = "HxWxC")]
+    pub(crate) image: Option<String>,
+    /// How many images
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) images: u32,
+    /// The channels of the result [demo: 64, bench: 256]
+    #[arg(long, value_name = "N")]
+    pub(crate) out_channels: Option<u32>,
+    /// The filter's height and width
+    #[arg(long, value_name = "HxW", default_value = "3x3")]
+    pub(crate) filter: String,
+    /// How far the filter moves from one pixel of the result to the next
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) stride: u32,
+    /// How far the filter's taps are apart
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) dilation: u32,
+    /// Rows and columns of zeros around the image
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) pad: u32,
+    /// Ways to write it
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [Form::Matrix2, Form::Qcom], value_enum)]
+    pub(crate) kernels: Vec<Form>,
+    /// Who holds the matrices of `matrix2`
+    #[arg(long, default_value = "workgroup")]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// How weights are quantised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Quantisation {
+    /// Blocks of 32 weights of 4 bits and an f16 scale
+    #[value(name = "q4_0")]
+    Q4,
+    /// Blocks of 32 weights of 8 bits and an f16 scale
+    #[value(name = "q8_0")]
+    Q8,
+}
+
+/// Ways to multiply quantised weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DequantForm {
+    /// A function that decodes an element while it is loaded
+    Decode,
+    /// The same with a second function that decodes four
+    DecodeVector,
+    /// Invocations decode rows and convert them to matrices
+    Qcom,
+}
+
+pub(crate) const DEQUANT_HELP: &str = "\
+Random weights are quantised in blocks of 32 along K, as inference engines do it. Results are compared with an independent
+product in f64 of what the blocks hold.
+
+Example:
+  phalanx bench dequant --sizes 2048 --blocks q4_0 --kernels decode,qcom --json dequant.json
+  phalanx demo dequant";
+
+#[derive(Debug, Args)]
+pub(crate) struct DequantArgs {
+    /// The sizes of the product; K is a multiple of 32 [demo: 300x200x512, bench: 2048]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) sizes: Vec<crate::ladder::plan::Mnk>,
+    /// The layouts of blocks
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [Quantisation::Q4, Quantisation::Q8], value_enum)]
+    pub(crate) blocks: Vec<Quantisation>,
+    /// Ways to write it
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [DequantForm::Decode, DequantForm::DecodeVector, DequantForm::Qcom], value_enum)]
+    pub(crate) kernels: Vec<DequantForm>,
+    /// Who holds the matrices of the decode functions
+    #[arg(long, default_value = "workgroup")]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+pub(crate) const NEURAL_TEXTURE_HELP: &str = "\
+A texture of six channels (colour, normal, roughness) is compressed to two coarse grids of features and a network of two
+layers, which are trained first; the kernel decompresses it. The picture shows the original above and the result below.
+The result is compared with the same network in f64.
+
+Example:
+  phalanx bench neural-texture --json texture.json
+  phalanx demo neural-texture --size 128 --passes 40";
+
+#[derive(Debug, Args)]
+pub(crate) struct NeuralTextureArgs {
+    /// The edge of the texture in texels, a multiple of 8
+    #[arg(long, value_name = "N", default_value_t = 128)]
+    pub(crate) size: u32,
+    /// How often it is repeated along each edge [demo: 1, bench: 8]
+    #[arg(long, value_name = "N")]
+    pub(crate) repeat: Option<u32>,
+    /// How often training goes through all texels
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub(crate) passes: u32,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}

@@ -1,0 +1,64 @@
+//! `phalanx demo`: kernels on small problems, with everything that there is to look at left in a directory.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::args::workload::OutputArgs;
+use crate::args::{DemoArgs, DemoCommand, LadderArgs};
+use crate::ladder::gemm::Gemm;
+use crate::ladder::plan::Choices;
+use crate::ladder::{Rung, Types};
+use crate::measure::{self, Outputs, Workload};
+use crate::workload::{Purpose, attention, conv, dequant, neural_texture};
+use crate::{Status, say};
+
+/// Where files go unless the user names others.
+const DIRECTORY: &str = "out";
+
+pub(crate) fn run(args: &DemoArgs) -> Result<Status> {
+    let purpose = Purpose::Demo;
+    match &args.which {
+        None => ladder(&args.ladder),
+        Some(DemoCommand::Gemm(args)) => ladder(args),
+        Some(DemoCommand::Attention(args)) => {
+            run_all("attention", &attention::all(args, purpose)?, &args.output)
+        }
+        Some(DemoCommand::Conv(args)) => run_all("conv", &conv::all(args, purpose)?, &args.output),
+        Some(DemoCommand::Dequant(args)) => run_all("dequant", &dequant::all(args, purpose)?, &args.output),
+        Some(DemoCommand::NeuralTexture(args)) => {
+            run_all("neural-texture", &neural_texture::all(args, purpose)?, &args.output)
+        }
+    }
+}
+
+fn ladder(args: &LadderArgs) -> Result<Status> {
+    let choices = Choices { threads: measure::threads(args.threads)?, ..Choices::default() };
+    let workloads = Gemm::all(&Types::DEFAULT, &[args.size], &Rung::ALL, choices)?;
+    show(&workloads, args.threads, &args.json, &args.svg, None)
+}
+
+fn run_all(name: &str, workloads: &[Box<dyn Workload>], output: &OutputArgs) -> Result<Status> {
+    let named = |path: &Option<PathBuf>, suffix: &str| {
+        path.clone().unwrap_or_else(|| Path::new(DIRECTORY).join(format!("{name}.{suffix}")))
+    };
+    let pictures = output.pictures.as_deref().unwrap_or(Path::new(DIRECTORY));
+    show(workloads, output.threads, &named(&output.json, "json"), &named(&output.svg, "svg"), Some(pictures))
+}
+
+fn show(
+    workloads: &[Box<dyn Workload>],
+    threads: Option<usize>,
+    json: &Path,
+    svg: &Path,
+    pictures: Option<&Path>,
+) -> Result<Status> {
+    let directories = [svg.parent(), json.parent(), pictures];
+    for directory in directories.into_iter().flatten() {
+        std::fs::create_dir_all(directory)
+            .with_context(|| format!("{} cannot be made", directory.display()))?;
+    }
+    let status = measure::run(workloads, threads, Outputs { json: Some(json), svg: Some(svg), pictures })?;
+    say(format!("The chart is in {}, the records are in {}.", svg.display(), json.display()))?;
+    Ok(status)
+}

@@ -1,0 +1,98 @@
+//! The map from the components of invocations to the rows and columns of a matrix.
+
+use serde::Serialize;
+
+use super::picture::{Cell, Grid, Paint, Picture};
+use crate::runtime::explain::{MatType, Scope};
+
+/// A matrix, and how many invocations of a subgroup hold it.
+#[derive(Debug, Clone)]
+pub(super) struct Matrix {
+    pub(super) name: String,
+    pub(super) ty: MatType,
+    pub(super) subgroup_size: u32,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    matrix: String,
+    rows: u32,
+    columns: u32,
+    subgroup_size: u32,
+    /// Components of an invocation.
+    components: u32,
+    /// Row and column of each component of each invocation, or nothing for padding.
+    map: Vec<Vec<Option<[u32; 2]>>>,
+}
+
+impl Matrix {
+    fn row_and_column(&self, component: u32, invocation: u32) -> Option<[u32; 2]> {
+        let element = self.ty.element(component, invocation, self.subgroup_size)?;
+        let cols = u64::from(self.ty.cols);
+        Some([(element / cols) as u32, (element % cols) as u32])
+    }
+
+    pub(super) fn report(&self) -> Report {
+        let components = self.ty.components(self.subgroup_size);
+        let places = |invocation| (0..components).map(|c| self.row_and_column(c, invocation)).collect();
+        Report {
+            matrix: self.name.clone(),
+            rows: self.ty.rows,
+            columns: self.ty.cols,
+            subgroup_size: self.subgroup_size,
+            components,
+            map: (0..self.subgroup_size).map(places).collect(),
+        }
+    }
+
+    pub(super) fn picture(&self) -> Picture {
+        let (size, components) = (self.subgroup_size, self.ty.components(self.subgroup_size));
+        let padding = u64::from(size) * u64::from(components) - self.ty.len();
+        let who = match self.ty.scope {
+            Scope::Workgroup => {
+                "the first subgroup's invocations; those of other subgroups hold padding alone"
+            }
+            _ => "the subgroup's invocations",
+        };
+        let mut notes = vec![
+            format!("{size} invocations hold {components} components each: {who}"),
+            format!("component c of invocation i is the row-major element {size} * c + i"),
+        ];
+        if padding > 0 {
+            notes.push(format!("{padding} components are padding: they read as zero, and writes are lost"));
+        }
+        Picture { title: self.name.clone(), notes, grids: vec![self.elements(), self.components(components)] }
+    }
+
+    /// Who holds each element.
+    fn elements(&self) -> Grid {
+        let cell = |element| {
+            let (invocation, component) = MatType::holder(element, self.subgroup_size);
+            Cell { label: format!("{invocation}.{component}"), paint: Paint::Group(component) }
+        };
+        Grid {
+            title: "invocation.component at each row and column".to_owned(),
+            rows: self.ty.rows,
+            cols: self.ty.cols,
+            cells: (0..self.ty.len()).map(cell).collect(),
+            is_text: true,
+        }
+    }
+
+    /// What each invocation holds.
+    fn components(&self, components: u32) -> Grid {
+        let cell = |invocation, component| match self.row_and_column(component, invocation) {
+            Some([row, col]) => Cell { label: format!("{row},{col}"), paint: Paint::Group(component) },
+            None => Cell::default(),
+        };
+        let cells = (0..self.subgroup_size).flat_map(|i| (0..components).map(move |c| cell(i, c)));
+        Grid {
+            title: "row,column of each invocation (down) and component (across)".to_owned(),
+            rows: self.subgroup_size,
+            cols: components,
+            cells: cells.collect(),
+            is_text: true,
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! Runs kernels, times them, checks them: what the ladder and every workload have in common.
+//!
+//! A [`Workload`] is one problem and the kernels that solve it. Its data is made once, the independent result
+//! is computed once, and every kernel runs on the same buffers. The result is filled with a pattern before the first
+//! dispatch, so that an element which a kernel does not write is an error. The first dispatch warms up; the
+//! shortest of those after it counts. The peaks are measured in the same run, on the same number of threads, before the
+//! kernels and after them; the larger of both counts, so that a machine which was busy at the beginning makes no kernel
+//! look better than it is.
+
+mod peaks;
+mod pipelines;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use indicatif::ProgressBar;
+
+pub(crate) use self::peaks::{Peak, Peaks};
+use self::pipelines::compile;
+use crate::data::DType;
+use crate::progress::{self, Interrupt};
+use crate::record::{Record, write_json};
+use crate::reference::Comparison;
+use crate::runtime::{Binding, Buffer, Device, Dispatch, Pipeline};
+use crate::{Status, chart, say, table};
+
+/// Timed dispatches go on until both are reached …
+const MIN_DISPATCHES: usize = 5;
+const MIN_TIME: Duration = Duration::from_millis(400);
+/// … or one of these is.
+const MAX_DISPATCHES: usize = 1000;
+const MAX_TIME: Duration = Duration::from_secs(3);
+
+/// No kernel takes longer; one that does is stuck.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// What the result holds before a kernel writes it: NaN in every floating-point type.
+const PATTERN: u8 = 0xff;
+
+/// Bytes of it that are written at a time.
+const PIECE: usize = 1 << 20;
+
+/// A problem, and the kernels that solve it.
+pub(crate) trait Workload {
+    fn subject(&self) -> Subject;
+
+    fn kernels(&self) -> &[Kernel];
+
+    /// Makes the data and computes the expected result, which may take long; nothing if it was interrupted.
+    fn prepare(&self, device: &Device, watch: &Watch<'_>) -> Result<Option<Problem>>;
+
+    /// Draws the result that is in the buffers, and says what of it is where.
+    fn draw(&self, _problem: &Problem, _directory: &Path) -> Result<Option<String>> {
+        Ok(None)
+    }
+}
+
+/// What a problem is, as the records tell.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Subject {
+    pub(crate) workload: &'static str,
+    /// In words: `4096 tokens, 1 head of 128, causal`.
+    pub(crate) problem: String,
+    /// The type of the factors.
+    pub(crate) a: DType,
+    /// The type of the sums.
+    pub(crate) c: DType,
+    /// M, N and K of the product of matrices that it is, or that it is made of.
+    pub(crate) size: [u32; 3],
+    /// Additions and multiplications.
+    pub(crate) operations: f64,
+    /// What bounds the best implementation.
+    pub(crate) peak: Peak,
+}
+
+/// A specialisation constant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Constant {
+    U32(u32),
+    Bool(bool),
+}
+
+/// One way to solve a problem: GLSL, and everything that a dispatch needs beside its buffers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Kernel {
+    pub(crate) name: String,
+    /// What a work-group computes and the step along K: `128x128x32`.
+    pub(crate) tile: String,
+    /// The GLSL, complete in itself.
+    pub(crate) source: String,
+    pub(crate) definitions: Vec<(&'static str, String)>,
+    pub(crate) constants: Vec<(u32, Constant)>,
+    pub(crate) subgroup_size: u32,
+    pub(crate) groups: [u32; 3],
+    pub(crate) push_constants: Vec<u8>,
+}
+
+/// The data of a workload on the device.
+pub(crate) struct Problem {
+    /// In set 0, from binding 0 on. The last one takes the result.
+    pub(crate) buffers: Vec<Buffer>,
+    /// Compares what is in the buffers with the expected result.
+    pub(crate) check: Check,
+}
+
+/// Judges what a kernel left in the buffers.
+pub(crate) type Check = Box<dyn Fn(&[Buffer]) -> Result<Comparison>>;
+
+/// The user's side of long work: what is told, and whether it shall end.
+#[derive(Debug)]
+pub(crate) struct Watch<'a> {
+    pub(crate) bar: &'a ProgressBar,
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+/// Where records, a chart and pictures go.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Outputs<'a> {
+    pub(crate) json: Option<&'a Path>,
+    pub(crate) svg: Option<&'a Path>,
+    /// The directory of pictures.
+    pub(crate) pictures: Option<&'a Path>,
+}
+
+/// What a kernel did on a problem.
+#[derive(Debug)]
+struct Timing {
+    seconds: f64,
+    max_rel_error: f64,
+    is_ok: bool,
+    compile_time: Duration,
+}
+
+/// Measures all workloads and reports what was done, even if it was cut short.
+pub(crate) fn run(
+    workloads: &[Box<dyn Workload>],
+    threads: Option<usize>,
+    outputs: Outputs<'_>,
+) -> Result<Status> {
+    let device = Device::new(threads)?;
+    let threads = device.info().threads;
+    let kernels: Vec<(&dyn Workload, &Kernel)> = workloads
+        .iter()
+        .flat_map(|workload| workload.kernels().iter().map(move |kernel| (&**workload, kernel)))
+        .collect();
+    let interrupt = Interrupt::listen()?;
+    let bar = progress::bar(kernels.len());
+    // All before there is data: compilers need more memory than small problems.
+    let pipelines = compile(&device, &kernels, &bar)?;
+    bar.set_message("measuring the peaks");
+    let before = Peaks::measure(threads);
+
+    let mut done = Done::default();
+    let watch = Watch { bar: &bar, interrupt: &interrupt };
+    let outcome = measure(&device, workloads, &pipelines, &watch, outputs.pictures, &mut done);
+    bar.set_message("measuring the peaks again");
+    let peaks = before.max(&Peaks::measure(threads));
+    bar.finish_and_clear();
+    let records: Vec<Record> = done
+        .timings
+        .iter()
+        .zip(&kernels)
+        .map(|(timing, (workload, kernel))| timing.record(&workload.subject(), kernel, threads, &peaks))
+        .collect();
+    if !records.is_empty() {
+        say(format!("{}\n{}", device.info().name, peaks.describe(threads)))?;
+        say(table::ladder(&records))?;
+        if let Some(path) = outputs.json {
+            write_json(path, &records)?;
+        }
+        if let Some(path) = outputs.svg {
+            chart::write_svg(path, &records)?;
+        }
+    }
+    for picture in &done.pictures {
+        say(picture)?;
+    }
+    outcome?;
+    if records.len() < kernels.len() {
+        return Ok(Status::Interrupted);
+    }
+    Ok(if records.iter().all(|record| record.ok) { Status::Done } else { Status::Wrong })
+}
+
+/// What was finished.
+#[derive(Debug, Default)]
+struct Done {
+    timings: Vec<Timing>,
+    /// What was drawn.
+    pictures: Vec<String>,
+}
+
+fn measure(
+    device: &Device,
+    workloads: &[Box<dyn Workload>],
+    pipelines: &[Pipeline],
+    watch: &Watch<'_>,
+    pictures: Option<&Path>,
+    done: &mut Done,
+) -> Result<()> {
+    let Watch { bar, interrupt } = watch;
+    let mut pipelines = pipelines.iter();
+    for workload in workloads {
+        let subject = workload.subject();
+        let called = format!("{} {}->{} {}", subject.workload, subject.a, subject.c, subject.problem);
+        bar.set_message(format!("{called}: computing the expected result"));
+        let Some(problem) = workload.prepare(device, watch)? else { return Ok(()) };
+        for (kernel, pipeline) in workload.kernels().iter().zip(&mut pipelines) {
+            if interrupt.is_set() {
+                return Ok(());
+            }
+            bar.set_message(format!("{called}: {}", kernel.name));
+            let timing = problem.time(device, pipeline, kernel, interrupt);
+            let timing = timing.with_context(|| format!("{} for {called}", kernel.name))?;
+            let Some(timing) = timing else { return Ok(()) };
+            done.timings.push(timing);
+            bar.inc(1);
+        }
+        if let Some(directory) = pictures {
+            done.pictures.extend(workload.draw(&problem, directory)?);
+        }
+    }
+    Ok(())
+}
+
+impl Problem {
+    /// The buffer that takes the result.
+    pub(crate) fn result(&self) -> Result<&Buffer> {
+        self.buffers.last().context("a problem has a buffer for its result")
+    }
+
+    /// Runs, checks and times a kernel; nothing if it was interrupted.
+    fn time(
+        &self,
+        device: &Device,
+        pipeline: &Pipeline,
+        kernel: &Kernel,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Timing>> {
+        self.blank()?;
+        let Some(warm_up) = self.dispatch(device, pipeline, kernel, Some(interrupt))? else {
+            return Ok(None);
+        };
+        let first = (self.check)(&self.buffers)?;
+
+        let mut shortest: Option<Duration> = None;
+        let (mut total, mut count) = (warm_up, 0);
+        let is_enough = |total, count| {
+            count >= MAX_DISPATCHES || total >= MAX_TIME || count >= MIN_DISPATCHES && total >= MIN_TIME
+        };
+        while !is_enough(total, count) {
+            let elapsed = self.dispatch(device, pipeline, kernel, Some(interrupt))?;
+            let Some(elapsed) = elapsed else { return Ok(None) };
+            shortest = Some(shortest.map_or(elapsed, |shortest| shortest.min(elapsed)));
+            total += elapsed;
+            count += 1;
+        }
+        // A slow kernel is not run again only to be warm: its first dispatch is as good as any.
+        let shortest = shortest.unwrap_or(warm_up);
+        let last = (self.check)(&self.buffers)?;
+        Ok(Some(Timing {
+            seconds: shortest.as_secs_f64(),
+            max_rel_error: first.max_rel_error.max(last.max_rel_error),
+            is_ok: first.ok && last.ok,
+            compile_time: pipeline.compile_time(),
+        }))
+    }
+
+    /// Fills the result with a pattern that no right result has.
+    fn blank(&self) -> Result<()> {
+        let result = self.result()?;
+        for start in (0..result.size()).step_by(PIECE) {
+            result.write(start, &vec![PATTERN; PIECE.min(result.size() - start)])?;
+        }
+        Ok(())
+    }
+
+    /// The time of one dispatch; nothing if it was interrupted.
+    fn dispatch(
+        &self,
+        device: &Device,
+        pipeline: &Pipeline,
+        kernel: &Kernel,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<Option<Duration>> {
+        let bindings: Vec<Binding<'_>> = (0..)
+            .zip(&self.buffers)
+            .map(|(binding, buffer)| Binding { set: 0, binding, index: 0, buffer })
+            .collect();
+        let report = device.dispatch(Dispatch {
+            pipeline,
+            groups: kernel.groups,
+            bindings: &bindings,
+            push_constants: &kernel.push_constants,
+            timeout: Some(TIMEOUT),
+            cancel: interrupt.map(Interrupt::token),
+        });
+        match report {
+            Err(_cancelled) if interrupt.is_some_and(Interrupt::is_set) => Ok(None),
+            report => Ok(Some(report?.elapsed)),
+        }
+    }
+}
+
+impl Timing {
+    fn record(&self, subject: &Subject, kernel: &Kernel, threads: usize, peaks: &Peaks) -> Record {
+        let [m, n, k] = subject.size;
+        let (gflops, peak_gflops) = (subject.operations / self.seconds / 1e9, peaks.of(subject.peak));
+        Record {
+            workload: subject.workload.to_owned(),
+            problem: subject.problem.clone(),
+            rung: kernel.name.clone(),
+            a: subject.a.to_string(),
+            c: subject.c.to_string(),
+            m,
+            n,
+            k,
+            tile: kernel.tile.clone(),
+            threads,
+            seconds: self.seconds,
+            operations: subject.operations,
+            gflops,
+            peak_gflops,
+            share_of_peak: gflops / peak_gflops,
+            // JSON has no infinity.
+            max_rel_error: self.max_rel_error.min(f64::MAX),
+            ok: self.is_ok,
+            compile_ms: 1e3 * self.compile_time.as_secs_f64(),
+        }
+    }
+}
+
+/// On how many threads a measurement will run.
+pub(crate) fn threads(wanted: Option<usize>) -> Result<u32> {
+    Ok(u32::try_from(Device::new(wanted)?.info().threads)?)
+}
+
+/// A buffer with these bytes.
+pub(crate) fn upload(device: &Device, bytes: &[u8]) -> Result<Buffer> {
+    let buffer = device.create_buffer(bytes.len())?;
+    buffer.write(0, bytes)?;
+    Ok(buffer)
+}
+
+/// A source with the files that it includes put in: the program carries its shaders with it and has no directory to
+/// include from.
+pub(crate) fn with_includes(source: &str, files: &[(&str, &str)]) -> String {
+    files
+        .iter()
+        .fold(source.to_owned(), |source, (name, text)| source.replace(&format!("#include \"{name}\""), text))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::args::Backend;
+
+    /// Runs every kernel of a workload once, on one thread, and says how right each was.
+    fn run_once(workload: &dyn Workload, backend: Backend) -> Vec<(String, Comparison)> {
+        let device = Device::of_kind(backend, Some(1)).expect("there is one");
+        let problem = prepare(workload, &device);
+        let kernels: Vec<(&dyn Workload, &Kernel)> =
+            workload.kernels().iter().map(|kernel| (workload, kernel)).collect();
+        let pipelines = compile(&device, &kernels, &ProgressBar::hidden()).expect("they compile");
+        let run = |(kernel, pipeline): (&Kernel, &Pipeline)| {
+            problem.blank().expect("writable");
+            problem.dispatch(&device, pipeline, kernel, None).expect("it runs");
+            (kernel.name.clone(), (problem.check)(&problem.buffers).expect("readable"))
+        };
+        workload.kernels().iter().zip(&pipelines).map(run).collect()
+    }
+
+    /// Asserts that every kernel of a workload is right.
+    pub(crate) fn assert_right(workload: &dyn Workload) {
+        assert_right_on(Backend::Cpu, workload);
+    }
+
+    /// The same, on the interpreter too, which is slow.
+    pub(crate) fn assert_right_everywhere(workload: &dyn Workload) {
+        assert_right_on(Backend::Cpu, workload);
+        assert_right_on(Backend::Interpreter, workload);
+    }
+
+    fn assert_right_on(backend: Backend, workload: &dyn Workload) {
+        for (name, verdict) in run_once(workload, backend) {
+            let problem = workload.subject().problem;
+            assert!(verdict.ok, "{name} on {backend:?}, {problem}: {verdict:?}");
+        }
+    }
+
+    pub(crate) fn prepare(workload: &dyn Workload, device: &Device) -> Problem {
+        let (bar, interrupt) = (ProgressBar::hidden(), Interrupt::never());
+        let watch = Watch { bar: &bar, interrupt: &interrupt };
+        workload.prepare(device, &watch).expect("possible").expect("not interrupted")
+    }
+
+    #[test]
+    fn a_record_counts_the_operations() {
+        let subject = Subject {
+            workload: "gemm",
+            problem: "512³".to_owned(),
+            a: DType::F16,
+            c: DType::F32,
+            size: [512; 3],
+            operations: 2.0 * 512.0_f64.powi(3),
+            peak: Peak::F32Fma,
+        };
+        let kernel = Kernel {
+            name: "tiled".to_owned(),
+            tile: "256x256x64".to_owned(),
+            source: String::new(),
+            definitions: Vec::new(),
+            constants: Vec::new(),
+            subgroup_size: 32,
+            groups: [1; 3],
+            push_constants: Vec::new(),
+        };
+        let timing = Timing {
+            seconds: 0.001,
+            max_rel_error: f64::INFINITY,
+            is_ok: false,
+            compile_time: Duration::from_millis(7),
+        };
+        let peaks = Peaks { f32_fma: 536.870_912, bf16_dot: 1.0, i8_dot: 1.0 };
+        let record = timing.record(&subject, &kernel, 2, &peaks);
+        assert!((record.gflops - 268.435_456).abs() < 1e-9);
+        assert!((record.share_of_peak - 0.5).abs() < 1e-9);
+        assert_eq!((record.compile_ms, record.tile.as_str()), (7.0, "256x256x64"));
+        assert_eq!((record.max_rel_error, record.ok), (f64::MAX, false));
+    }
+}

@@ -1,0 +1,54 @@
+//! What the machine can do at best.
+
+use crate::runtime;
+
+/// A rate that nothing can exceed, measured with independent instructions on registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Peak {
+    F32Fma,
+    Bf16Dot,
+    I8Dot,
+}
+
+/// The rates of the machine, in 10⁹ operations a second.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peaks {
+    pub(crate) f32_fma: f64,
+    pub(crate) bf16_dot: f64,
+    pub(crate) i8_dot: f64,
+}
+
+impl Peaks {
+    pub(crate) fn measure(threads: usize) -> Self {
+        Self {
+            f32_fma: runtime::peak(Peak::F32Fma, threads),
+            bf16_dot: runtime::peak(Peak::Bf16Dot, threads),
+            i8_dot: runtime::peak(Peak::I8Dot, threads),
+        }
+    }
+
+    /// The larger one of each.
+    pub(crate) fn max(&self, other: &Self) -> Self {
+        Self {
+            f32_fma: self.f32_fma.max(other.f32_fma),
+            bf16_dot: self.bf16_dot.max(other.bf16_dot),
+            i8_dot: self.i8_dot.max(other.i8_dot),
+        }
+    }
+
+    pub(crate) fn of(&self, peak: Peak) -> f64 {
+        match peak {
+            Peak::F32Fma => self.f32_fma,
+            Peak::Bf16Dot => self.bf16_dot,
+            Peak::I8Dot => self.i8_dot,
+        }
+    }
+
+    pub(crate) fn describe(&self, threads: usize) -> String {
+        format!(
+            "Peaks on {threads} threads, in 10⁹ operations a second: f32 FMA {:.0}, bf16 dot product {:.0}, \
+             8-bit dot product {:.0}",
+            self.f32_fma, self.bf16_dot, self.i8_dot
+        )
+    }
+}

@@ -1,0 +1,81 @@
+//! Kernels beside the ladder, each on data that means something and against an independent reference.
+//!
+//! A module is one workload: its sizes, its data, its reference, and what a picture of its result shows. The
+//! GLSL is in `shaders/`, a file for each kernel.
+
+pub(crate) mod attention;
+pub(crate) mod conv;
+pub(crate) mod dequant;
+pub(crate) mod neural_texture;
+
+use crate::args::workload::Scope;
+use crate::data::DType;
+use crate::measure::with_includes;
+
+/// What a workload is run for; it decides the sizes that the user does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Demo,
+    Bench,
+}
+
+impl Purpose {
+    fn choose<T>(self, demo: T, bench: T) -> T {
+        match self {
+            Self::Demo => demo,
+            Self::Bench => bench,
+        }
+    }
+}
+
+/// The subgroup of the kernels in the dialect GL_NV_cooperative_matrix2.
+const SUBGROUP_SIZE: u32 = 32;
+
+/// The subgroup of the conversions: as many rows as it has invocations.
+const CONVERSION_ROWS: u32 = 32;
+
+impl Scope {
+    /// The preprocessor definitions that make a kernel one of this scope.
+    fn definitions(self) -> Vec<(&'static str, String)> {
+        let name = match self {
+            Self::Subgroup => "gl_ScopeSubgroup",
+            Self::Workgroup => "gl_ScopeWorkgroup",
+        };
+        vec![("SCOPE", name.to_owned())]
+    }
+
+    /// How many invocations a work-group has.
+    fn invocations(self) -> u32 {
+        match self {
+            Self::Subgroup => SUBGROUP_SIZE,
+            Self::Workgroup => 8 * SUBGROUP_SIZE,
+        }
+    }
+}
+
+/// A kernel's source with what it includes: its workload's part, and that of its dialect.
+fn complete(source: &str, common: &str) -> String {
+    let files = [
+        ("common.glsl", common),
+        ("../matrix2.glsl", include_str!("../../shaders/matrix2.glsl")),
+        ("../conversion.glsl", include_str!("../../shaders/conversion.glsl")),
+    ];
+    with_includes(source, &files)
+}
+
+/// Push constants of 32-bit numbers.
+fn words(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// Numbers rounded to a type.
+fn bytes_of(dtype: DType, values: impl IntoIterator<Item = f64>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    values.into_iter().for_each(|value| dtype.push(dtype.bits(value), &mut bytes));
+    bytes
+}
+
+/// The numbers that bytes hold.
+fn values_of(dtype: DType, bytes: &[u8]) -> Vec<f64> {
+    bytes.chunks_exact(dtype.size_bytes()).map(|element| dtype.value(dtype.read(element))).collect()
+}
