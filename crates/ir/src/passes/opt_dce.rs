@@ -92,7 +92,7 @@ impl Dce {
                 self.live.slots.fill(false);
                 true
             }
-            _ => is_used || op.has_effect(),
+            _ => is_used || op.has_effect() || op.region().is_some_and(|(_, body)| self.acts(body)),
         };
         if keeps && let Some((_, body)) = op.region() {
             // It is executed again and again like a loop, or not at all.
@@ -111,6 +111,19 @@ impl Dce {
             }
         }
         keeps
+    }
+
+    /// Whether a region does something besides making an element. Functions for elements may write to memory, and
+    /// those that store a matrix so have a result that nobody uses.
+    fn acts(&self, region: Block) -> bool {
+        self.func.block(region).iter().any(|&inst| {
+            let op = &self.func.inst(inst).op;
+            match op {
+                Op::Params | Op::Yield | Op::Br(_) => false,
+                Op::If { .. } | Op::Block { .. } | Op::Loop { .. } => op.bodies().any(|body| self.acts(body)),
+                _ => op.has_effect(),
+            }
+        })
     }
 
     fn is_empty(&self, block: Block) -> bool {
