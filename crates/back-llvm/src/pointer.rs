@@ -11,8 +11,8 @@ use crate::lower::Lower;
 use crate::prologue::Field;
 use crate::value::{Ptr, Shape, Val};
 use inkwell::IntPredicate;
-use inkwell::values::InstructionOpcode;
-use phalanx_ir::{Binding, Inst, Op, Space};
+use inkwell::values::{InstructionOpcode, PointerValue};
+use phalanx_ir::{Binding, Inst, Op, Space, Value};
 
 impl<'c> Lower<'_, 'c> {
     pub(crate) fn lower_pointer(&mut self, inst: Inst) -> Result<()> {
@@ -34,8 +34,11 @@ impl<'c> Lower<'_, 'c> {
             Op::SharedPtr { offset, bytes } => {
                 let shared = self.field_ptr(Field::Shared)?;
                 let base = self.at_entry(|l| l.e.field(shared, offset.into()))?;
-                let (base, size) = (Val::uniform(base.into()), Val::uniform(self.e.i64(bytes.into())));
-                let offset = Val::uniform(self.e.i64(0));
+                let base = match args.first() {
+                    Some(&part) => self.shared_part(base, part, offset, bytes)?,
+                    None => Val::uniform(base.into()),
+                };
+                let (size, offset) = (Val::uniform(self.e.i64(bytes.into())), Val::uniform(self.e.i64(0)));
                 self.set_ptr(inst, Ptr { space: Space::Shared, base, size, offset });
             }
             Op::PtrAdd { scale, disp } => {
@@ -72,6 +75,25 @@ impl<'c> Lower<'_, 'c> {
             _ => return Err(Error::bug("no pointer operation")),
         }
         Ok(())
+    }
+
+    /// Where one of several objects of shared memory starts; the first is at `base`.
+    fn shared_part(
+        &mut self,
+        base: PointerValue<'c>,
+        part: Value,
+        offset: u32,
+        bytes: u32,
+    ) -> Result<Val<'c>> {
+        let room = self.ir.shared_bytes - offset;
+        let last = room.checked_div(bytes).map_or(0, |parts| parts.saturating_sub(1));
+        let part = self.scalar(part)?;
+        let shape = if part.is_uniform() { Shape::Uniform } else { Shape::Varying };
+        let part = if part.is_uniform() { part.v } else { self.vector(part)? };
+        let part = self.e.map2("llvm.umin", part, self.e.int_like(part, last.into()))?;
+        let wide = self.e.zext_trunc(part, 64)?;
+        let start = self.e.mul(wide, self.e.int_like(wide, bytes.into()))?;
+        Ok(Val { shape, v: self.e.offset(base.into(), start)? })
     }
 
     /// `offset + index * scale + disp`.
@@ -217,7 +239,7 @@ impl<'c> Lower<'_, 'c> {
         })
     }
 
-    fn load_descriptor(&mut self, at: inkwell::values::PointerValue<'c>) -> Result<(V<'c>, V<'c>)> {
+    fn load_descriptor(&mut self, at: PointerValue<'c>) -> Result<(V<'c>, V<'c>)> {
         let base = self.e.field(at, offset::BUFFER_BASE as u64)?;
         let base = self.e.load_invariant(self.e.ptr_ty(), base, 8)?;
         let size = self.e.field(at, offset::BUFFER_SIZE as u64)?;

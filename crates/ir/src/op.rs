@@ -50,7 +50,9 @@ pub enum Op {
     BufferPtr(Binding),
     /// `() → (ptr<push>)`: the push constants.
     PushPtr,
-    /// `() → (ptr<shared>)`: shared memory at this byte offset, an object of `bytes` bytes.
+    /// `([part: i32, unsigned]) → (ptr<shared>)`: shared memory at this byte offset, an object of `bytes`
+    /// bytes. With an operand, that one of the objects of this size that lie there one behind the other;
+    /// one that would not end in shared memory is the last that does.
     SharedPtr {
         /// Offset of the object in bytes.
         offset: u32,

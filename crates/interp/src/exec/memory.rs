@@ -36,7 +36,13 @@ impl Exec<'_, '_, '_> {
     }
 
     pub(super) fn shared_ptr(&mut self, info: &InstInfo, offset: u32, bytes: u32) {
-        self.pointerwise(info, |_, _| Pointer::shared(offset, bytes));
+        self.pointerwise(info, |exec, lane| {
+            let part = info.args.first().map_or(0, |&part| exec.index(part, lane));
+            let room = exec.dispatch.view.shared.len() as u64 - u64::from(offset);
+            let last = room.checked_div(bytes.into()).map_or(0, |parts| parts.saturating_sub(1));
+            let start = u64::from(part).min(last) * u64::from(bytes);
+            Pointer::shared(offset + start as u32, bytes)
+        });
     }
 
     pub(super) fn ptr_add(&mut self, info: &InstInfo, scale: i64, disp: i64) {

@@ -98,9 +98,19 @@ impl Generator<'_> {
         let count = self.module.workgroup_invocations();
         let op = Op::SharedPtr { offset: 0, bytes: count * 4 };
         let shared = b.value(op, &[], Type::Ptr(Space::Shared));
-        let local = b.value(Op::Builtin(Builtin::LocalInvocationIndex), &[], Type::I32);
         let barrier = Op::Barrier(Barrier { execution: Scope::Workgroup, memory: Scope::Workgroup });
-        let own = b.ptr_add(shared, Some(local), 4, 0);
+        let size = self.module.subgroup_size;
+        let own = if count.is_multiple_of(size) && self.rng.one_in(2) {
+            // The same place, in the part of the subgroup.
+            let id = b.value(Op::Builtin(Builtin::SubgroupId), &[], Type::I32);
+            let op = Op::SharedPtr { offset: 0, bytes: size * 4 };
+            let part = b.value(op, &[id], Type::Ptr(Space::Shared));
+            let lane = b.value(Op::Builtin(Builtin::SubgroupLane), &[], Type::I32);
+            b.ptr_add(part, Some(lane), 4, 0)
+        } else {
+            let local = b.value(Op::Builtin(Builtin::LocalInvocationIndex), &[], Type::I32);
+            b.ptr_add(shared, Some(local), 4, 0)
+        };
         let value = self.expr(b, Scalar::I32, 2);
         b.effect(Op::Store(MemFlags::default()), &[own, value]);
         b.effect(barrier.clone(), &[]);

@@ -374,7 +374,7 @@ impl Checker<'_> {
     }
 
     fn shared_ptr(&mut self, i: &InstInfo, offset: u32, bytes: u32) {
-        self.sig(i, &[], &[Want::Is(Type::Ptr(Space::Shared))]);
+        self.sig(i, &[I32][..i.args.len().min(1)], &[Want::Is(Type::Ptr(Space::Shared))]);
         let shared = self.module.shared_bytes;
         if offset as u64 + bytes as u64 > shared as u64 {
             self.error(Problem::SharedRange { offset, bytes, shared });

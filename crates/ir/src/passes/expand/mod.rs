@@ -169,23 +169,18 @@ impl<'m> Expand<'m> {
     fn run(mut self, scratch: Scratch) -> Option<Module> {
         let offset = u64::from(scratch.start.max(self.module.shared_bytes)).next_multiple_of(ALIGN);
         let mut b = self.b();
-        // The sizes are known at the end.
-        let shared = b.push(Op::SharedPtr { offset: 0, bytes: 0 }, &[], &[Type::Ptr(Space::Shared)]);
-        let base = b.func.inst(shared).results[0];
         let id = b.value(Op::Builtin(Builtin::SubgroupId), &[], Type::I32);
-        // A single subgroup's is where all of it is: targets see that no access leaves it.
-        let moved = (scratch.subgroups > 1)
-            .then(|| b.push(Op::PtrAdd { scale: 0, disp: 0 }, &[base, id], &[Type::Ptr(Space::Shared)]));
-        self.scratch = moved.map_or(base, |moved| self.new.inst(moved).results[0]);
+        // The size is known at the end. It is that of one subgroup's memory, so that targets see that no
+        // access leaves it.
+        let part = if scratch.subgroups > 1 { &[id][..] } else { &[] };
+        let shared = b.push(Op::SharedPtr { offset: 0, bytes: 0 }, part, &[Type::Ptr(Space::Shared)]);
+        self.scratch = self.new.inst(shared).results[0];
         self.lane = self.b().value(Op::Builtin(Builtin::SubgroupLane), &[], Type::I32);
         self.lanes = self.count_lanes(id);
         self.block(Function::ENTRY);
         let total = self.most.checked_mul(scratch.subgroups.into())?;
         let end = offset.checked_add(total).filter(|&end| end <= MAX_SHARED_BYTES.into())?;
-        self.new.insts[shared.index()].op = Op::SharedPtr { offset: offset as u32, bytes: total as u32 };
-        if let Some(moved) = moved {
-            self.new.insts[moved.index()].op = Op::PtrAdd { scale: self.most as i64, disp: 0 };
-        }
+        self.new.insts[shared.index()].op = Op::SharedPtr { offset: offset as u32, bytes: self.most as u32 };
         Some(Module { shared_bytes: end as u32, body: self.new, ..self.module.clone() })
     }
 

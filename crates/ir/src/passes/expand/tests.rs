@@ -1,6 +1,6 @@
 //! What is taken apart, and what is left alone.
 
-use super::{Scratch, expand};
+use super::{Scratch, expand, expand_but};
 use crate::passes::Options;
 use crate::{Op, Verified, text, verify};
 
@@ -28,6 +28,10 @@ fn scratch_memory_lies_behind_the_modules_own() {
     // Two subgroups with a matrix each.
     assert_eq!(module.shared_bytes, 128 + 2 * 8 * 4 * 4);
     assert!(module.body.insts.iter().all(|i| i.op != Op::MatTranspose));
+    // Each works on its own, and a target can see so.
+    let parts =
+        module.body.insts.iter().filter(|i| matches!(i.op, Op::SharedPtr { offset: 128, bytes: 128 }));
+    assert_eq!(parts.map(|part| part.args.len()).collect::<Vec<_>>(), [1]);
 }
 
 #[test]
@@ -63,4 +67,33 @@ fn lines_of_invocations_lie_side_by_side() {
     assert_eq!(module.shared_bytes, 2 * 16 * 4 * 2);
     let is_whole = |op: &Op| matches!(op, Op::MatFromLanes { .. } | Op::MatToLanes { .. });
     assert!(module.body.insts.iter().all(|i| !is_whole(&i.op)));
+}
+
+#[test]
+fn what_a_target_does_whole_stays_with_its_region() {
+    let module = parse(
+        "workgroup_size 32 1 1 shared 4096 {
+        %p: ptr<shared> = shared_ptr<offset=0, bytes=4096>
+        %s: i64 = const 16
+        %m: mat<8x4xf32, subgroup, acc> = mat_load %p, %s
+        %n: mat<8x4xf32, subgroup, acc> = mat_map %m {
+            %r: i32, %c: i32, %x: f32 = params
+            %y: f32 = fmul %x, %x
+            yield %y
+        }
+        %t: mat<4x8xf32, subgroup, b> = mat_transpose %n
+        mat_store %p, %t, %s
+    }",
+    );
+    let options = Options { verify: true, ..Options::default() };
+    let keep = |is_whole: fn(&Op) -> bool| {
+        expand_but(&|_, info| is_whole(&info.op), &module, Scratch::of(&module), &options).unwrap()
+    };
+    let left =
+        |module: &Verified, op: fn(&Op) -> bool| module.body.insts.iter().filter(|i| op(&i.op)).count();
+    let expanded = keep(|op| matches!(op, Op::MatMap { .. })).unwrap();
+    assert_eq!(left(&expanded, |op| matches!(op, Op::MatMap { .. })), 1);
+    assert_eq!(left(&expanded, |op| matches!(op, Op::MatTranspose)), 0);
+    assert!(expanded.body.insts.iter().any(|i| i.op == Op::Yield));
+    assert!(keep(|_| true).is_none());
 }
