@@ -1,8 +1,8 @@
 //! Operations with a region for each element, straight on the tiles.
 //!
-//! Where the elements of all tiles lie one after the other, as many of them as a subgroup has lanes are a vector in
-//! memory, and lane `l` has the elements that it holds: element `i * lanes + l` of component `i`. The region becomes the
-//! body of a loop over components, and nothing is moved but by its loads and stores:
+//! Where the elements of all tiles lie one after the other, as many of them as a subgroup has lanes are
+//! a vector in memory, and lane `l` works on the elements that it holds: `i * lanes + l` for component
+//! `i`. The region becomes the body of a loop over components; only its loads and stores move anything:
 //!
 //! ```text
 //! for each component i:
@@ -21,6 +21,7 @@ use crate::lower::{Flow, Lower};
 use crate::value::{Lowered, Val};
 use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
+use inkwell::values::PointerValue;
 use phalanx_ir::{BinaryOp, Block, Function, Inst, InstInfo, MatType, Module, Op, Scalar, Value};
 use phalanx_kernels::Isa;
 
@@ -141,7 +142,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Address of a component of all lanes.
-    fn component_at(&self, m: &MatValue<'c>, component: V<'c>) -> Result<inkwell::values::PointerValue<'c>> {
+    fn component_at(&self, m: &MatValue<'c>, component: V<'c>) -> Result<PointerValue<'c>> {
         let bytes = self.layout_of(m.ty).storage.bytes() as i64 * i64::from(self.w);
         let component = self.e.zext_trunc(component, 64)?;
         let offset = self.e.mul(component, self.e.i64(bytes))?;

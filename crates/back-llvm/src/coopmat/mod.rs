@@ -7,7 +7,7 @@
 //! - `slots`: where tiles lie in the subgroup's scratch memory.
 //!
 //! `emit` then makes the kernel calls, instruction by instruction; `tensor` those for tensor layouts,
-//! `component` those that deal with components of single lanes.
+//! `component` those that deal with components of single lanes. `map` has no kernels: it makes code for all elements.
 //!
 //! A matrix instruction is executed by all lanes of the subgroup or by none (SPV_KHR_cooperative_matrix,
 //! *tangled* instructions), so masks matter only where components are written.
