@@ -3,4 +3,5 @@
 mod common;
 mod element;
 mod mul_add;
+mod tensor;
 mod transfer;
