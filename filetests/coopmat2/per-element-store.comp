@@ -5,7 +5,7 @@
 // define SCOPE_ SCOPE
 // in 0.0 f32 rand 12*20 5 -8 8 1
 // out 0.1 f32 gen 12 x 20 = $0.0[i]
-// out 0.2 f32 gen 12 x 20 = r < 5 ? (c == 0 ? $0.0[i] : 0) : 0
+// out 0.2 f32 gen 5 = $0.0[i * 20]
 //
 // case subgroup: SCOPE=Subgroup
 // case workgroup: SCOPE=Workgroup
@@ -27,7 +27,7 @@ float store(const in uint32_t row, const in uint32_t col, const in float x)
 float storeColumn(const in uint32_t row, const in uint32_t col, const in float x, const in uint32_t rows)
 {
     if (row < rows && col == 0)
-        column[row * 20] = x;
+        column[row] = x;
     return x;
 }
 
