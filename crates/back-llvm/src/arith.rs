@@ -210,34 +210,65 @@ impl<'c> Lower<'_, 'c> {
     /// Quotients and remainders; 0 when dividing by 0.
     fn int_division(&mut self, op: BinaryOp, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         let signed = matches!(op, BinaryOp::Sdiv | BinaryOp::Srem | BinaryOp::Smod);
-        let (zero, one) = (self.e.int_like(y, 0), self.e.int_like(y, 1));
-        let by_zero = self.e.icmp(IntPredicate::EQ, y, zero)?;
-        let mut refused = by_zero;
+        let is_quotient = matches!(op, BinaryOp::Sdiv | BinaryOp::Udiv);
+        let result = match lanes(x).is_some() && int_bits(x) == 64 && !y.is_const() {
+            true => self.divide_elements(is_quotient, signed, x, y)?,
+            false => self.divide(is_quotient, signed, x, y)?,
+        };
+        let zero = self.e.int_like(y, 0);
+        if is_quotient {
+            let by_zero = self.e.icmp(IntPredicate::EQ, y, zero)?;
+            return self.e.select(by_zero, zero, result);
+        }
+        if op != BinaryOp::Smod {
+            return Ok(result);
+        }
+        let sum = self.e.add(result, y)?;
+        let signs = self.e.xor(result, y)?;
+        let opposite = self.e.icmp(IntPredicate::SLT, signs, zero)?;
+        let inexact = self.e.icmp(IntPredicate::NE, result, zero)?;
+        self.e.select(self.e.and(opposite, inexact)?, sum, result)
+    }
+
+    /// A quotient or a remainder, the remainder of dividing by 0 being 0.
+    fn divide(&mut self, is_quotient: bool, signed: bool, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        let mut refused = self.e.icmp(IntPredicate::EQ, y, self.e.int_like(y, 0))?;
         if signed {
             let minus_one = self.e.icmp(IntPredicate::EQ, y, self.e.int_like(y, u64::MAX))?;
             let least = self.e.icmp(IntPredicate::EQ, x, self.e.int_like(x, 1 << (int_bits(x) - 1)))?;
-            refused = self.e.or(by_zero, self.e.and(minus_one, least)?)?;
+            refused = self.e.or(refused, self.e.and(minus_one, least)?)?;
         }
         // With 1 as the divisor, the least number gives itself, which is what wrapping means, and
         // every remainder is 0.
-        let divisor = self.e.select(refused, one, y)?;
-        match op {
-            BinaryOp::Sdiv | BinaryOp::Udiv => {
-                let q = self.quotient(signed, x, divisor)?;
-                self.e.select(by_zero, zero, q)
-            }
-            _ => {
-                let rem = self.remainder(signed, x, divisor)?;
-                if op != BinaryOp::Smod {
-                    return Ok(rem);
-                }
-                let sum = self.e.add(rem, divisor)?;
-                let signs = self.e.xor(rem, divisor)?;
-                let opposite = self.e.icmp(IntPredicate::SLT, signs, zero)?;
-                let inexact = self.e.icmp(IntPredicate::NE, rem, zero)?;
-                self.e.select(self.e.and(opposite, inexact)?, sum, rem)
-            }
+        let divisor = self.e.select(refused, self.e.int_like(y, 1), y)?;
+        match is_quotient {
+            true => self.quotient(signed, x, divisor),
+            false => self.remainder(signed, x, divisor),
         }
+    }
+
+    /// [`Self::divide`] for vectors that are divided as integers. There no select may guard the
+    /// divisor: LLVM 19 takes the whole vector of quotients for poison where one element of the
+    /// divisor is 0, looks at the arms of a select by themselves, and keeps the other arm. So the
+    /// magnitudes are divided, by 1 at least.
+    fn divide_elements(&mut self, is_quotient: bool, signed: bool, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        use InstructionOpcode as I;
+        let no = self.e.bool(false);
+        let mut magnitude = |v: V<'c>| match signed {
+            true => self.e.intrinsic("llvm.abs", &[v.get_type()], &[v, no]),
+            false => Ok(v),
+        };
+        let (a, b) = (magnitude(x)?, magnitude(y)?);
+        let b = self.e.map2("llvm.umax", b, self.e.int_like(b, 1))?;
+        let result = self.e.bin(if is_quotient { I::UDiv } else { I::URem }, a, b)?;
+        if !signed {
+            return Ok(result);
+        }
+        // A quotient has the sign of both operands, a remainder that of the dividend.
+        let sign = if is_quotient { self.e.xor(x, y)? } else { x };
+        let zero = self.e.int_like(x, 0);
+        let negative = self.e.icmp(IntPredicate::SLT, sign, zero)?;
+        self.e.select(negative, self.e.sub(zero, result)?, result)
     }
 
     /// A quotient that neither divides by zero nor overflows.
