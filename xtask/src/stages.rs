@@ -208,15 +208,19 @@ impl Runner {
         else {
             return skipped("needs a nightly toolchain and cargo-fuzz (cargo install cargo-fuzz)");
         };
-        let seconds = match std::env::var("PHALANX_FUZZ_SECONDS") {
-            Ok(text) => text.parse().context("PHALANX_FUZZ_SECONDS is not a number of seconds")?,
-            Err(_) if std::env::var_os("CI").is_some() => FUZZ_SECONDS_IN_CI,
-            Err(_) => FUZZ_SECONDS,
+        // The inputs of the short run are the same each time, so that a failure belongs to the change
+        // that is tested. Who states a time looks for new ones (seed 0: a random one).
+        let (seconds, seed) = match std::env::var("PHALANX_FUZZ_SECONDS") {
+            Ok(text) => (text.parse().context("PHALANX_FUZZ_SECONDS is not a number of seconds")?, 0),
+            Err(_) if std::env::var_os("CI").is_some() => (FUZZ_SECONDS_IN_CI, 1),
+            Err(_) => (FUZZ_SECONDS, 1),
         };
         let targets = String::from_utf8_lossy(&listed.stdout).into_owned();
-        let limit = format!("-max_total_time={seconds}");
+        let options =
+            [format!("-max_total_time={seconds}"), format!("-seed={seed}"), "-rss_limit_mb=4096".into()];
         for target in targets.split_whitespace() {
-            let command = self.fuzz_command(&["run", target, "--", &limit, "-rss_limit_mb=4096"]);
+            let arguments = ["run", target, "--"].into_iter().chain(options.iter().map(String::as_str));
+            let command = self.fuzz_command(&arguments.collect::<Vec<_>>());
             self.logged(command).with_context(|| format!("fuzz target `{target}`"))?;
         }
         Ok(Outcome::Passed(format!("{} targets, {seconds} s each", targets.split_whitespace().count())))
