@@ -96,15 +96,13 @@ impl Exec<'_, '_, '_> {
         let (from, to) = (self.mat_type(info.args[0]), self.mat_type(info.results[0]));
         let (rows, cols) = (from.rows as usize, from.cols as usize);
         let x = self.sub.matrix(info.args[0]).to_vec();
-        let sets: Vec<Vec<u64>> = match kind {
+        let column = |c: usize| -> Vec<u64> { x.iter().skip(c).step_by(cols).copied().collect() };
+        let lists: Vec<Vec<u64>> = match kind {
             MatReduceKind::Row => x.chunks(cols).map(<[u64]>::to_vec).collect(),
-            MatReduceKind::Column => {
-                (0..cols).map(|c| (0..rows).map(|r| x[r * cols + c]).collect()).collect()
-            }
-            // Row by row, then the rows: any order is allowed, and this is the one of other targets.
+            MatReduceKind::Column => (0..cols).map(column).collect(),
             MatReduceKind::All => {
-                let rows: Vec<_> = x.chunks(cols).map(<[u64]>::to_vec).collect();
-                vec![self.combine(body, &rows)?]
+                let columns: Vec<_> = (0..cols).map(column).collect();
+                vec![self.combine(body, &columns)?]
             }
             MatReduceKind::Square => (0..rows / 2 * (cols / 2))
                 .map(|i| {
@@ -113,7 +111,7 @@ impl Exec<'_, '_, '_> {
                 })
                 .collect(),
         };
-        let reduced = self.combine(body, &sets)?;
+        let reduced = self.combine(body, &lists)?;
         let cols = to.cols as usize;
         let elements = (0..to.len() as usize).map(|i| match kind {
             MatReduceKind::Row => reduced[i / cols],
@@ -125,27 +123,33 @@ impl Exec<'_, '_, '_> {
         Ok(())
     }
 
-    /// Combines the elements of each set, all of one length, from first to last.
-    fn combine(&mut self, body: Block, sets: &[Vec<u64>]) -> Result<Vec<u64>, Stop> {
+    /// Combines the elements of each list, all of one length, in the tree of the IR.
+    fn combine(&mut self, body: Block, lists: &[Vec<u64>]) -> Result<Vec<u64>, Stop> {
         let func = self.func();
         let insts = func.block(body);
         let (Some(params), Some(gives)) = (insts.first(), insts.last()) else { return Ok(Vec::new()) };
         let (params, gives) = (&func.inst(*params).results[..], func.inst(*gives).args[0]);
-        let mut results = Vec::with_capacity(sets.len());
+        let mut results = Vec::with_capacity(lists.len());
         let active: Vec<usize> = self.active().iter().collect();
-        for batch in sets.chunks(active.len()) {
-            let mut sums: Vec<u64> = batch.iter().map(|set| set[0]).collect();
+        for batch in lists.chunks(active.len()) {
+            let mut batch = batch.to_vec();
             let lanes = active[..batch.len()].iter().fold(Lanes::NONE, |all, &l| all.or(Lanes::only(l)));
-            for i in 1..batch[0].len() {
-                for ((&lane, set), &sum) in active.iter().zip(batch).zip(&sums) {
-                    self.set_params(params, lane, [sum, set[i]]);
+            let mut len = batch[0].len();
+            while len > 1 {
+                // The greatest power of two below the length.
+                let half = len.next_power_of_two() / 2;
+                for i in 0..len - half {
+                    for (&lane, list) in active.iter().zip(&batch) {
+                        self.set_params(params, lane, [list[i], list[half + i]]);
+                    }
+                    self.run_region(body, lanes)?;
+                    for (&lane, list) in active.iter().zip(&mut batch) {
+                        list[i] = self.sub.scalar(gives, lane);
+                    }
                 }
-                self.run_region(body, lanes)?;
-                for (&lane, sum) in active.iter().zip(&mut sums) {
-                    *sum = self.sub.scalar(gives, lane);
-                }
+                len = half;
             }
-            results.extend(sums);
+            results.extend(batch.iter().map(|list| list[0]));
         }
         Ok(results)
     }

@@ -343,9 +343,14 @@ impl<'m> Expand<'m> {
                 body(self, start)
             };
         }
-        let counter = self.var(Scalar::I32);
         let end = self.int(end);
-        self.b().var_store(counter, None, start);
+        self.count_to(start, end, step, body);
+    }
+
+    /// Executes code with `first`, which is below `end`, `first + step`, … below it.
+    fn count_to(&mut self, first: Value, end: Value, step: Value, body: impl FnOnce(&mut Self, Value)) {
+        let counter = self.var(Scalar::I32);
+        self.b().var_store(counter, None, first);
         let (label, inner) = (self.new.new_label(), self.new.new_block());
         self.b().effect(Op::Loop { label, body: inner }, &[]);
         self.within(inner, |this| {
