@@ -13,7 +13,7 @@ use crate::commands::explain::args::{EXPLAIN_HELP, ExplainArgs};
 use crate::data::spec::{BindSpec, OutSpec, PushSpec, SpecConstant};
 use crate::ladder::plan::Mnk;
 use crate::ladder::{Rung, Types};
-use workload::{AttentionArgs, ConvArgs, DequantArgs, NeuralTextureArgs};
+use workload::WorkloadCommand;
 
 /// Runs cooperative-matrix kernels on this machine's CPU.
 #[derive(Debug, Parser)]
@@ -109,7 +109,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub(crate) device: Backend,
     /// How many threads to use; all cores unless given
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
     /// End a kernel that runs longer; 0 waits for ever
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
@@ -207,18 +207,8 @@ pub(crate) enum BenchCommand {
     /// Multiply matrices in each way of the ladder and compare with the machine's peaks
     #[command(after_help = GEMM_HELP)]
     Gemm(GemmArgs),
-    /// Attention that never holds the matrix of scores
-    #[command(after_help = workload::ATTENTION_HELP)]
-    Attention(AttentionArgs),
-    /// Convolution of images
-    #[command(after_help = workload::CONV_HELP)]
-    Conv(ConvArgs),
-    /// The product of quantised weights
-    #[command(after_help = workload::DEQUANT_HELP)]
-    Dequant(DequantArgs),
-    /// Decompression of a texture by a small network
-    #[command(after_help = workload::NEURAL_TEXTURE_HELP)]
-    NeuralTexture(NeuralTextureArgs),
+    #[command(flatten)]
+    Workload(WorkloadCommand),
     /// Measure only the peaks: f32 FMA, bf16 dot product, 8-bit dot product
     Peak(PeakArgs),
 }
@@ -243,7 +233,7 @@ pub(crate) struct GemmArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Rung::ALL)]
     pub(crate) rungs: Vec<Rung>,
     /// How many threads to use; all cores unless given
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
     /// What a work-group computes and the step along K, where the rung has a choice
     #[arg(long, value_name = "MxNxK")]
@@ -265,7 +255,7 @@ pub(crate) struct GemmArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PeakArgs {
     /// How many threads to use; all cores unless given
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
     /// Print JSON
     #[arg(long)]
@@ -292,18 +282,8 @@ pub(crate) struct DemoArgs {
 pub(crate) enum DemoCommand {
     /// The ladder of matrix multiplications
     Gemm(LadderArgs),
-    /// Attention that never holds the matrix of scores
-    #[command(after_help = workload::ATTENTION_HELP)]
-    Attention(AttentionArgs),
-    /// Convolution of images
-    #[command(after_help = workload::CONV_HELP)]
-    Conv(ConvArgs),
-    /// The product of quantised weights
-    #[command(after_help = workload::DEQUANT_HELP)]
-    Dequant(DequantArgs),
-    /// Decompression of a texture by a small network
-    #[command(after_help = workload::NEURAL_TEXTURE_HELP)]
-    NeuralTexture(NeuralTextureArgs),
+    #[command(flatten)]
+    Workload(WorkloadCommand),
 }
 
 #[derive(Debug, Args)]
@@ -318,7 +298,7 @@ pub(crate) struct LadderArgs {
     #[arg(long, value_name = "FILE", default_value = "out/ladder.json")]
     pub(crate) json: PathBuf,
     /// How many threads to use; all cores unless given
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
 }
 
@@ -340,10 +320,10 @@ impl FromStr for Groups {
     }
 }
 
-fn positive(text: &str) -> Result<usize> {
+fn thread_count(text: &str) -> Result<usize> {
     match text.parse() {
-        Ok(number) if number > 0 => Ok(number),
-        _ => bail!("`{text}` is no positive number"),
+        Ok(count @ 1..=4096) => Ok(count),
+        _ => bail!("`{text}` is no number from 1 to 4096"),
     }
 }
 
@@ -402,7 +382,7 @@ mod tests {
             let error = Cli::try_parse_from(line.split_whitespace()).expect_err(line).to_string();
             assert!(error.contains(expected), "{line}: {error}");
         };
-        refuse("phalanx bench gemm --threads 0", "no positive number");
+        refuse("phalanx bench gemm --threads 0", "no number from 1 to 4096");
         refuse("phalanx bench gemm --types f64", "not written for");
         refuse("phalanx run a.comp --groups 1,2,3,4", "work-groups");
         refuse("phalanx run a.comp --groups 1 --bind 0:0", "no `=`");

@@ -66,7 +66,8 @@ type Failure<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::Erro
 
 fn draw_panel<'a>(panel: &[&Record], area: &DrawingArea<SVGBackend<'a>, Shift>) -> Result<(), Failure<'a>> {
     let first = panel[0];
-    let peak = first.peak_gflops;
+    // Measured beside each kernel, so not quite the same for all.
+    let peak = panel.iter().map(|record| record.peak_gflops).fold(0.0, f64::max);
     let tallest = panel.iter().map(|record| record.gflops).fold(peak, f64::max);
     let title = format!(
         "{}: {}, {} → {}, {} threads",

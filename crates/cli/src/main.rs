@@ -93,6 +93,11 @@ fn say(text: impl std::fmt::Display) -> Result<()> {
     Ok(writeln!(std::io::stdout(), "{text}")?)
 }
 
+/// The same, on standard error if data is written to standard output.
+fn tell(text: impl std::fmt::Display, is_output_taken: bool) -> Result<()> {
+    if is_output_taken { Ok(writeln!(std::io::stderr(), "{text}")?) } else { say(text) }
+}
+
 /// The reader of our output has seen enough, as in `phalanx devices | head`.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error

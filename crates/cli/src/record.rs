@@ -47,13 +47,16 @@ pub(crate) struct Record {
     pub(crate) compile_ms: f64,
 }
 
-/// Writes all records as a JSON array, to standard output if `path` is `-`.
+/// The path that stands for standard output.
+pub(crate) const STANDARD_OUTPUT: &str = "-";
+
+/// Writes all records as a JSON array.
 ///
 /// The file is replaced as a whole, so that an interrupted run leaves a valid one.
 pub(crate) fn write_json(path: &Path, records: &[Record]) -> Result<()> {
     let mut text = serde_json::to_string_pretty(records).context("the records cannot be written as JSON")?;
     text.push('\n');
-    if path == Path::new("-") {
+    if path == Path::new(STANDARD_OUTPUT) {
         std::io::stdout().write_all(text.as_bytes()).context("standard output cannot be written")
     } else {
         fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))

@@ -16,6 +16,7 @@ use std::ops::Range;
 use std::thread;
 
 use crate::data::{Array, DType};
+use crate::progress::Interrupt;
 
 /// About four seconds of two cores.
 const MAX_PRODUCTS: usize = 10_000_000_000;
@@ -29,7 +30,8 @@ const PANEL_COLUMNS: usize = 8;
 /// How many rows are computed together.
 const STRIP_ROWS: usize = 4;
 
-/// How much of K is worked through before the next panel, so that a strip and a panel stay in the first cache.
+/// How much of K is worked through before the rest of it. Of A and B only so much is decoded at a time: a strip and a panel
+/// stay in the first cache, and there is never a second copy of a whole matrix.
 const K_BLOCK: usize = 256;
 
 /// How many rows of A are decoded at a time, so that they stay in the second cache.
@@ -107,31 +109,39 @@ pub(crate) fn tolerance(c: DType) -> f64 {
 }
 
 impl Reference {
-    /// Computes the expected result on as many threads as there are cores.
-    pub(crate) fn new(operands: &Operands<'_>) -> Self {
+    /// Computes the expected result on as many threads as there are cores; nothing if it was interrupted.
+    pub(crate) fn new(operands: &Operands<'_>, interrupt: &Interrupt) -> Option<Self> {
         let &Operands { m, n, k, a, c, .. } = operands;
         let rows = checked_rows(m, MAX_PRODUCTS / (n * k).max(1));
-        let b = Panels::new(operands);
         let mut expected = Vec::with_capacity(rows.len() * n);
-        rows.iter().for_each(|&row| expected.extend(row_of(c, n, row)));
-        let row_lengths = rows.iter().map(|&row| length(row_of(a, k, row))).collect();
-        let column_lengths = b.column_lengths();
+        rows.iter().for_each(|&row| expected.extend(row_of(c, n, row, 0..n)));
+        let row_lengths = rows.iter().map(|&row| squares(row_of(a, k, row, 0..k)).sqrt()).collect();
+        let mut column_squares = vec![0.0; n];
 
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let share = rows.len().div_ceil(threads).max(1);
-        thread::scope(|scope| {
-            for (sums, rows) in expected.chunks_mut((share * n).max(1)).zip(rows.chunks(share)) {
-                let b = &b;
-                scope.spawn(move || {
-                    for (sums, rows) in sums.chunks_mut((BLOCK_ROWS * n).max(1)).zip(rows.chunks(BLOCK_ROWS))
-                    {
-                        let a: Vec<f64> = rows.iter().flat_map(|&row| row_of(a, k, row)).collect();
-                        multiply(sums, &a, b);
-                    }
-                });
+        for start in (0..k).step_by(K_BLOCK) {
+            if interrupt.is_set() {
+                return None;
             }
-        });
-        Self { n, c: c.dtype, rows, expected, row_lengths, column_lengths }
+            let steps = start..(start + K_BLOCK).min(k);
+            let b = Panels::new(operands, steps.clone());
+            b.add_squares(&mut column_squares);
+            thread::scope(|scope| {
+                for (sums, rows) in expected.chunks_mut((share * n).max(1)).zip(rows.chunks(share)) {
+                    let (b, steps) = (&b, &steps);
+                    scope.spawn(move || {
+                        let blocks = sums.chunks_mut((BLOCK_ROWS * n).max(1)).zip(rows.chunks(BLOCK_ROWS));
+                        for (sums, rows) in blocks {
+                            let rows = rows.iter().flat_map(|&row| row_of(a, k, row, steps.clone()));
+                            multiply(sums, &rows.collect::<Vec<f64>>(), b);
+                        }
+                    });
+                }
+            });
+        }
+        let column_lengths = column_squares.into_iter().map(f64::sqrt).collect();
+        Some(Self { n, c: c.dtype, rows, expected, row_lengths, column_lengths })
     }
 
     /// Compares D, given as C was; both row-major without gaps, and each by a function that reads the bytes of a row.
@@ -164,15 +174,15 @@ impl Reference {
     }
 }
 
-/// The values of a row of `columns` elements.
-fn row_of(array: &Array, columns: usize, row: usize) -> impl Iterator<Item = f64> {
-    let dtype = array.dtype;
-    let row = &array.bytes[row * columns * dtype.size_bytes()..][..columns * dtype.size_bytes()];
-    row.chunks_exact(dtype.size_bytes()).map(move |element| dtype.value(dtype.read(element)))
+/// Some values of a row of `columns` elements.
+fn row_of(array: &Array, columns: usize, row: usize, part: Range<usize>) -> impl Iterator<Item = f64> {
+    let (dtype, size) = (array.dtype, array.dtype.size_bytes());
+    let bytes = &array.bytes[(row * columns + part.start) * size..(row * columns + part.end) * size];
+    bytes.chunks_exact(size).map(move |element| dtype.value(dtype.read(element)))
 }
 
-fn length(values: impl Iterator<Item = f64>) -> f64 {
-    values.map(|value| value * value).sum::<f64>().sqrt()
+fn squares(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(|value| value * value).sum()
 }
 
 /// Integer sums wrap around.
@@ -189,57 +199,63 @@ pub(crate) fn checked_rows(m: usize, affordable: usize) -> Vec<usize> {
     (0..count).map(|index| index * (m - 1) / (count - 1)).collect()
 }
 
-/// B in panels of [`PANEL_COLUMNS`] columns, each with its rows one after the other; the last one is padded with zeros.
-/// Elements of A and B have at most 24 significant bits, so `f32` holds them exactly.
+/// Some rows of B in panels of [`PANEL_COLUMNS`] columns, each with its rows one after the other; the last one is padded with
+/// zeros. Elements of A and B have at most 24 significant bits, so `f32` holds them exactly.
 struct Panels {
-    k: usize,
+    /// How many rows.
+    steps: usize,
     n: usize,
     values: Vec<f32>,
 }
 
 impl Panels {
-    fn new(operands: &Operands<'_>) -> Self {
-        let &Operands { n, k, .. } = operands;
-        let mut values = vec![0.0; n.div_ceil(PANEL_COLUMNS) * PANEL_COLUMNS * k];
-        for (index, value) in operands.b.values().enumerate() {
-            let (row, column) =
-                if operands.is_b_column_major { (index % k, index / k) } else { (index / n, index % n) };
-            values[(column / PANEL_COLUMNS * k + row) * PANEL_COLUMNS + column % PANEL_COLUMNS] =
+    fn new(operands: &Operands<'_>, rows: Range<usize>) -> Self {
+        let &Operands { n, k, b, .. } = operands;
+        let steps = rows.len();
+        let mut values = vec![0.0; n.div_ceil(PANEL_COLUMNS) * PANEL_COLUMNS * steps];
+        let mut set = |step: usize, column: usize, value: f64| {
+            values[(column / PANEL_COLUMNS * steps + step) * PANEL_COLUMNS + column % PANEL_COLUMNS] =
                 value as f32;
+        };
+        if operands.is_b_column_major {
+            for column in 0..n {
+                row_of(b, k, column, rows.clone())
+                    .enumerate()
+                    .for_each(|(step, value)| set(step, column, value));
+            }
+        } else {
+            for (step, row) in rows.enumerate() {
+                row_of(b, n, row, 0..n).enumerate().for_each(|(column, value)| set(step, column, value));
+            }
         }
-        Self { k, n, values }
+        Self { steps, n, values }
     }
 
     fn iter(&self) -> impl Iterator<Item = &[f32]> {
-        self.values.chunks_exact((self.k * PANEL_COLUMNS).max(1))
+        self.values.chunks_exact((self.steps * PANEL_COLUMNS).max(1))
     }
 
-    fn column_lengths(&self) -> Vec<f64> {
-        let column = |panel, column| {
-            length(<[f32]>::iter(panel).skip(column).step_by(PANEL_COLUMNS).map(|&x| x.into()))
-        };
-        self.iter()
-            .flat_map(|panel| (0..PANEL_COLUMNS).map(move |index| column(panel, index)))
-            .take(self.n)
-            .collect()
+    /// Adds the squares of each column's elements.
+    fn add_squares(&self, sums: &mut [f64]) {
+        for (sums, panel) in sums.chunks_mut(PANEL_COLUMNS).zip(self.iter()) {
+            for (column, sum) in sums.iter_mut().enumerate() {
+                *sum += squares(panel.iter().skip(column).step_by(PANEL_COLUMNS).map(|&x| x.into()));
+            }
+        }
     }
 }
 
-/// Adds the product of some rows of A with all of B to their sums.
+/// Adds the product of some rows of A with B to their sums.
 fn multiply(sums: &mut [f64], a: &[f64], b: &Panels) {
-    let (k, n) = (b.k, b.n);
-    for start in (0..k).step_by(K_BLOCK) {
-        let end = (start + K_BLOCK).min(k);
-        for (index, panel) in b.iter().enumerate() {
-            let panel = &panel[start * PANEL_COLUMNS..end * PANEL_COLUMNS];
-            let columns = index * PANEL_COLUMNS..((index + 1) * PANEL_COLUMNS).min(n);
-            for (sums, a) in sums.chunks_mut(STRIP_ROWS * n).zip(a.chunks(STRIP_ROWS * k)) {
-                let mut rows = [[0.0; PANEL_COLUMNS]; STRIP_ROWS];
-                multiply_strip(&mut rows, a, k, start..end, panel);
-                for (sums, row) in sums.chunks_exact_mut(n).zip(&rows) {
-                    for (sum, value) in sums[columns.clone()].iter_mut().zip(row) {
-                        *sum += value;
-                    }
+    let (steps, n) = (b.steps, b.n);
+    for (index, panel) in b.iter().enumerate() {
+        let columns = index * PANEL_COLUMNS..((index + 1) * PANEL_COLUMNS).min(n);
+        for (sums, a) in sums.chunks_mut(STRIP_ROWS * n).zip(a.chunks(STRIP_ROWS * steps)) {
+            let mut rows = [[0.0; PANEL_COLUMNS]; STRIP_ROWS];
+            multiply_strip(&mut rows, a, steps, panel);
+            for (sums, row) in sums.chunks_exact_mut(n).zip(&rows) {
+                for (sum, value) in sums[columns.clone()].iter_mut().zip(row) {
+                    *sum += value;
                 }
             }
         }
@@ -247,16 +263,10 @@ fn multiply(sums: &mut [f64], a: &[f64], b: &Panels) {
 }
 
 /// The inner loop: up to [`STRIP_ROWS`] rows of A times one panel.
-fn multiply_strip(
-    sums: &mut [[f64; PANEL_COLUMNS]; STRIP_ROWS],
-    a: &[f64],
-    k: usize,
-    range: Range<usize>,
-    panel: &[f32],
-) {
+fn multiply_strip(sums: &mut [[f64; PANEL_COLUMNS]; STRIP_ROWS], a: &[f64], steps: usize, panel: &[f32]) {
     // Missing rows repeat the last one; their sums are dropped.
-    let count = a.len() / k;
-    let rows: [&[f64]; STRIP_ROWS] = std::array::from_fn(|row| &a[row.min(count - 1) * k..][range.clone()]);
+    let count = a.len() / steps;
+    let rows: [&[f64]; STRIP_ROWS] = std::array::from_fn(|row| &a[row.min(count - 1) * steps..][..steps]);
     for (step, b) in panel.chunks_exact(PANEL_COLUMNS).enumerate() {
         for (sums, row) in sums.iter_mut().zip(&rows) {
             let value = row[step];
@@ -274,6 +284,10 @@ mod tests {
     fn operands(types: (DType, DType), m: usize, n: usize, k: usize) -> [Array; 3] {
         let random = |dtype, shape, seed| Array::random(dtype, shape, seed).expect("small");
         [random(types.0, vec![m, k], 1), random(types.0, vec![k, n], 2), random(types.1, vec![m, n], 3)]
+    }
+
+    fn reference_of(operands: &Operands<'_>) -> Reference {
+        Reference::new(operands, &Interrupt::never()).expect("nobody interrupts")
     }
 
     /// The definition, element by element.
@@ -302,7 +316,7 @@ mod tests {
         for (m, n, k) in [(1, 1, 1), (3, 5, 7), (4, 8, 256), (13, 17, 300), (64, 64, 64)] {
             let [a, b, c] = operands((DType::F16, DType::F32), m, n, k);
             let reference =
-                Reference::new(&Operands { m, n, k, a: &a, b: &b, c: &c, is_b_column_major: false });
+                reference_of(&Operands { m, n, k, a: &a, b: &b, c: &c, is_b_column_major: false });
             let expected = naive(m, n, k, &[a, b, c.clone()]);
             for (got, expected) in reference.expected.iter().zip(&expected) {
                 assert!((got - expected).abs() < 1e-12, "{m} {n} {k}");
@@ -323,7 +337,7 @@ mod tests {
             }
         }
         let reference = |b: &Array, is_b_column_major| {
-            Reference::new(&Operands { m, n, k, a: &a, b, c: &c, is_b_column_major }).expected
+            reference_of(&Operands { m, n, k, a: &a, b, c: &c, is_b_column_major }).expected
         };
         assert_eq!(reference(&b, false), reference(&transposed, true));
     }
@@ -334,7 +348,7 @@ mod tests {
         for types in [(DType::F16, DType::F32), (DType::S8, DType::S32), (DType::E5m2, DType::F32)] {
             let [a, b, c] = operands(types, m, n, k);
             let reference =
-                Reference::new(&Operands { m, n, k, a: &a, b: &b, c: &c, is_b_column_major: false });
+                reference_of(&Operands { m, n, k, a: &a, b: &b, c: &c, is_b_column_major: false });
             let mut values = naive(m, n, k, &[a.clone(), b.clone(), c.clone()]);
             assert!(compare(&reference, &c, &encode(types.1, &values)).ok);
             let lost =
@@ -350,17 +364,17 @@ mod tests {
         let big = Array::from_bytes(DType::S32, vec![1, 1], i32::MAX.to_le_bytes().to_vec()).expect("fits");
         let one = Array::from_bytes(DType::S8, vec![1, 1], vec![1]).expect("fits");
         let operands = Operands { m: 1, n: 1, k: 1, a: &one, b: &one, c: &big, is_b_column_major: false };
-        assert!(compare(&Reference::new(&operands), &big, &i32::MIN.to_le_bytes()).ok);
+        assert!(compare(&reference_of(&operands), &big, &i32::MIN.to_le_bytes()).ok);
         let big = Array::from_bytes(DType::U32, vec![1, 1], u32::MAX.to_le_bytes().to_vec()).expect("fits");
         let operands = Operands { c: &big, ..operands };
-        assert!(compare(&Reference::new(&operands), &big, &[0; 4]).ok);
+        assert!(compare(&reference_of(&operands), &big, &[0; 4]).ok);
     }
 
     #[test]
     fn a_result_that_is_no_number_or_too_short_is_wrong() {
         let [a, b, c] = operands((DType::F32, DType::F32), 4, 4, 4);
         let reference =
-            Reference::new(&Operands { m: 4, n: 4, k: 4, a: &a, b: &b, c: &c, is_b_column_major: false });
+            reference_of(&Operands { m: 4, n: 4, k: 4, a: &a, b: &b, c: &c, is_b_column_major: false });
         assert!(!compare(&reference, &c, &encode(DType::F32, &[f64::NAN; 16])).ok);
         assert!(!compare(&reference, &c, &[0; 60]).ok);
     }

@@ -211,12 +211,12 @@ pub(crate) fn list_or_none(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Measures a peak, in 10⁹ operations a second.
-pub(crate) fn peak(peak: Peak, threads: usize) -> f64 {
+/// Measures a peak for so long, in 10⁹ operations a second.
+pub(crate) fn peak(peak: Peak, threads: usize, duration: Duration) -> f64 {
     let rate = match peak {
-        Peak::F32Fma => phalanx::peak::f32_fma(threads),
-        Peak::Bf16Dot => phalanx::peak::bf16_dot(threads),
-        Peak::I8Dot => phalanx::peak::i8_dot(threads),
+        Peak::F32Fma => phalanx::peak::f32_fma(threads, duration),
+        Peak::Bf16Dot => phalanx::peak::bf16_dot(threads, duration),
+        Peak::I8Dot => phalanx::peak::i8_dot(threads, duration),
     };
     rate / 1e9
 }

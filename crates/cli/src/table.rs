@@ -18,7 +18,7 @@ pub(crate) fn new(header: &[&str], first_number: usize) -> Table {
 /// One row for each record, in their order.
 pub(crate) fn ladder(records: &[Record]) -> Table {
     let header =
-        ["kernel", "types", "problem", "tile", "GFLOP/s", "of peak", "largest error", "compile", "result"];
+        ["kernel", "types", "problem", "tile", "GFLOP/s", "peak", "share", "largest error", "compile", "result"];
     let mut table = new(&header, 4);
     for record in records {
         table.add_row(row(record));
@@ -26,13 +26,14 @@ pub(crate) fn ladder(records: &[Record]) -> Table {
     table
 }
 
-fn row(record: &Record) -> [String; 9] {
+fn row(record: &Record) -> [String; 10] {
     [
         record.rung.clone(),
         format!("{}->{}", record.a, record.c),
         record.problem.clone(),
         record.tile.clone(),
         format!("{:.1}", record.gflops),
+        format!("{:.0}", record.peak_gflops),
         format!("{:.1}%", 100.0 * record.share_of_peak),
         match record.max_rel_error {
             0.0 => "0".to_owned(),

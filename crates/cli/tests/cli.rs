@@ -95,6 +95,11 @@ fn wrong_arguments_are_refused() {
         "bench gemm --sizes 128 --rungs tiled --types f16 --tile 100x64x32",
         "the tile's M must be a multiple of 16",
     );
+    refuses("bench gemm --sizes 131072", "`131072` is no size; write 512, or 512x256x1024");
+    refuses("bench gemm --threads 100000", "no number from 1 to 4096");
+    refuses("bench conv --stride 0", "0 pixels of stride: there are from 1 to 4096");
+    refuses("bench gemm --sizes 64 --json gone/x.json", "gone/x.json: there is no directory gone");
+    refuses("bench attention --pictures gone", "there is no directory gone");
     refuses("run a.comp --groups 1 --bind 0:0=zeros:f32[2] --bind 0:0=zeros:f32[2]", "0:0 is bound twice");
     refuses("run a.comp --groups 1 --out 0:0=x.npy", "nothing is bound there");
     refuses("run a.comp --groups 1 --push addr:table", "addr:table: nothing is bound there");
@@ -105,6 +110,16 @@ fn wrong_arguments_are_refused() {
         "run a.comp --groups 1 --bind 0:0=zeros:u8[1] --out 0:0=- --out 0:0=-",
         "only one buffer can be written to standard output",
     );
+}
+
+#[test]
+fn problems_that_do_not_fit_in_memory_are_refused() {
+    let directory = empty_directory();
+    // 16 TiB of weights.
+    let line =
+        "bench conv --image 4096x4096x127 --out-channels 4096 --filter 4095x4095 --stride 4096 --pad 0";
+    let arguments: Vec<&str> = line.split_whitespace().collect();
+    refuses(&arguments, directory.path(), &["the buffers take 15.", " of memory are left"]);
 }
 
 #[test]
@@ -584,12 +599,32 @@ fn a_texture_is_shown_beside_its_original() {
 fn a_benchmark_of_another_workload_has_the_same_records() {
     let directory = empty_directory();
     let line = "bench dequant --sizes 40x20x64 --blocks q4_0 --kernels decode --json -";
-    let text = succeeds(&line.split_whitespace().collect::<Vec<_>>(), directory.path());
-    let json = text.split_once("\n[").map(|(_, json)| format!("[{json}")).expect("records after the table");
-    let records: serde_json::Value = serde_json::from_str(&json).expect("a list of records");
+    let json = succeeds(&line.split_whitespace().collect::<Vec<_>>(), directory.path());
+    let records: serde_json::Value = serde_json::from_str(&json).expect("nothing but a list of records");
     assert_eq!((&records[0]["workload"], &records[0]["rung"]), (&"dequant".into(), &"decode".into()));
     assert_eq!((&records[0]["ok"], &records[0]["n"]), (&true.into(), &20.into()));
     assert_eq!(std::fs::read_dir(directory.path()).expect("a directory").count(), 0);
+}
+
+/// Compiling GLSL takes the most, and glslang three quarters more with its assertions: `.cargo/config.toml`.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_small_benchmark_takes_less_than_64_mib() {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_phalanx"))
+        .args(["bench", "gemm", "--sizes", "64", "--types", "f16", "--rungs", "tiled"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let status = format!("/proc/{}/status", program.id());
+    let mut most = 0;
+    while program.try_wait().expect("our own program").is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let kibibytes =
+            text.lines().find_map(|line| line.strip_prefix("RssAnon:")?.trim().strip_suffix(" kB"));
+        most = most.max(kibibytes.map_or(0, |number| number.parse::<u64>().expect("a number")));
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    assert!((1..64 << 10).contains(&most), "{most} KiB of private memory");
 }
 
 #[test]

@@ -4,15 +4,31 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
-use super::positive;
+use super::thread_count;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkloadCommand {
+    /// Attention that never holds the matrix of scores
+    #[command(after_help = ATTENTION_HELP)]
+    Attention(AttentionArgs),
+    /// Convolution of images
+    #[command(after_help = CONV_HELP)]
+    Conv(ConvArgs),
+    /// The product of quantised weights
+    #[command(after_help = DEQUANT_HELP)]
+    Dequant(DequantArgs),
+    /// Decompression of a texture by a small network
+    #[command(after_help = NEURAL_TEXTURE_HELP)]
+    NeuralTexture(NeuralTextureArgs),
+}
 
 /// What every measurement takes.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
     /// How many threads to use; all cores unless given
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
     /// Write a record for each kernel; `-` is standard output. A demo writes one to out/
     #[arg(long, value_name = "FILE")]
@@ -50,7 +66,7 @@ pub(crate) enum Mask {
     Causal,
 }
 
-pub(crate) const ATTENTION_HELP: &str = "\
+const ATTENTION_HELP: &str = "\
 The tokens are a text's bytes. A query asks what came after the bytes before it; the values say where in the text that
 was. Results are compared with an independent softmax in f64.
 
@@ -82,7 +98,7 @@ pub(crate) struct AttentionArgs {
     pub(crate) output: OutputArgs,
 }
 
-pub(crate) const CONV_HELP: &str = "\
+const CONV_HELP: &str = "\
 Images are channels-last, weights have a row for each channel of the result. The first channels of the result are edges
 and blurs of a pattern, the others have random weights. Results are compared with an explicit im2col and product in f64.
 
@@ -145,7 +161,7 @@ pub(crate) enum DequantForm {
     Qcom,
 }
 
-pub(crate) const DEQUANT_HELP: &str = "\
+const DEQUANT_HELP: &str = "\
 Random weights are quantised in blocks of 32 along K, as inference engines do it. Results are compared with an independent
 product in f64 of what the blocks hold.
 
@@ -171,7 +187,7 @@ pub(crate) struct DequantArgs {
     pub(crate) output: OutputArgs,
 }
 
-pub(crate) const NEURAL_TEXTURE_HELP: &str = "\
+const NEURAL_TEXTURE_HELP: &str = "\
 A texture of six channels (colour, normal, roughness) is compressed to two coarse grids of features and a network of two
 layers, which are trained first; the kernel decompresses it. The picture shows the original above and the result below.
 The result is compared with the same network in f64.

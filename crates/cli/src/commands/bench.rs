@@ -3,34 +3,31 @@
 use anyhow::Result;
 use serde_json::json;
 
-use crate::args::workload::OutputArgs;
+use crate::args::workload::WorkloadCommand;
 use crate::args::{BenchCommand, GemmArgs, PeakArgs};
 use crate::ladder::gemm::Gemm;
 use crate::ladder::plan::Choices;
-use crate::measure::{self, Outputs, Peaks, Workload};
+use crate::measure::{self, Outputs, Peaks};
 use crate::runtime::Device;
-use crate::workload::{Purpose, attention, conv, dequant, neural_texture};
+use crate::workload::Purpose;
 use crate::{Status, say};
 
 pub(crate) fn run(command: &BenchCommand) -> Result<Status> {
-    let purpose = Purpose::Bench;
     match command {
         BenchCommand::Gemm(args) => gemm(args),
-        BenchCommand::Attention(args) => run_all(&attention::all(args, purpose)?, &args.output),
-        BenchCommand::Conv(args) => run_all(&conv::all(args, purpose)?, &args.output),
-        BenchCommand::Dequant(args) => run_all(&dequant::all(args, purpose)?, &args.output),
-        BenchCommand::NeuralTexture(args) => run_all(&neural_texture::all(args, purpose)?, &args.output),
+        BenchCommand::Workload(command) => workload(command),
         BenchCommand::Peak(args) => peak(args),
     }
 }
 
-fn run_all(workloads: &[Box<dyn Workload>], output: &OutputArgs) -> Result<Status> {
+fn workload(command: &WorkloadCommand) -> Result<Status> {
+    let (workloads, output) = command.problems(Purpose::Bench)?;
     let outputs = Outputs {
         json: output.json.as_deref(),
         svg: output.svg.as_deref(),
         pictures: output.pictures.as_deref(),
     };
-    measure::run(workloads, output.threads, outputs)
+    measure::run(&workloads, output.threads, outputs)
 }
 
 fn gemm(args: &GemmArgs) -> Result<Status> {

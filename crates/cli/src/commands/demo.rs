@@ -4,31 +4,24 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::args::workload::OutputArgs;
+use crate::args::workload::WorkloadCommand;
 use crate::args::{DemoArgs, DemoCommand, LadderArgs};
 use crate::ladder::gemm::Gemm;
 use crate::ladder::plan::Choices;
 use crate::ladder::{Rung, Types};
 use crate::measure::{self, Outputs, Workload};
-use crate::workload::{Purpose, attention, conv, dequant, neural_texture};
-use crate::{Status, say};
+use crate::record::STANDARD_OUTPUT;
+use crate::workload::Purpose;
+use crate::{Status, tell};
 
 /// Where files go unless the user names others.
 const DIRECTORY: &str = "out";
 
 pub(crate) fn run(args: &DemoArgs) -> Result<Status> {
-    let purpose = Purpose::Demo;
     match &args.which {
         None => ladder(&args.ladder),
         Some(DemoCommand::Gemm(args)) => ladder(args),
-        Some(DemoCommand::Attention(args)) => {
-            run_all("attention", &attention::all(args, purpose)?, &args.output)
-        }
-        Some(DemoCommand::Conv(args)) => run_all("conv", &conv::all(args, purpose)?, &args.output),
-        Some(DemoCommand::Dequant(args)) => run_all("dequant", &dequant::all(args, purpose)?, &args.output),
-        Some(DemoCommand::NeuralTexture(args)) => {
-            run_all("neural-texture", &neural_texture::all(args, purpose)?, &args.output)
-        }
+        Some(DemoCommand::Workload(command)) => workload(command),
     }
 }
 
@@ -38,12 +31,14 @@ fn ladder(args: &LadderArgs) -> Result<Status> {
     show(&workloads, args.threads, &args.json, &args.svg, None)
 }
 
-fn run_all(name: &str, workloads: &[Box<dyn Workload>], output: &OutputArgs) -> Result<Status> {
+fn workload(command: &WorkloadCommand) -> Result<Status> {
+    let (workloads, output) = command.problems(Purpose::Demo)?;
+    let name = workloads.first().map_or("demo", |workload| workload.subject().workload);
     let named = |path: &Option<PathBuf>, suffix: &str| {
         path.clone().unwrap_or_else(|| Path::new(DIRECTORY).join(format!("{name}.{suffix}")))
     };
     let pictures = output.pictures.as_deref().unwrap_or(Path::new(DIRECTORY));
-    show(workloads, output.threads, &named(&output.json, "json"), &named(&output.svg, "svg"), Some(pictures))
+    show(&workloads, output.threads, &named(&output.json, "json"), &named(&output.svg, "svg"), Some(pictures))
 }
 
 fn show(
@@ -59,6 +54,7 @@ fn show(
             .with_context(|| format!("{} cannot be made", directory.display()))?;
     }
     let status = measure::run(workloads, threads, Outputs { json: Some(json), svg: Some(svg), pictures })?;
-    say(format!("The chart is in {}, the records are in {}.", svg.display(), json.display()))?;
+    let text = format!("The chart is in {}, the records are in {}.", svg.display(), json.display());
+    tell(text, json == Path::new(STANDARD_OUTPUT))?;
     Ok(status)
 }

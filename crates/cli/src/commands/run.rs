@@ -7,18 +7,18 @@
 mod fit;
 mod push;
 
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::io::{IsTerminal, Write, stdout};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
 
 use super::load_shader;
 use crate::args::{Backend, RunArgs};
-use crate::data::describe;
 use crate::data::input::{Input, PIECE};
 use crate::data::spec::{Address, BindSpec, Field, OutSpec, Place, Source, Target, TypedShape, lay_out};
+use crate::data::{check_place, describe};
 use crate::runtime::{self, Binding, Buffer, Device, Dispatch, PipelineOptions, Report};
-use crate::{Status, memory, say, warn};
+use crate::{Status, memory, tell, warn};
 
 /// A buffer with what the user said about it.
 struct Bound<'a> {
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
         cancel: None,
     })?;
     write_all(args, &bound)?;
-    tell(args, pipeline.compile_time(), &report)?;
+    tell_report(args, pipeline.compile_time(), &report)?;
     Ok(Status::Done)
 }
 
@@ -96,6 +96,9 @@ fn open(spec: &BindSpec) -> Result<Input> {
 /// Whether the buffers can be written as the user wants them, which is not to turn out after a long run.
 fn check_outputs(args: &RunArgs, inputs: &[Input]) -> Result<()> {
     for out in &args.out {
+        if let Target::File(path) = &out.target {
+            check_place(path).with_context(|| format!("--out {}", out.place))?;
+        }
         for (_, input) in args.bind.iter().zip(inputs).filter(|(spec, _)| spec.place == out.place) {
             out.typed(&input.typed(), input.size).with_context(|| format!("--out {}", out.place))?;
         }
@@ -176,18 +179,13 @@ fn write(out: &OutSpec, bound: &TypedShape, buffer: &Buffer) -> Result<()> {
 }
 
 /// What the kernel printed and how long it took. Standard output is for the numbers, if they go there.
-fn tell(args: &RunArgs, compile_time: Duration, report: &Report) -> Result<()> {
+fn tell_report(args: &RunArgs, compile_time: Duration, report: &Report) -> Result<()> {
     let is_taken = args.out.iter().any(|out| out.target == Target::Stdout);
-    let tell =
-        |line: &str| -> Result<()> { if is_taken { Ok(writeln!(stderr(), "{line}")?) } else { say(line) } };
-    report.printed.iter().try_for_each(|line| tell(line))?;
+    report.printed.iter().try_for_each(|line| tell(line, is_taken))?;
     report.warnings.iter().for_each(warn);
     let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
-    tell(&format!(
-        "compiled in {:.1} ms, ran in {:.3} ms",
-        milliseconds(compile_time),
-        milliseconds(report.elapsed)
-    ))
+    let (compiled, ran) = (milliseconds(compile_time), milliseconds(report.elapsed));
+    tell(format!("compiled in {compiled:.1} ms, ran in {ran:.3} ms"), is_taken)
 }
 
 impl std::fmt::Display for TypedShape {

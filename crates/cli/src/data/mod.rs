@@ -7,7 +7,7 @@ pub(crate) mod random;
 pub(crate) mod spec;
 pub(crate) mod tensors;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -62,6 +62,17 @@ impl Array {
 pub(crate) fn describe(dtype: DType, shape: &[usize]) -> String {
     let dimensions: Vec<String> = shape.iter().map(usize::to_string).collect();
     format!("{dtype}[{}]", dimensions.join(","))
+}
+
+/// Refuses a file that cannot be written for want of its directory, which is not to turn out after long work.
+pub(crate) fn check_place(path: &Path) -> Result<(), DataError> {
+    match path.parent() {
+        Some(directory) if directory != Path::new("") && !directory.is_dir() => Err(DataError::File {
+            path: path.to_owned(),
+            problem: format!("there is no directory {}", directory.display()),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// Whether so many bytes are an array of this type and shape.

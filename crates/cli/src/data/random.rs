@@ -3,6 +3,8 @@
 //! The generator is SplitMix64: the k-th element depends on the seed and k alone. Floating-point elements are uniform
 //! in [-1, 1) and rounded to their type; integers are uniform over all their values.
 
+use std::iter;
+
 use super::{Array, DType, DataError};
 
 /// A stream of random words.
@@ -26,6 +28,11 @@ impl Random {
         for _ in 0..size / dtype.size_bytes() {
             dtype.push(self.element(dtype), bytes);
         }
+    }
+
+    /// The elements as numbers, without end.
+    pub(crate) fn values(mut self, dtype: DType) -> impl Iterator<Item = f64> {
+        iter::repeat_with(move || dtype.value(self.element(dtype)))
     }
 
     /// The bits of the next element.

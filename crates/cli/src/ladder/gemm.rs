@@ -4,7 +4,7 @@ use anyhow::{Result, bail, ensure};
 
 use super::plan::{Choices, Mnk, Plan, SUBGROUP_SIZE};
 use super::{Rung, Types};
-use crate::data::Array;
+use crate::data::{Array, DType};
 use crate::measure::{Kernel, Problem, Subject, Watch, Workload, upload};
 use crate::reference::{Operands, Reference};
 use crate::runtime::{Buffer, Device};
@@ -77,18 +77,29 @@ impl Workload for Gemm {
         &self.kernels
     }
 
-    fn prepare(&self, device: &Device, _watch: &Watch<'_>) -> Result<Option<Problem>> {
+    fn buffer_bytes(&self) -> u64 {
+        let Mnk { m, n, k } = self.size;
+        let (a, c) = (self.types.a, self.types.c);
+        let matrices = [(a, m, k), (a, k, n), (c, m, n), (c, m, n)];
+        let bytes = |(dtype, rows, columns): (DType, u32, u32)| {
+            (u64::from(rows) * u64::from(columns)).saturating_mul(dtype.size_bytes() as u64)
+        };
+        matrices.into_iter().map(bytes).fold(0, u64::saturating_add)
+    }
+
+    fn prepare(&self, device: &Device, watch: &Watch<'_>) -> Result<Option<Problem>> {
         let [m, n, k] = [self.size.m, self.size.n, self.size.k].map(|size| size as usize);
         let a = Array::random(self.types.a, vec![m, k], 1)?;
         let b = Array::random(self.types.a, vec![k, n], 2)?;
         let c = Array::random(self.types.c, vec![m, n], 3)?;
         let is_b_column_major = self.is_b_column_major;
-        let reference = Reference::new(&Operands { m, n, k, a: &a, b: &b, c: &c, is_b_column_major });
+        let operands = Operands { m, n, k, a: &a, b: &b, c: &c, is_b_column_major };
+        let Some(reference) = Reference::new(&operands, watch.interrupt) else { return Ok(None) };
         let result = device.create_buffer(c.bytes.len())?;
         // What is on the device is not kept here.
         let mut buffers = Vec::with_capacity(4);
         for array in [a, b, c] {
-            buffers.push(upload(device, &array.bytes)?);
+            buffers.push(upload(device, array.bytes)?);
         }
         buffers.push(result);
         let check = move |buffers: &[Buffer]| match buffers {

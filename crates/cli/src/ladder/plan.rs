@@ -36,13 +36,15 @@ impl fmt::Display for Mnk {
 impl FromStr for Mnk {
     type Err = Error;
 
-    /// `512x256x1024`, or `512` for all three.
+    /// `512x256x1024`, or `512` for all three. Kernels count the elements of a matrix in 32 bits.
     fn from_str(text: &str) -> Result<Self> {
         let numbers: Result<Vec<u32>, _> = text.split('x').map(str::parse).collect();
         match numbers.as_deref() {
-            Ok(&[size]) if size > 0 => Ok(Self::cube(size)),
-            Ok(&[m, n, k]) if m > 0 && n > 0 && k > 0 => Ok(Self { m, n, k }),
-            _ => bail!("`{text}` is no size; write 512, or 512x256x1024 for M, N and K"),
+            Ok(&[size @ 1..=65536]) => Ok(Self::cube(size)),
+            Ok(&[m @ 1..=65536, n @ 1..=65536, k @ 1..=65536]) => Ok(Self { m, n, k }),
+            _ => {
+                bail!("`{text}` is no size; write 512, or 512x256x1024 for M, N and K, each from 1 to 65536")
+            }
         }
     }
 }

@@ -1,6 +1,11 @@
 //! What the machine can do at best.
 
+use std::time::Duration;
+
 use crate::runtime;
+
+/// Long enough for the best moments of a machine.
+const DURATION: Duration = Duration::from_millis(250);
 
 /// A rate that nothing can exceed, measured with independent instructions on registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,26 +26,9 @@ pub(crate) struct Peaks {
 impl Peaks {
     pub(crate) fn measure(threads: usize) -> Self {
         Self {
-            f32_fma: runtime::peak(Peak::F32Fma, threads),
-            bf16_dot: runtime::peak(Peak::Bf16Dot, threads),
-            i8_dot: runtime::peak(Peak::I8Dot, threads),
-        }
-    }
-
-    /// The larger one of each.
-    pub(crate) fn max(&self, other: &Self) -> Self {
-        Self {
-            f32_fma: self.f32_fma.max(other.f32_fma),
-            bf16_dot: self.bf16_dot.max(other.bf16_dot),
-            i8_dot: self.i8_dot.max(other.i8_dot),
-        }
-    }
-
-    pub(crate) fn of(&self, peak: Peak) -> f64 {
-        match peak {
-            Peak::F32Fma => self.f32_fma,
-            Peak::Bf16Dot => self.bf16_dot,
-            Peak::I8Dot => self.i8_dot,
+            f32_fma: runtime::peak(Peak::F32Fma, threads, DURATION),
+            bf16_dot: runtime::peak(Peak::Bf16Dot, threads, DURATION),
+            i8_dot: runtime::peak(Peak::I8Dot, threads, DURATION),
         }
     }
 

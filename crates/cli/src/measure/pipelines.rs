@@ -2,18 +2,18 @@
 //! the time that compiling really took.
 
 use anyhow::{Context, Result};
-use indicatif::ProgressBar;
 
-use super::{Constant, Kernel, Workload};
+use super::{Constant, Kernel, Watch, Workload};
 use crate::data::spec::{SpecConstant, SpecNumber};
 use crate::runtime::{self, Device, Glsl, Pipeline, PipelineOptions};
 
-/// A pipeline for each kernel, in their order.
+/// A pipeline for each kernel, in their order; nothing if it was interrupted.
 pub(super) fn compile(
     device: &Device,
     kernels: &[(&dyn Workload, &Kernel)],
-    bar: &ProgressBar,
-) -> Result<Vec<Pipeline>> {
+    watch: &Watch<'_>,
+) -> Result<Option<Vec<Pipeline>>> {
+    let Watch { bar, interrupt } = watch;
     bar.set_message("compiling GLSL");
     let mut sources: Vec<(&Kernel, Vec<u32>)> = Vec::new();
     for (workload, kernel) in kernels {
@@ -26,6 +26,9 @@ pub(super) fn compile(
     let mut known: Vec<(&Kernel, Pipeline)> = Vec::new();
     let mut pipelines = Vec::with_capacity(kernels.len());
     for (workload, kernel) in kernels {
+        if interrupt.is_set() {
+            return Ok(None);
+        }
         let is_same = |(other, _): &&(&Kernel, Pipeline)| {
             has_same_source(other, kernel)
                 && (other.subgroup_size, &other.constants) == (kernel.subgroup_size, &kernel.constants)
@@ -45,7 +48,7 @@ pub(super) fn compile(
         pipelines.push(pipeline);
     }
     runtime::release_compiler_memory();
-    Ok(pipelines)
+    Ok(Some(pipelines))
 }
 
 fn called(workload: &dyn Workload, kernel: &Kernel) -> String {

@@ -15,9 +15,11 @@ use anyhow::{Result, ensure};
 
 use super::{CONVERSION_ROWS, Purpose, SUBGROUP_SIZE, bytes_of, complete, values_of, words};
 use crate::args::workload::{AttentionArgs, Form, Mask, Scope};
+use crate::data::random::Random;
 use crate::data::{Array, DType};
 use crate::measure::{Constant, Kernel, Peak, Problem, Subject, Watch, Workload, upload};
 use crate::picture::{Picture, heat};
+use crate::progress::Interrupt;
 use crate::reference::{Comparison, checked_rows, tolerance};
 use crate::runtime::{Buffer, Device};
 
@@ -152,43 +154,38 @@ impl Attention {
 
     /// The bytes of Q, K and V.
     fn data(&self) -> Result<[Vec<u8>; 3]> {
-        let [mut queries, mut keys, mut values] = [(); 3].map(|()| vec![0.0; self.elements()]);
-        let noise = |seed| Array::random(DType::F32, vec![self.elements()], seed);
-        let noises = [noise(1)?, noise(2)?, noise(3)?];
+        let head_bytes = self.rows() * self.head_size * DType::F16.size_bytes();
+        let mut all = [(); 3].map(|()| Vec::with_capacity(self.heads * head_bytes));
+        let mut noises = [1, 2, 3].map(|seed| Random::new(seed).values(DType::F32));
         let part = self.tokens as f64 / self.head_size as f64;
         for head in 0..self.heads {
             for token in 0..self.tokens {
-                let start = (head * self.rows() + token) * self.head_size;
-                let row = start..start + self.head_size;
-                self.embed(&mut queries[row.clone()], head, token + 1)?;
-                self.embed(&mut keys[row.clone()], head, token)?;
-                for (column, value) in values[row].iter_mut().enumerate() {
+                let value = |column: usize| {
                     let distance = (token as f64 + 0.5) / part - (column as f64 + 0.5);
-                    *value = (1.0 - distance.abs()).max(0.0);
+                    (1.0 - distance.abs()).max(0.0)
+                };
+                let values = (0..self.head_size).map(value).collect();
+                let rows = [self.embed(head, token + 1)?, self.embed(head, token)?, values];
+                for (((row, bytes), noise), amount) in rows.iter().zip(&mut all).zip(&mut noises).zip(NOISE) {
+                    let numbers = row.iter().zip(noise).map(|(number, noise)| number + amount * noise);
+                    bytes.extend(bytes_of(DType::F16, numbers));
                 }
             }
+            // Rows behind the last token are zero.
+            all.iter_mut().for_each(|bytes| bytes.resize((head + 1) * head_bytes, 0));
         }
-        let mut all = [queries, keys, values];
-        for ((numbers, noise), amount) in all.iter_mut().zip(&noises).zip(NOISE) {
-            // Rows behind the last token stay zero.
-            let row_of = |index: usize| index / self.head_size % self.rows();
-            for (index, (number, noise)) in numbers.iter_mut().zip(noise.values()).enumerate() {
-                *number += if row_of(index) < self.tokens { amount * noise } else { 0.0 };
-            }
-        }
-        Ok(all.map(|numbers| bytes_of(DType::F16, numbers)))
+        Ok(all)
     }
 
     /// The vector of the bytes that a head sees before `end`.
-    fn embed(&self, row: &mut [f64], head: usize, end: usize) -> Result<()> {
+    fn embed(&self, head: usize, end: usize) -> Result<Vec<f64>> {
         let bytes = (0..head + 2).map(|back| match end.checked_sub(back + 1) {
             Some(index) => u64::from(TEXT[index % TEXT.len()]),
             None => 0,
         });
         let seed = bytes.fold(head as u64, |hash, byte| hash.wrapping_mul(0x0100_0000_01b3) ^ (byte + 1));
-        let vector = Array::random(DType::F32, vec![row.len()], seed)?;
-        row.iter_mut().zip(vector.values()).for_each(|(element, value)| *element = AMPLITUDE * value);
-        Ok(())
+        let vector = Array::random(DType::F32, vec![self.head_size], seed)?;
+        Ok(vector.values().map(|value| AMPLITUDE * value).collect())
     }
 }
 
@@ -214,11 +211,18 @@ impl Workload for Attention {
         &self.kernels
     }
 
-    fn prepare(&self, device: &Device, _watch: &Watch<'_>) -> Result<Option<Problem>> {
+    fn buffer_bytes(&self) -> u64 {
+        (self.elements() * (3 * DType::F16.size_bytes() + DType::F32.size_bytes())) as u64
+    }
+
+    fn prepare(&self, device: &Device, watch: &Watch<'_>) -> Result<Option<Problem>> {
         let data = self.data()?;
-        let reference = Reference::new(self, &data);
+        let reference = Reference::new(self, &data, watch.interrupt);
+        if watch.interrupt.is_set() {
+            return Ok(None);
+        }
         let mut buffers = Vec::with_capacity(4);
-        for bytes in &data {
+        for bytes in data {
             buffers.push(upload(device, bytes)?);
         }
         buffers.push(device.create_buffer(self.elements() * DType::F32.size_bytes())?);
@@ -269,31 +273,33 @@ struct Row {
 }
 
 impl Reference {
-    /// Computes evenly spread rows of every head on as many threads as there are cores.
-    fn new(attention: &Attention, [q, k, v]: &[Vec<u8>; 3]) -> Self {
-        let numbers = |bytes: &[u8]| -> Vec<f64> { values_of(DType::F16, bytes) };
-        let (q, k, v) = (numbers(q), numbers(k), numbers(v));
+    /// Computes evenly spread rows of every head on as many threads as there are cores, until it is interrupted.
+    fn new(attention: &Attention, [q, k, v]: &[Vec<u8>; 3], interrupt: &Interrupt) -> Self {
         let row_products = 2 * attention.tokens * attention.head_size * attention.heads;
         let tokens = checked_rows(attention.tokens, MAX_PRODUCTS / row_products.max(1));
-        let all: Vec<(usize, usize)> =
-            (0..attention.heads).flat_map(|head| tokens.iter().map(move |&token| (head, token))).collect();
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        let mut rows = Vec::with_capacity(all.len());
-        thread::scope(|scope| {
-            let (q, k, v) = (&q, &k, &v);
-            let share = all.len().div_ceil(threads).max(1);
-            let workers: Vec<_> = all
-                .chunks(share)
-                .map(|part| {
-                    scope.spawn(move || -> Vec<Row> {
-                        part.iter().map(|&(head, token)| row(attention, [q, k, v], head, token)).collect()
+        let share = tokens.len().div_ceil(threads).max(1);
+        let mut rows = Vec::with_capacity(attention.heads * tokens.len());
+        let head_bytes = attention.rows() * attention.head_size * DType::F16.size_bytes();
+        let heads = q.chunks(head_bytes).zip(k.chunks(head_bytes)).zip(v.chunks(head_bytes));
+        for (head, ((q, k), v)) in heads.enumerate() {
+            let (k, v) = (numbers(k), numbers(v));
+            thread::scope(|scope| {
+                let (k, v) = (&k, &v);
+                let workers: Vec<_> = tokens
+                    .chunks(share)
+                    .map(|part| {
+                        scope.spawn(move || -> Vec<Row> {
+                            let part = part.iter().take_while(|_| !interrupt.is_set());
+                            part.map(|&token| row(attention, (q, k, v), head, token)).collect()
+                        })
                     })
-                })
-                .collect();
-            // A row that is missing, because its thread panicked, is a wrong result.
-            workers.into_iter().for_each(|worker| rows.extend(worker.join().unwrap_or_default()));
-        });
-        if rows.len() < all.len() {
+                    .collect();
+                // A row that is missing, because its thread panicked, is a wrong result.
+                workers.into_iter().for_each(|worker| rows.extend(worker.join().unwrap_or_default()));
+            });
+        }
+        if rows.len() < attention.heads * tokens.len() {
             rows.clear();
         }
         Self { head_size: attention.head_size, rows }
@@ -323,25 +329,28 @@ impl Reference {
     }
 }
 
-/// The definition, for one query.
-fn row(attention: &Attention, [q, k, v]: [&[f64]; 3], head: usize, token: usize) -> Row {
+/// Numbers of f16, which f32 holds exactly.
+fn numbers(bytes: &[u8]) -> Vec<f32> {
+    let elements = bytes.chunks_exact(DType::F16.size_bytes());
+    elements.map(|element| DType::F16.value(DType::F16.read(element)) as f32).collect()
+}
+
+/// The definition, for one query. Of the head there are the bytes of Q, and K and V.
+fn row(attention: &Attention, (q, k, v): (&[u8], &[f32], &[f32]), head: usize, token: usize) -> Row {
     let size = attention.head_size;
-    let start = head * attention.rows();
-    let row_of = |matrix: &[f64], row: usize| -> Range<usize> {
-        let first = (start + row) * size;
-        first..(first + size).min(matrix.len())
-    };
     let visible = if attention.is_causal { token + 1 } else { attention.tokens };
-    let query = &q[row_of(q, token)];
-    let scores: Vec<f64> =
-        (0..visible).map(|key| attention.scale() * dot(query, &k[row_of(k, key)])).collect();
+    let query_bytes = size * DType::F16.size_bytes();
+    let query = numbers(&q[token * query_bytes..][..query_bytes]);
+    let keys = k.chunks_exact(size).take(visible);
+    let scores: Vec<f64> = keys.map(|key| attention.scale() * dot(&query, key)).collect();
     let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let (mut sum, mut sums, mut squares) = (0.0, vec![0.0; size], vec![0.0; size]);
     let mut largest_value = 0.0_f64;
-    for (key, score) in scores.iter().enumerate() {
+    for (score, values) in scores.iter().zip(v.chunks_exact(size)) {
         let weight = (score - largest).exp();
         sum += weight;
-        for ((value, sum), square) in v[row_of(v, key)].iter().zip(&mut sums).zip(&mut squares) {
+        for ((&value, sum), square) in values.iter().zip(&mut sums).zip(&mut squares) {
+            let value = f64::from(value);
             let product = weight * value;
             *sum += product;
             *square += product * product;
@@ -350,18 +359,18 @@ fn row(attention: &Attention, [q, k, v]: [&[f64]; 3], head: usize, token: usize)
     }
     let denormal = (visible as f64).sqrt() * f64::powi(2.0, -14) * largest_value;
     Row {
-        place: start + token,
+        place: head * attention.rows() + token,
         expected: sums.iter().map(|total| total / sum).collect(),
         scales: squares.iter().map(|square| (square.sqrt() + denormal) / sum).collect(),
     }
 }
 
 /// The sum of products, as eight sums that the compiler puts into vector registers.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+fn dot(a: &[f32], b: &[f32]) -> f64 {
     let mut sums = [0.0; 8];
     for (a, b) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
         for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += a * b;
+            *sum += f64::from(*a) * f64::from(*b);
         }
     }
     sums.iter().sum()
@@ -409,7 +418,7 @@ mod tests {
         for is_causal in [false, true] {
             let attention = attention([200, 2, 64], is_causal, &[]);
             let data = attention.data().expect("small");
-            let reference = Reference::new(&attention, &data);
+            let reference = Reference::new(&attention, &data, &Interrupt::never());
             let verdict = |values: &[f64]| {
                 let bytes = bytes_of(DType::F32, values.iter().copied());
                 reference.compare(|range| Ok(bytes[range].to_vec())).expect("long enough")
@@ -418,7 +427,7 @@ mod tests {
             assert!(verdict(&values).ok && verdict(&values).max_rel_error < 1e-6);
 
             // Without the key of the second largest weight: one that is so far away that its weight is nothing.
-            let [q, k, v] = data.map(|bytes| values_of(DType::F16, &bytes));
+            let [q, k, v] = [0, 1, 2].map(|matrix| numbers(&data[matrix]));
             let query = &q[180 * 64..181 * 64];
             let mut keys: Vec<usize> = (0..=180).collect();
             keys.sort_by(|&a, &b| {
@@ -428,7 +437,7 @@ mod tests {
             let mut far = k.clone();
             let lost = &mut far[keys[1] * 64..][..64];
             lost.iter_mut().zip(query).for_each(|(key, query)| *key = -100.0 * query);
-            let without = row(&attention, [&q, &far, &v], 0, 180);
+            let without = row(&attention, (&data[0], &far, &v), 0, 180);
             values[180 * 64..181 * 64].copy_from_slice(&without.expected);
             assert!(!verdict(&values).ok, "{:?}", verdict(&values));
             values[180 * 64] = f64::NAN;
@@ -439,7 +448,7 @@ mod tests {
     #[test]
     fn a_query_looks_where_the_text_said_the_same() {
         let attention = attention([300, 1, 64], false, &[]);
-        let [q, k, _] = attention.data().expect("small").map(|bytes| values_of(DType::F16, &bytes));
+        let [q, k, _] = attention.data().expect("small").map(|bytes| numbers(&bytes));
         let score = |query: usize, key: usize| dot(&q[query * 64..][..64], &k[key * 64..][..64]);
         // The bytes that end in the query's token, and those that end before the key's.
         let is_same = |query: usize, key: usize| TEXT[query - 1..=query] == TEXT[key - 2..key];

@@ -16,6 +16,7 @@ use crate::args::workload::{ConvArgs, Form, Scope};
 use crate::data::{Array, DType};
 use crate::measure::{Constant, Kernel, Peak, Problem, Subject, Watch, Workload, upload};
 use crate::picture::{Picture, grey};
+use crate::progress::Interrupt;
 use crate::reference::{Operands, Reference};
 use crate::runtime::{Buffer, Device};
 
@@ -92,8 +93,19 @@ fn expected(text: &str, form: &str) -> String {
 impl Shape {
     fn check(&self) -> Result<()> {
         let Self { images, height, width, channels, out_channels, filter, stride, dilation, pad } = *self;
-        let all = [images, height, width, channels, out_channels, filter[0], filter[1], stride, dilation];
-        ensure!(all.iter().all(|size| (1..=4096).contains(size)), "sizes go from 1 to 4096");
+        for (name, size) in [
+            ("images", images),
+            ("rows of an image", height),
+            ("columns of an image", width),
+            ("channels", channels),
+            ("channels of the result", out_channels),
+            ("rows of a filter", filter[0]),
+            ("columns of a filter", filter[1]),
+            ("pixels of stride", stride),
+            ("pixels of dilation", dilation),
+        ] {
+            ensure!((1..=4096).contains(&size), "{size} {name}: there are from 1 to 4096");
+        }
         ensure!(pad <= 4096, "{pad} rows of zeros are more than 4096");
         for (input, taps, axis) in [(height, filter[0], "high"), (width, filter[1], "wide")] {
             let reach = dilation * (taps - 1) + 1;
@@ -185,18 +197,24 @@ impl Conv {
         Ok(values)
     }
 
+    /// The elements of the weights in memory: conversions take whole tiles, and read one step beyond the last.
+    fn padded_weights(&self) -> usize {
+        let rows = self.shape.out_channels.next_multiple_of(CONVERSION_TILE_N) as usize;
+        rows * self.shape.depth() as usize + DEPTH
+    }
+
     /// The matrix of all pixels that the result's pixels depend on, and its product with the weights.
-    fn reference(&self, images: &[u8], weights: &[u8]) -> Reference {
+    fn reference(&self, images: &[u8], weights: &[u8], interrupt: &Interrupt) -> Option<Reference> {
         let (m, n, k) = (
             self.shape.images as usize * self.shape.pixels() as usize,
             self.shape.out_channels as usize,
             self.shape.depth() as usize,
         );
-        let array = |shape, bytes: &[u8]| Array { dtype: DType::F16, shape, bytes: bytes.to_vec() };
-        let a = array(vec![m, k], &self.gather(images));
-        let b = array(vec![n, k], weights);
+        let array = |shape, bytes| Array { dtype: DType::F16, shape, bytes };
+        let a = array(vec![m, k], self.gather(images));
+        let b = array(vec![n, k], weights.to_vec());
         let c = Array { dtype: DType::F32, shape: vec![m, n], bytes: vec![0; 4 * m * n] };
-        Reference::new(&Operands { m, n, k, a: &a, b: &b, c: &c, is_b_column_major: true })
+        Reference::new(&Operands { m, n, k, a: &a, b: &b, c: &c, is_b_column_major: true }, interrupt)
     }
 
     /// im2col: for each pixel of the result, tap by tap, the bytes of the pixel of the image, or zeros.
@@ -331,14 +349,18 @@ impl Workload for Conv {
         &self.kernels
     }
 
-    fn prepare(&self, device: &Device, _watch: &Watch<'_>) -> Result<Option<Problem>> {
+    fn buffer_bytes(&self) -> u64 {
+        let images = self.shape.images as usize * self.shape.image_elements();
+        (2 * (images + self.padded_weights()) + 4 * self.shape.result_elements()) as u64
+    }
+
+    fn prepare(&self, device: &Device, watch: &Watch<'_>) -> Result<Option<Problem>> {
         let images = bytes_of(DType::F16, self.images()?);
         let mut weights = bytes_of(DType::F16, self.weights()?);
-        let reference = self.reference(&images, &weights);
-        let rows = self.shape.out_channels.next_multiple_of(CONVERSION_TILE_N) as usize;
-        weights.resize(2 * (rows * self.shape.depth() as usize + DEPTH), 0);
+        let Some(reference) = self.reference(&images, &weights, watch.interrupt) else { return Ok(None) };
+        weights.resize(2 * self.padded_weights(), 0);
         let result = device.create_buffer(4 * self.shape.result_elements())?;
-        let buffers = vec![upload(device, &images)?, upload(device, &weights)?, result];
+        let buffers = vec![upload(device, images)?, upload(device, weights)?, result];
         let check = move |buffers: &[Buffer]| match buffers {
             [_, _, y] => reference.compare(|range| Ok(vec![0; range.len()]), |range| y.read(range)),
             _ => bail!("a convolution has three buffers"),
@@ -465,7 +487,8 @@ mod tests {
             let images = bytes_of(DType::F16, conv.images().expect("small"));
             let weights = bytes_of(DType::F16, conv.weights().expect("small"));
             let expected = naive(&conv, &values_of(DType::F16, &images), &values_of(DType::F16, &weights));
-            let reference = conv.reference(&images, &weights);
+            let reference =
+                conv.reference(&images, &weights, &Interrupt::never()).expect("nobody interrupts");
             let verdict = |values: &[f64]| {
                 let bytes = bytes_of(DType::F32, values.iter().copied());
                 let zeros = |range: std::ops::Range<usize>| Ok::<_, ()>(vec![0; range.len()]);

@@ -104,9 +104,8 @@ pub(crate) fn all(args: &DequantArgs, purpose: Purpose) -> Result<Vec<Box<dyn Wo
 
 impl Dequant {
     fn new(size: Mnk, quantisation: Quantisation, forms: &[DequantForm], scope: Scope) -> Result<Self> {
-        let Mnk { m, n, k } = size;
+        let k = size.k;
         ensure!(k.is_multiple_of(BLOCK as u32), "{size}: K must be a multiple of {BLOCK}");
-        ensure!(m.max(n).max(k) <= 1 << 16, "{size}: no side is longer than 65536");
         let kernels = forms.iter().map(|&form| kernel(size, quantisation, form, scope)).collect();
         Ok(Self { size, quantisation, kernels })
     }
@@ -120,9 +119,13 @@ impl Dequant {
     /// The blocks of W, and what they hold, rounded to f16.
     fn weights(&self) -> Result<(Vec<u8>, Array)> {
         let [m, k] = [self.size.m as usize, self.size.k as usize];
-        let wanted: Vec<f64> = Array::random(DType::F32, vec![m, k], 1)?.values().collect();
-        let blocks: Vec<u8> =
-            wanted.chunks_exact(BLOCK).flat_map(|weights| self.quantisation.encode(weights)).collect();
+        let wanted = Array::random(DType::F32, vec![m, k], 1)?;
+        let blocks: Vec<u8> = wanted
+            .bytes
+            .chunks_exact(BLOCK * DType::F32.size_bytes())
+            .flat_map(|weights| self.quantisation.encode(&values_of(DType::F32, weights)))
+            .collect();
+        drop(wanted);
         let decoded = blocks
             .chunks_exact(self.quantisation.block_bytes())
             .flat_map(|block| self.quantisation.decode(block));
@@ -186,19 +189,27 @@ impl Workload for Dequant {
         &self.kernels
     }
 
-    fn prepare(&self, device: &Device, _watch: &Watch<'_>) -> Result<Option<Problem>> {
+    fn buffer_bytes(&self) -> u64 {
+        let ([rows, columns], k) = (self.padded(), self.size.k as usize);
+        let blocks = rows * (k / BLOCK) * self.quantisation.block_bytes();
+        let result = self.size.m as usize * self.size.n as usize * DType::F32.size_bytes();
+        (blocks + columns * k * DType::F16.size_bytes() + result) as u64
+    }
+
+    fn prepare(&self, device: &Device, watch: &Watch<'_>) -> Result<Option<Problem>> {
         let [m, n, k] = [self.size.m, self.size.n, self.size.k].map(|size| size as usize);
         let [rows, columns] = self.padded();
         let (mut blocks, weights) = self.weights()?;
         let mut x = Array::random(DType::F16, vec![n, k], 2)?;
         let c = Array { dtype: DType::F32, shape: vec![m, n], bytes: vec![0; 4 * m * n] };
         let operands = Operands { m, n, k, a: &weights, b: &x, c: &c, is_b_column_major: true };
-        let reference = Reference::new(&operands);
+        let Some(reference) = Reference::new(&operands, watch.interrupt) else { return Ok(None) };
+        let result = device.create_buffer(c.bytes.len())?;
+        drop((weights, c));
         let row_bytes = k / BLOCK * self.quantisation.block_bytes();
         blocks.resize(rows * row_bytes, 0);
         x.bytes.resize(columns * k * DType::F16.size_bytes(), 0);
-        let result = device.create_buffer(c.bytes.len())?;
-        let buffers = vec![upload(device, &blocks)?, upload(device, &x.bytes)?, result];
+        let buffers = vec![upload(device, blocks)?, upload(device, x.bytes)?, result];
         let check = move |buffers: &[Buffer]| match buffers {
             [_, _, d] => reference.compare(|range| Ok(vec![0; range.len()]), |range| d.read(range)),
             _ => bail!("a product of quantised weights has three buffers"),

@@ -8,9 +8,11 @@ pub(crate) mod conv;
 pub(crate) mod dequant;
 pub(crate) mod neural_texture;
 
-use crate::args::workload::Scope;
+use anyhow::Result;
+
+use crate::args::workload::{OutputArgs, Scope, WorkloadCommand};
 use crate::data::DType;
-use crate::measure::with_includes;
+use crate::measure::{Workload, with_includes};
 
 /// What a workload is run for; it decides the sizes that the user does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,18 @@ impl Purpose {
             Self::Demo => demo,
             Self::Bench => bench,
         }
+    }
+}
+
+impl WorkloadCommand {
+    /// The problems that the user asked for, and where their results go.
+    pub(crate) fn problems(&self, purpose: Purpose) -> Result<(Vec<Box<dyn Workload>>, &OutputArgs)> {
+        Ok(match self {
+            Self::Attention(args) => (attention::all(args, purpose)?, &args.output),
+            Self::Conv(args) => (conv::all(args, purpose)?, &args.output),
+            Self::Dequant(args) => (dequant::all(args, purpose)?, &args.output),
+            Self::NeuralTexture(args) => (neural_texture::all(args, purpose)?, &args.output),
+        })
     }
 }
 

@@ -39,7 +39,7 @@ struct Entry {
     accepts: unsafe fn(*const c_void) -> bool,
 }
 
-macro_rules! table {
+macro_rules! implement {
     ($($name:ident { $($field:ident),* $(,)? })*) => {
         $(
             // SAFETY: the type of its default value is what the registry gives it.
@@ -65,217 +65,183 @@ macro_rules! table {
     };
 }
 
+macro_rules! table {
+    (
+        versions {
+            $($version:ident { $($own:ident),* } and {
+                $($part:ident { $($feature:ident),* $(,)? })*
+            })*
+        }
+        extensions { $($name:ident { $($field:ident),* $(,)? })* }
+    ) => {
+        implement! {
+            $($version { $($own,)* $($($feature,)*)* } $($part { $($feature),* })*)*
+            $($name { $($field),* })*
+        }
+    };
+}
+
 table! {
-    PhysicalDeviceVulkan11Features {
-        storage_buffer_16bit_access,
-        uniform_and_storage_buffer_16bit_access,
-        storage_push_constant16,
-        variable_pointers_storage_buffer,
-        variable_pointers,
+    // The structure of a version has the features of the extensions that it took over, and some of its own.
+    versions {
+        PhysicalDeviceVulkan11Features {} and {
+            PhysicalDevice16BitStorageFeatures {
+                storage_buffer_16bit_access,
+                uniform_and_storage_buffer_16bit_access,
+                storage_push_constant16,
+            }
+            PhysicalDeviceMultiviewFeatures {}
+            PhysicalDeviceProtectedMemoryFeatures {}
+            PhysicalDeviceSamplerYcbcrConversionFeatures {}
+            PhysicalDeviceShaderDrawParametersFeatures {}
+            PhysicalDeviceVariablePointersFeatures { variable_pointers_storage_buffer, variable_pointers }
+        }
+        PhysicalDeviceVulkan12Features { descriptor_indexing, subgroup_broadcast_dynamic_id } and {
+            PhysicalDevice8BitStorageFeatures {
+                storage_buffer_8bit_access,
+                uniform_and_storage_buffer_8bit_access,
+                storage_push_constant8,
+            }
+            PhysicalDeviceBufferDeviceAddressFeatures { buffer_device_address }
+            PhysicalDeviceDescriptorIndexingFeatures {
+                shader_uniform_texel_buffer_array_dynamic_indexing,
+                shader_storage_texel_buffer_array_dynamic_indexing,
+                shader_uniform_buffer_array_non_uniform_indexing,
+                shader_sampled_image_array_non_uniform_indexing,
+                shader_storage_buffer_array_non_uniform_indexing,
+                shader_storage_image_array_non_uniform_indexing,
+                shader_uniform_texel_buffer_array_non_uniform_indexing,
+                shader_storage_texel_buffer_array_non_uniform_indexing,
+                descriptor_binding_uniform_buffer_update_after_bind,
+                descriptor_binding_sampled_image_update_after_bind,
+                descriptor_binding_storage_image_update_after_bind,
+                descriptor_binding_storage_buffer_update_after_bind,
+                descriptor_binding_uniform_texel_buffer_update_after_bind,
+                descriptor_binding_storage_texel_buffer_update_after_bind,
+                descriptor_binding_update_unused_while_pending,
+                descriptor_binding_partially_bound,
+                descriptor_binding_variable_descriptor_count,
+                runtime_descriptor_array,
+            }
+            PhysicalDeviceHostQueryResetFeatures { host_query_reset }
+            PhysicalDeviceImagelessFramebufferFeatures {}
+            PhysicalDeviceScalarBlockLayoutFeatures { scalar_block_layout }
+            PhysicalDeviceSeparateDepthStencilLayoutsFeatures {}
+            PhysicalDeviceShaderAtomicInt64Features { shader_buffer_int64_atomics, shader_shared_int64_atomics }
+            PhysicalDeviceShaderFloat16Int8Features { shader_float16, shader_int8 }
+            PhysicalDeviceShaderSubgroupExtendedTypesFeatures { shader_subgroup_extended_types }
+            PhysicalDeviceTimelineSemaphoreFeatures { timeline_semaphore }
+            PhysicalDeviceUniformBufferStandardLayoutFeatures { uniform_buffer_standard_layout }
+            PhysicalDeviceVulkanMemoryModelFeatures {
+                vulkan_memory_model,
+                vulkan_memory_model_device_scope,
+                vulkan_memory_model_availability_visibility_chains,
+            }
+        }
+        PhysicalDeviceVulkan13Features {} and {
+            PhysicalDeviceDynamicRenderingFeatures {}
+            PhysicalDeviceImageRobustnessFeatures { robust_image_access }
+            PhysicalDeviceInlineUniformBlockFeatures {
+                inline_uniform_block,
+                descriptor_binding_inline_uniform_block_update_after_bind,
+            }
+            PhysicalDeviceMaintenance4Features { maintenance4 }
+            PhysicalDevicePipelineCreationCacheControlFeatures { pipeline_creation_cache_control }
+            PhysicalDevicePrivateDataFeatures { private_data }
+            PhysicalDeviceShaderDemoteToHelperInvocationFeatures {}
+            PhysicalDeviceShaderIntegerDotProductFeatures { shader_integer_dot_product }
+            PhysicalDeviceShaderTerminateInvocationFeatures {}
+            PhysicalDeviceSubgroupSizeControlFeatures { subgroup_size_control, compute_full_subgroups }
+            PhysicalDeviceSynchronization2Features { synchronization2 }
+            PhysicalDeviceTextureCompressionASTCHDRFeatures {}
+            PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures { shader_zero_initialize_workgroup_memory }
+        }
     }
-    PhysicalDeviceVulkan12Features {
-        storage_buffer_8bit_access,
-        uniform_and_storage_buffer_8bit_access,
-        storage_push_constant8,
-        shader_buffer_int64_atomics,
-        shader_shared_int64_atomics,
-        shader_float16,
-        shader_int8,
-        descriptor_indexing,
-        shader_uniform_texel_buffer_array_dynamic_indexing,
-        shader_storage_texel_buffer_array_dynamic_indexing,
-        shader_uniform_buffer_array_non_uniform_indexing,
-        shader_sampled_image_array_non_uniform_indexing,
-        shader_storage_buffer_array_non_uniform_indexing,
-        shader_storage_image_array_non_uniform_indexing,
-        shader_uniform_texel_buffer_array_non_uniform_indexing,
-        shader_storage_texel_buffer_array_non_uniform_indexing,
-        descriptor_binding_uniform_buffer_update_after_bind,
-        descriptor_binding_sampled_image_update_after_bind,
-        descriptor_binding_storage_image_update_after_bind,
-        descriptor_binding_storage_buffer_update_after_bind,
-        descriptor_binding_uniform_texel_buffer_update_after_bind,
-        descriptor_binding_storage_texel_buffer_update_after_bind,
-        descriptor_binding_update_unused_while_pending,
-        descriptor_binding_partially_bound,
-        descriptor_binding_variable_descriptor_count,
-        runtime_descriptor_array,
-        scalar_block_layout,
-        uniform_buffer_standard_layout,
-        shader_subgroup_extended_types,
-        host_query_reset,
-        timeline_semaphore,
-        buffer_device_address,
-        vulkan_memory_model,
-        vulkan_memory_model_device_scope,
-        vulkan_memory_model_availability_visibility_chains,
-        subgroup_broadcast_dynamic_id,
-    }
-    PhysicalDeviceVulkan13Features {
-        robust_image_access,
-        inline_uniform_block,
-        descriptor_binding_inline_uniform_block_update_after_bind,
-        pipeline_creation_cache_control,
-        private_data,
-        subgroup_size_control,
-        compute_full_subgroups,
-        synchronization2,
-        shader_zero_initialize_workgroup_memory,
-        shader_integer_dot_product,
-        maintenance4,
-    }
-    // Vulkan 1.1, one by one.
-    PhysicalDevice16BitStorageFeatures {
-        storage_buffer_16bit_access,
-        uniform_and_storage_buffer_16bit_access,
-        storage_push_constant16,
-    }
-    PhysicalDeviceMultiviewFeatures {}
-    PhysicalDeviceProtectedMemoryFeatures {}
-    PhysicalDeviceSamplerYcbcrConversionFeatures {}
-    PhysicalDeviceShaderDrawParametersFeatures {}
-    PhysicalDeviceVariablePointersFeatures { variable_pointers_storage_buffer, variable_pointers }
-    // Vulkan 1.2, one by one.
-    PhysicalDevice8BitStorageFeatures {
-        storage_buffer_8bit_access,
-        uniform_and_storage_buffer_8bit_access,
-        storage_push_constant8,
-    }
-    PhysicalDeviceBufferDeviceAddressFeatures { buffer_device_address }
-    PhysicalDeviceDescriptorIndexingFeatures {
-        shader_uniform_texel_buffer_array_dynamic_indexing,
-        shader_storage_texel_buffer_array_dynamic_indexing,
-        shader_uniform_buffer_array_non_uniform_indexing,
-        shader_sampled_image_array_non_uniform_indexing,
-        shader_storage_buffer_array_non_uniform_indexing,
-        shader_storage_image_array_non_uniform_indexing,
-        shader_uniform_texel_buffer_array_non_uniform_indexing,
-        shader_storage_texel_buffer_array_non_uniform_indexing,
-        descriptor_binding_uniform_buffer_update_after_bind,
-        descriptor_binding_sampled_image_update_after_bind,
-        descriptor_binding_storage_image_update_after_bind,
-        descriptor_binding_storage_buffer_update_after_bind,
-        descriptor_binding_uniform_texel_buffer_update_after_bind,
-        descriptor_binding_storage_texel_buffer_update_after_bind,
-        descriptor_binding_update_unused_while_pending,
-        descriptor_binding_partially_bound,
-        descriptor_binding_variable_descriptor_count,
-        runtime_descriptor_array,
-    }
-    PhysicalDeviceHostQueryResetFeatures { host_query_reset }
-    PhysicalDeviceImagelessFramebufferFeatures {}
-    PhysicalDeviceScalarBlockLayoutFeatures { scalar_block_layout }
-    PhysicalDeviceSeparateDepthStencilLayoutsFeatures {}
-    PhysicalDeviceShaderAtomicInt64Features { shader_buffer_int64_atomics, shader_shared_int64_atomics }
-    PhysicalDeviceShaderFloat16Int8Features { shader_float16, shader_int8 }
-    PhysicalDeviceShaderSubgroupExtendedTypesFeatures { shader_subgroup_extended_types }
-    PhysicalDeviceTimelineSemaphoreFeatures { timeline_semaphore }
-    PhysicalDeviceUniformBufferStandardLayoutFeatures { uniform_buffer_standard_layout }
-    PhysicalDeviceVulkanMemoryModelFeatures {
-        vulkan_memory_model,
-        vulkan_memory_model_device_scope,
-        vulkan_memory_model_availability_visibility_chains,
-    }
-    // Vulkan 1.3, one by one.
-    PhysicalDeviceDynamicRenderingFeatures {}
-    PhysicalDeviceImageRobustnessFeatures { robust_image_access }
-    PhysicalDeviceInlineUniformBlockFeatures {
-        inline_uniform_block,
-        descriptor_binding_inline_uniform_block_update_after_bind,
-    }
-    PhysicalDeviceMaintenance4Features { maintenance4 }
-    PhysicalDevicePipelineCreationCacheControlFeatures { pipeline_creation_cache_control }
-    PhysicalDevicePrivateDataFeatures { private_data }
-    PhysicalDeviceShaderDemoteToHelperInvocationFeatures {}
-    PhysicalDeviceShaderIntegerDotProductFeatures { shader_integer_dot_product }
-    PhysicalDeviceShaderTerminateInvocationFeatures {}
-    PhysicalDeviceSubgroupSizeControlFeatures { subgroup_size_control, compute_full_subgroups }
-    PhysicalDeviceSynchronization2Features { synchronization2 }
-    PhysicalDeviceTextureCompressionASTCHDRFeatures {}
-    PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures { shader_zero_initialize_workgroup_memory }
-    // Extensions that Vulkan 1.4 took over.
-    PhysicalDeviceMaintenance5Features { maintenance5 }
-    PhysicalDeviceMaintenance6Features { maintenance6 }
-    PhysicalDevicePipelineRobustnessFeatures { pipeline_robustness }
-    PhysicalDeviceShaderExpectAssumeFeatures { shader_expect_assume }
-    PhysicalDeviceShaderFloatControls2Features { shader_float_controls2 }
-    PhysicalDeviceShaderSubgroupRotateFeatures { shader_subgroup_rotate, shader_subgroup_rotate_clustered }
-    // Extensions.
-    PhysicalDeviceCooperativeMatrix2FeaturesNV {
-        cooperative_matrix_workgroup_scope,
-        cooperative_matrix_flexible_dimensions,
-        cooperative_matrix_reductions,
-        cooperative_matrix_conversions,
-        cooperative_matrix_per_element_operations,
-        cooperative_matrix_tensor_addressing,
-        cooperative_matrix_block_loads,
-    }
-    PhysicalDeviceCooperativeMatrixConversionFeaturesQCOM { cooperative_matrix_conversion }
-    PhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT {
-        cooperative_matrix_properties2,
-        cooperative_matrix_reductions,
-        cooperative_matrix_conversions,
-        cooperative_matrix_per_element_operations,
-        cooperative_matrix_get_coordinate,
-    }
-    PhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV { cooperative_matrix_decode_vector }
-    PhysicalDeviceCooperativeMatrixFeaturesKHR {
-        cooperative_matrix,
-        cooperative_matrix_robust_buffer_access,
-    }
-    PhysicalDeviceCooperativeMatrixFeaturesNV {
-        cooperative_matrix,
-        cooperative_matrix_robust_buffer_access,
-    }
-    PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
-    PhysicalDeviceRobustness2FeaturesKHR { robust_buffer_access2, null_descriptor }
-    PhysicalDeviceShaderAtomicFloat2FeaturesEXT {
-        shader_buffer_float16_atomics,
-        shader_buffer_float16_atomic_add,
-        shader_buffer_float16_atomic_min_max,
-        shader_buffer_float32_atomic_min_max,
-        shader_buffer_float64_atomic_min_max,
-        shader_shared_float16_atomics,
-        shader_shared_float16_atomic_add,
-        shader_shared_float16_atomic_min_max,
-        shader_shared_float32_atomic_min_max,
-        shader_shared_float64_atomic_min_max,
-        shader_image_float32_atomic_min_max,
-    }
-    PhysicalDeviceShaderAtomicFloatFeaturesEXT {
-        shader_buffer_float32_atomics,
-        shader_buffer_float32_atomic_add,
-        shader_buffer_float64_atomics,
-        shader_buffer_float64_atomic_add,
-        shader_shared_float32_atomics,
-        shader_shared_float32_atomic_add,
-        shader_shared_float64_atomics,
-        shader_shared_float64_atomic_add,
-        shader_image_float32_atomics,
-        shader_image_float32_atomic_add,
-    }
-    PhysicalDeviceShaderBfloat16FeaturesKHR {
-        shader_b_float16_type,
-        shader_b_float_16dot_product,
-        shader_b_float16_cooperative_matrix,
-    }
-    PhysicalDeviceShaderClockFeaturesKHR { shader_subgroup_clock, shader_device_clock }
-    PhysicalDeviceShaderFloat8FeaturesEXT { shader_float8, shader_float8_cooperative_matrix }
-    PhysicalDeviceShaderFmaFeaturesKHR { shader_fma_float16, shader_fma_float32, shader_fma_float64 }
-    PhysicalDeviceShaderImageAtomicInt64FeaturesEXT { shader_image_int64_atomics }
-    PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR { shader_maximal_reconvergence }
-    PhysicalDeviceShaderQuadControlFeaturesKHR { shader_quad_control }
-    PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR { shader_relaxed_extended_instruction }
-    PhysicalDeviceShaderReplicatedCompositesFeaturesEXT { shader_replicated_composites }
-    PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT { shader_subgroup_partitioned }
-    PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR { shader_subgroup_uniform_control_flow }
-    PhysicalDeviceShaderUntypedPointersFeaturesKHR { shader_untyped_pointers }
-    PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
-    PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR {
-        workgroup_memory_explicit_layout,
-        workgroup_memory_explicit_layout_scalar_block_layout,
-        workgroup_memory_explicit_layout_8bit_access,
-        workgroup_memory_explicit_layout_16bit_access,
+    extensions {
+        // Those that Vulkan 1.4 took over.
+        PhysicalDeviceMaintenance5Features { maintenance5 }
+        PhysicalDeviceMaintenance6Features { maintenance6 }
+        PhysicalDevicePipelineRobustnessFeatures { pipeline_robustness }
+        PhysicalDeviceShaderExpectAssumeFeatures { shader_expect_assume }
+        PhysicalDeviceShaderFloatControls2Features { shader_float_controls2 }
+        PhysicalDeviceShaderSubgroupRotateFeatures { shader_subgroup_rotate, shader_subgroup_rotate_clustered }
+        // The others.
+        PhysicalDeviceCooperativeMatrix2FeaturesNV {
+            cooperative_matrix_workgroup_scope,
+            cooperative_matrix_flexible_dimensions,
+            cooperative_matrix_reductions,
+            cooperative_matrix_conversions,
+            cooperative_matrix_per_element_operations,
+            cooperative_matrix_tensor_addressing,
+            cooperative_matrix_block_loads,
+        }
+        PhysicalDeviceCooperativeMatrixConversionFeaturesQCOM { cooperative_matrix_conversion }
+        PhysicalDeviceCooperativeMatrixMaintenance1FeaturesEXT {
+            cooperative_matrix_properties2,
+            cooperative_matrix_reductions,
+            cooperative_matrix_conversions,
+            cooperative_matrix_per_element_operations,
+            cooperative_matrix_get_coordinate,
+        }
+        PhysicalDeviceCooperativeMatrixDecodeVectorFeaturesNV { cooperative_matrix_decode_vector }
+        PhysicalDeviceCooperativeMatrixFeaturesKHR {
+            cooperative_matrix,
+            cooperative_matrix_robust_buffer_access,
+        }
+        PhysicalDeviceCooperativeMatrixFeaturesNV {
+            cooperative_matrix,
+            cooperative_matrix_robust_buffer_access,
+        }
+        PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
+        PhysicalDeviceRobustness2FeaturesKHR { robust_buffer_access2, null_descriptor }
+        PhysicalDeviceShaderAtomicFloat2FeaturesEXT {
+            shader_buffer_float16_atomics,
+            shader_buffer_float16_atomic_add,
+            shader_buffer_float16_atomic_min_max,
+            shader_buffer_float32_atomic_min_max,
+            shader_buffer_float64_atomic_min_max,
+            shader_shared_float16_atomics,
+            shader_shared_float16_atomic_add,
+            shader_shared_float16_atomic_min_max,
+            shader_shared_float32_atomic_min_max,
+            shader_shared_float64_atomic_min_max,
+            shader_image_float32_atomic_min_max,
+        }
+        PhysicalDeviceShaderAtomicFloatFeaturesEXT {
+            shader_buffer_float32_atomics,
+            shader_buffer_float32_atomic_add,
+            shader_buffer_float64_atomics,
+            shader_buffer_float64_atomic_add,
+            shader_shared_float32_atomics,
+            shader_shared_float32_atomic_add,
+            shader_shared_float64_atomics,
+            shader_shared_float64_atomic_add,
+            shader_image_float32_atomics,
+            shader_image_float32_atomic_add,
+        }
+        PhysicalDeviceShaderBfloat16FeaturesKHR {
+            shader_b_float16_type,
+            shader_b_float_16dot_product,
+            shader_b_float16_cooperative_matrix,
+        }
+        PhysicalDeviceShaderClockFeaturesKHR { shader_subgroup_clock, shader_device_clock }
+        PhysicalDeviceShaderFloat8FeaturesEXT { shader_float8, shader_float8_cooperative_matrix }
+        PhysicalDeviceShaderFmaFeaturesKHR { shader_fma_float16, shader_fma_float32, shader_fma_float64 }
+        PhysicalDeviceShaderImageAtomicInt64FeaturesEXT { shader_image_int64_atomics }
+        PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR { shader_maximal_reconvergence }
+        PhysicalDeviceShaderQuadControlFeaturesKHR { shader_quad_control }
+        PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR { shader_relaxed_extended_instruction }
+        PhysicalDeviceShaderReplicatedCompositesFeaturesEXT { shader_replicated_composites }
+        PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT { shader_subgroup_partitioned }
+        PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR { shader_subgroup_uniform_control_flow }
+        PhysicalDeviceShaderUntypedPointersFeaturesKHR { shader_untyped_pointers }
+        PhysicalDeviceTexelBufferAlignmentFeaturesEXT { texel_buffer_alignment }
+        PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR {
+            workgroup_memory_explicit_layout,
+            workgroup_memory_explicit_layout_scalar_block_layout,
+            workgroup_memory_explicit_layout_8bit_access,
+            workgroup_memory_explicit_layout_16bit_access,
+        }
     }
 }
 

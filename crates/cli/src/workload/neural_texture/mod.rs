@@ -128,6 +128,11 @@ impl Workload for NeuralTexture {
         &self.kernels
     }
 
+    fn buffer_bytes(&self) -> u64 {
+        // The grids and the network are small.
+        (self.edge() * self.edge() * CHANNELS * DType::F16.size_bytes()) as u64
+    }
+
     fn prepare(&self, device: &Device, watch: &Watch<'_>) -> Result<Option<Problem>> {
         let Some(model) = self.train(watch) else { return Ok(None) };
         let (size, edge) = (self.size, self.edge());
@@ -136,7 +141,7 @@ impl Workload for NeuralTexture {
         let bytes = |numbers: &[f32]| bytes_of(DType::F16, numbers.iter().copied().map(f64::from));
         let mut buffers = Vec::with_capacity(4);
         for numbers in [&model.fine, &model.coarse, &model.network] {
-            buffers.push(upload(device, &bytes(numbers))?);
+            buffers.push(upload(device, bytes(numbers))?);
         }
         buffers.push(device.create_buffer(edge * edge * CHANNELS * DType::F16.size_bytes())?);
         let check = move |buffers: &[Buffer]| match buffers {
