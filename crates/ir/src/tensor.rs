@@ -31,6 +31,9 @@ pub struct TensorView {
     pub dims: u8,
     /// Whether the view has dimensions and strides of its own; otherwise those of the layout's span.
     pub has_dimensions: bool,
+    /// Whether it may leave out some of the matrix: then the clip is among the operands, and a load has
+    /// an object, which gives the elements that are left out.
+    pub clips: bool,
     /// The dimension that comes at each place, the outermost place first; zeros behind the last.
     pub permutation: [u8; MAX_DIMS],
 }
@@ -55,26 +58,31 @@ pub enum Clamp {
 ///
 /// The layout's come first: dimension, stride, offset, span and block size of each dimension, then
 /// the clamp value. Those of the view follow: dimension and stride of each of its dimensions if it has
-/// them, then offset and span of the clip's rows, and of its columns.
+/// them; if it clips, offset and span of the clip's rows, and of its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorOperands {
     dims: usize,
     view_dims: usize,
-    has_view: bool,
+    clips: bool,
 }
 
 impl TensorAccess {
     /// Where its operands are.
     pub fn operands(&self) -> TensorOperands {
         let view_dims = self.view.filter(|v| v.has_dimensions).map_or(0, |v| usize::from(v.dims));
-        TensorOperands { dims: self.dims.into(), view_dims, has_view: self.view.is_some() }
+        TensorOperands { dims: self.dims.into(), view_dims, clips: self.clips() }
+    }
+
+    /// Whether a view may leave out some of the matrix.
+    pub fn clips(&self) -> bool {
+        self.view.is_some_and(|v| v.clips)
     }
 }
 
 impl TensorOperands {
     /// Number of operands.
     pub fn count(&self) -> usize {
-        5 * self.dims + 1 + 2 * self.view_dims + if self.has_view { 4 } else { 0 }
+        5 * self.dims + 1 + 2 * self.view_dims + if self.clips { 4 } else { 0 }
     }
 
     /// Size of the tensor along a dimension.
@@ -117,14 +125,14 @@ impl TensorOperands {
         5 * self.dims + 1 + self.view_dims + d
     }
 
-    /// The clip: offset and span of rows, offset and span of columns.
+    /// The clip, of a view that has one: offset and span of rows, offset and span of columns.
     pub fn clip(&self) -> [usize; 4] {
         let first = 5 * self.dims + 1 + 2 * self.view_dims;
         [0, 1, 2, 3].map(|i| first + i)
     }
 }
 
-/// Which elements of a matrix a reduction combines.
+/// Which elements of a matrix a reduction combines; `docs/ir.md` states the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MatReduceKind {
     /// Those of each row: an element of the result is the reduction of the row it is in.

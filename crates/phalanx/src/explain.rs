@@ -66,7 +66,7 @@ pub fn tensor_accesses(descriptor: &PipelineDescriptor<'_>) -> Result<Vec<Shader
 fn access(module: &Verified, info: &InstInfo) -> Option<ShaderTensor> {
     let (access, is_store, is_decoded, matrix, first) = match info.op {
         Op::MatLoadTensor { access, decode } => {
-            let first = 1 + usize::from(access.view.is_some());
+            let first = 1 + usize::from(access.clips());
             (access, false, decode.is_some(), *info.results.first()?, first)
         }
         Op::MatStoreTensor(access) => (access, true, false, *info.args.get(1)?, 2),

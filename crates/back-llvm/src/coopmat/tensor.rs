@@ -42,16 +42,23 @@ fn params(access: &TensorAccess, layout: TileLayout) -> phalanx_kernels::TensorA
     }
 }
 
-/// The operand that each word of [`TensorWords`] is, counted from the access's first; none for words without
-/// meaning for it.
-fn words(access: &TensorAccess) -> [Option<usize>; size_of::<TensorWords>() / 4] {
+/// A word of [`TensorWords`].
+#[derive(Clone, Copy)]
+enum Word {
+    /// An operand, counted from the access's first.
+    Operand(usize),
+    Const(u32),
+}
+
+/// The words that describe a tensor; those without meaning for it are 0.
+fn words(access: &TensorAccess) -> [Word; size_of::<TensorWords>() / 4] {
     let operands = access.operands();
     let (dims, view) = (usize::from(access.dims), access.view.as_ref());
     let own = view.filter(|v| v.has_dimensions).map_or(0, |v| usize::from(v.dims));
-    let mut words = [None; size_of::<TensorWords>() / 4];
+    let mut words = [Word::Const(0); size_of::<TensorWords>() / 4];
     let mut put = |field: usize, count: usize, operand: &dyn Fn(usize) -> usize| {
         for (i, word) in words[field / 4..][..count].iter_mut().enumerate() {
-            *word = Some(operand(i));
+            *word = Word::Operand(operand(i));
         }
     };
     put(offset_of!(TensorWords, dimension), dims, &|d| operands.dimension(d));
@@ -62,19 +69,23 @@ fn words(access: &TensorAccess) -> [Option<usize>; size_of::<TensorWords>() / 4]
     put(offset_of!(TensorWords, clamp_value), 1, &|_| operands.clamp_value());
     put(offset_of!(TensorWords, view_dimension), own, &|d| operands.view_dimension(d));
     put(offset_of!(TensorWords, view_stride), own, &|d| operands.view_stride(d));
-    if view.is_some() {
+    if access.clips() {
         put(offset_of!(TensorWords, clip), 4, &|i| operands.clip()[i]);
+    } else {
+        // All rows from 0 on, and all columns.
+        let clip = &mut words[offset_of!(TensorWords, clip) / 4..][..4];
+        clip.copy_from_slice(&[0, u32::MAX, 0, u32::MAX].map(Word::Const));
     }
     words
 }
 
 impl<'c> Lower<'_, 'c> {
     pub(super) fn mat_load_tensor(&mut self, inst: Inst, access: &TensorAccess) -> Result<()> {
-        let object = match access.view {
-            Some(_) => self.mat_arg(inst, 1)?.tile,
-            None => self.e.ptr_ty().const_null(),
+        let object = match access.clips() {
+            true => self.mat_arg(inst, 1)?.tile,
+            false => self.e.ptr_ty().const_null(),
         };
-        let words = self.tensor_words(inst, access, if access.view.is_some() { 2 } else { 1 })?;
+        let words = self.tensor_words(inst, access, if access.clips() { 2 } else { 1 })?;
         let [base, size, offset] = self.object_args(self.args(inst)[0])?;
         let result = self.mat_result(inst)?;
         let params = params(access, self.layout_of(result.ty));
@@ -100,7 +111,7 @@ impl<'c> Lower<'_, 'c> {
         let slot = self.spill_slot(ty.into(), 0)?;
         for (i, operand) in words(access).into_iter().enumerate() {
             let word: V<'c> = match operand {
-                Some(operand) => {
+                Word::Operand(operand) => {
                     let arg = *self
                         .args(inst)
                         .get(first + operand)
@@ -108,7 +119,7 @@ impl<'c> Lower<'_, 'c> {
                     let word = self.scalar(arg)?;
                     self.first(word)?
                 }
-                None => self.e.i32(0),
+                Word::Const(bits) => self.e.i32(bits),
             };
             let at = self.e.field(slot, 4 * i as u64)?;
             self.e.store(word, at, 4)?;

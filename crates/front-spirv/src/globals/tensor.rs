@@ -67,5 +67,6 @@ fn view(g: &Globals, inst: &Inst<'_>, dims: u8) -> Res<TensorView> {
         }
         *place = p as u8;
     }
-    Ok(TensorView { dims, has_dimensions: has_dimensions != 0, permutation })
+    // What a view clips is an operand, and is known only when it is used.
+    Ok(TensorView { dims, has_dimensions: has_dimensions != 0, clips: true, permutation })
 }

@@ -39,7 +39,7 @@ impl Exec<'_, '_, '_> {
         decode: Option<Block>,
     ) -> Result<(), Stop> {
         let m = self.mat_type(info.results[0]);
-        let object = access.view.map(|_| info.args[1]);
+        let object = access.clips().then(|| info.args[1]);
         let tensor = self.tensor(access, info, 1 + usize::from(object.is_some()), false);
         let pointer = self.sub.pointer(info.args[0], self.active().first());
         let decoded = match decode {

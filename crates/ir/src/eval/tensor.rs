@@ -90,7 +90,7 @@ impl TensorState {
     /// *matrixCoordToLinear*; none if the element is clipped.
     fn matrix_coord_to_linear(&self, mut row: u32, mut col: u32, n: u32) -> Option<u32> {
         let mut width = n;
-        if self.access.view.is_some() {
+        if self.access.clips() {
             let [row_offset, row_span, col_offset, col_span] = self.operands.clip().map(|i| self.word(i));
             if row < row_offset
                 || row >= row_offset.wrapping_add(row_span)

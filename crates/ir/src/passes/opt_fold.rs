@@ -12,7 +12,7 @@
 
 use crate::entities::Value;
 use crate::eval;
-use crate::module::Function;
+use crate::module::{Function, InstInfo};
 use crate::op::{BinaryOp, CompareOp, Op, UnaryOp};
 use crate::types::{Scalar, Type};
 use smallvec::SmallVec;
@@ -26,6 +26,32 @@ pub(super) enum Folded {
     Same(Value),
     /// Another operation.
     Other(Op, SmallVec<[Value; 4]>),
+}
+
+/// An access through a view that is known to leave nothing of its matrix out, as one through a view that
+/// does not clip. `args` are the operands in `func`, those of `info` in `old`.
+pub(super) fn unclipped(
+    func: &Function,
+    old: &Function,
+    info: &InstInfo,
+    args: &[Value],
+) -> Option<(Op, SmallVec<[Value; 4]>)> {
+    let mut op = info.op.clone();
+    let (access, matrix, object) = match &mut op {
+        Op::MatLoadTensor { access, .. } => (access, info.results[0], Some(1)),
+        Op::MatStoreTensor(access) => (access, info.args[1], None),
+        _ => return None,
+    };
+    let view = access.view.as_mut().filter(|view| view.clips)?;
+    view.clips = false;
+    let m = old.ty(matrix).mat()?;
+    let (rest, clip) = args.split_last_chunk::<4>()?;
+    let [row, rows, col, cols] = clip.map(|v| func.const_bits(v));
+    let is_whole = (row, col) == (Some(0), Some(0))
+        && rows.is_some_and(|rows| rows >= m.rows.into())
+        && cols.is_some_and(|cols| cols >= m.cols.into());
+    let kept = rest.iter().enumerate().filter(|(i, _)| Some(*i) != object);
+    is_whole.then(|| (op, kept.map(|(_, &v)| v).collect()))
 }
 
 /// Folds a pure operation on values of `func` with a result of type `ty`.

@@ -10,7 +10,7 @@
 //! The time is linear in the instructions of the old function and of the new, times the depth of
 //! loops, plus the number of followed variables for each construct.
 
-use super::opt_fold::{Folded, fold};
+use super::opt_fold::{Folded, fold, unclipped};
 use super::opt_forward::{Env, Slots};
 use super::opt_unroll::Budget;
 use crate::entities::{Block, Inst, Label, Value, Var};
@@ -204,15 +204,19 @@ impl<'f> Walk<'f> {
                 self.emit(info, Op::Return, &[]);
                 self.is_reached = false;
             }
-            _ => match info.op.region() {
-                Some((_, body)) => self.region(info, body, &args),
-                None => self.pure(info, &args),
-            },
+            _ => {
+                let whole = unclipped(&self.new, self.old, info, &args);
+                let (op, args) = whole.unwrap_or_else(|| (info.op.clone(), args));
+                match op.region() {
+                    Some((_, body)) => self.region(info, &op, body, &args),
+                    None => self.pure(info, &op, &args),
+                }
+            }
         }
     }
 
     /// Copies an operation with a region, which is executed any number of times.
-    fn region(&mut self, info: &InstInfo, body: Block, args: &[Value]) {
+    fn region(&mut self, info: &InstInfo, op: &Op, body: Block, args: &[Value]) {
         let mut stored = Vec::new();
         stores(self.old, body, &mut stored);
         let forget = |walk: &mut Self| {
@@ -234,7 +238,7 @@ impl<'f> Walk<'f> {
             block.push(end);
         }
         (self.at, self.env, self.is_reached) = (parent, before, true);
-        let mut op = info.op.clone();
+        let mut op = op.clone();
         op.replace_bodies(|| new);
         self.emit(info, op, args);
     }
@@ -247,10 +251,10 @@ impl<'f> Walk<'f> {
         }
     }
 
-    fn pure(&mut self, info: &InstInfo, args: &[Value]) {
-        let [result] = info.results[..] else { return self.emit(info, info.op.clone(), args) };
-        match fold(&self.new, &info.op, args, self.old.ty(result)) {
-            None => self.emit(info, info.op.clone(), args),
+    fn pure(&mut self, info: &InstInfo, op: &Op, args: &[Value]) {
+        let [result] = info.results[..] else { return self.emit(info, op.clone(), args) };
+        match fold(&self.new, op, args, self.old.ty(result)) {
+            None => self.emit(info, op.clone(), args),
             Some(Folded::Const(bits)) => self.set_const(info, bits),
             Some(Folded::Same(v)) => self.map[result.index()] = v,
             Some(Folded::Other(op, args)) => self.emit(info, op, &args),

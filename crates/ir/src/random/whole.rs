@@ -83,10 +83,10 @@ impl Generator<'_> {
         b.value(Op::MatMap { body }, &[mat, read], ty.into())
     }
 
-    /// Reductions by functions for which the order does not matter.
+    /// Reductions, also by a function for which the order matters.
     fn reduced(&mut self, b: &mut Builder<'_>, mat: Value, ty: MatType) -> Value {
         let op =
-            self.rng.pick(&[BinaryOp::Iadd, BinaryOp::Smax, BinaryOp::Umin, BinaryOp::Xor, BinaryOp::And]);
+            self.rng.pick(&[BinaryOp::Iadd, BinaryOp::Isub, BinaryOp::Smax, BinaryOp::Umin, BinaryOp::And]);
         let body = self.region(b, &[Type::I32; 2], |_, b, params| b.binary(op, params[0], params[1]));
         let kinds = [MatReduceKind::Row, MatReduceKind::Column, MatReduceKind::All, MatReduceKind::Square];
         let even = ty.rows.is_multiple_of(2) && ty.cols.is_multiple_of(2);
@@ -155,7 +155,7 @@ impl Generator<'_> {
             permutation[i] = i as u8;
             permutation.swap(i, self.rng.below(i + 1));
         }
-        TensorView { dims: count as u8, has_dimensions, permutation }
+        TensorView { dims: count as u8, has_dimensions, clips: true, permutation }
     }
 
     /// A region that reads a byte and mixes it with the coordinates.
@@ -182,6 +182,7 @@ impl Generator<'_> {
         let view = self.rng.one_in(2).then_some(TensorView {
             dims: 2,
             has_dimensions: false,
+            clips: true,
             permutation: self.rng.pick(&[[0, 1, 0, 0, 0], [1, 0, 0, 0, 0]]),
         });
         let access = TensorAccess { dims: 2, clamp, unit: 4, view, flags: MemFlags::default() };

@@ -39,11 +39,12 @@ pub(super) fn attrs<A: Attrs>(access: &mut TensorAccess, a: &mut A) -> Result<()
     byte(a, "dims", &mut access.dims, None)?;
     a.word(&CLAMPS, &mut access.clamp)?;
     a.size("unit", &mut access.unit, None)?;
-    let none = TensorView { dims: 0, has_dimensions: false, permutation: [0; 5] };
+    let none = TensorView { dims: 0, has_dimensions: false, clips: false, permutation: [0; 5] };
     let mut view = access.view.unwrap_or(none);
     byte(a, "view", &mut view.dims, Some(0))?;
     if view.dims != 0 {
         a.flag("has_dimensions", &mut view.has_dimensions)?;
+        a.flag("clips", &mut view.clips)?;
         let names = ["p0", "p1", "p2", "p3", "p4"];
         for ((i, name), place) in (0..view.dims).zip(names).zip(&mut view.permutation) {
             byte(a, name, place, Some(i))?;

@@ -29,7 +29,7 @@ impl Checker<'_> {
             Op::MatReduce { kind, .. } => self.reduce(i, *kind),
             Op::MatLoadTensor { access, .. } => {
                 self.tensor(access);
-                let object = usize::from(access.view.is_some());
+                let object = usize::from(access.clips());
                 let result = self.result_ty(i).map_or(Want::Mat, Want::Is);
                 self.tensor_operands(i, Want::Ptr, &[result][..object], access);
                 if self.count_results(i, i.results.len() == 1, 1) {

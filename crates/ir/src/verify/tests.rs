@@ -332,7 +332,8 @@ fn whole_matrices() {
 
 #[test]
 fn tensors() {
-    let view = |dims, permutation| crate::TensorView { dims, has_dimensions: false, permutation };
+    let view =
+        |dims, permutation| crate::TensorView { dims, has_dimensions: false, clips: true, permutation };
     let load = |dims: u8, view, unit, words: usize| {
         move |b: &mut Builder<'_>| {
             let p = b.value(Op::PushPtr, &[], Type::Ptr(Space::Push));

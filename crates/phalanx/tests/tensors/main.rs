@@ -32,6 +32,7 @@ fn state(shape: &Shape, case: &Case, is_store: bool) -> TensorState {
     let view = v.as_ref().map(|v| TensorView {
         dims: v.v_dim as u8,
         has_dimensions: v.has_dimensions,
+        clips: true,
         permutation: v.permutation.map(|p| p as u8),
     });
     let mut words = Vec::new();

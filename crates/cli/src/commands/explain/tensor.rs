@@ -81,7 +81,9 @@ impl Access {
                 names.extend(each("view_dim", view.dims.into()));
                 names.extend(each("view_stride", view.dims.into()));
             }
-            names.extend(["clip_row", "clip_rows", "clip_col", "clip_cols"].map(str::to_owned));
+            if view.clips {
+                names.extend(["clip_row", "clip_rows", "clip_col", "clip_cols"].map(str::to_owned));
+            }
         }
         names
     }
@@ -212,13 +214,15 @@ impl Access {
                 first += 2 * count;
             }
             notes.push(format!("view: {own}"));
-            notes.push(format!(
-                "clip: {} rows from {}, {} columns from {}",
-                self.list(first + 1, 1, false),
-                self.list(first, 1, false),
-                self.list(first + 3, 1, false),
-                self.list(first + 2, 1, false)
-            ));
+            if view.clips {
+                notes.push(format!(
+                    "clip: {} rows from {}, {} columns from {}",
+                    self.list(first + 1, 1, false),
+                    self.list(first, 1, false),
+                    self.list(first + 3, 1, false),
+                    self.list(first + 2, 1, false)
+                ));
+            }
         }
         notes
     }
@@ -445,5 +449,5 @@ fn view(args: &TensorArgs, words: &mut Vec<u32>) -> Result<Option<TensorView>> {
     }
     let mut permutation = [0; MAX_DIMS];
     permutation.iter_mut().zip(places).for_each(|(place, p)| *place = p);
-    Ok(Some(TensorView { dims: dims as u8, has_dimensions, permutation }))
+    Ok(Some(TensorView { dims: dims as u8, has_dimensions, clips: true, permutation }))
 }

@@ -41,7 +41,7 @@ impl Expand<'_> {
 
     pub(super) fn load_tensor(&mut self, info: &InstInfo, access: &TensorAccess, decode: Block) {
         let m = self.mat(info.results[0]);
-        let object = access.view.map(|_| self.arg(info, 1));
+        let object = access.clips().then(|| self.arg(info, 1));
         let t = self.tensor(info, access, m, 1 + usize::from(object.is_some()));
         let pointer = self.arg(info, 0);
         let regular = self.regular(&t);
@@ -127,7 +127,9 @@ impl Expand<'_> {
 
     /// Offset and span of a clip, for rows or columns, if it can leave out any of `side`.
     fn clip(&self, t: &Tensor<'_>, axis: usize, side: u32) -> Option<(Value, Value)> {
-        t.access.view?;
+        if !t.access.clips() {
+            return None;
+        }
         let clip = t.operands.clip();
         let (offset, span) = (t.words[clip[2 * axis]], t.words[clip[2 * axis + 1]]);
         let is_all = self.known(offset) == Some(0) && self.known(span).is_some_and(|span| span >= side);
