@@ -21,6 +21,9 @@ const TAIL: usize = 64;
 /// Size of a huge page; mappings of this size and more start at a multiple of it.
 const HUGE_PAGE: usize = 2 << 20;
 
+/// From so many bytes on, scratch memory is of whole huge pages.
+const WHOLE_PAGE: u64 = 128 << 10;
+
 /// Why a buffer could not be created or accessed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -309,6 +312,8 @@ impl Scratch {
         }
         // Free first: the old contents are not wanted, and two blocks need more memory than one.
         self.buffer = None;
+        // Matrices that fill a good part of the second cache would need more pages than a processor keeps in mind.
+        let bytes = if bytes < WHOLE_PAGE { bytes } else { bytes.next_multiple_of(HUGE_PAGE as u64) };
         Ok(self.buffer.insert(Buffer::new(bytes)?).as_ptr())
     }
 

@@ -14,12 +14,19 @@
 //! The small floats are widened because multiplication happens in f32 anyway and one matrix is multiplied many
 //! times. Element (r, c) is storage element `((r / il) * ld + c) * il + r % il` for the interleave `il`.
 //!
-//! Invariants: rows of 32-bit words (but for A) are padded to whole vectors, so kernels need no masks; rows of
+//! Invariants: rows of 32-bit words (but for A) are padded to whole vectors, or more, so kernels need no masks; rows of
 //! narrower elements are padded to whole words. Padding along the inner dimension of A and B is zero, other
 //! padding is garbage.
 
 use crate::elem::{Elem, Use};
 use crate::isa::{Isa, Level};
+
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+
+/// A multiplication reads a few lines of each row of B. Where rows are a multiple of so many bytes apart, those
+/// meet in few sets of the first cache, and drive each other out. Such rows are a line longer.
+const FAR: usize = 512;
 
 /// The place of each element of a matrix in its tile.
 #[repr(C)]
@@ -120,7 +127,11 @@ impl Isa {
             let bytes = storage.bytes() as u32 * u32::from(interleave);
             cols.next_multiple_of((4 / bytes).max(1))
         };
-        TileLayout { rows, cols, ld, elem, storage, interleave, use_ }
+        let mut layout = TileLayout { rows, cols, ld, elem, storage, interleave, use_ };
+        if row_words && use_ == Use::B && layout.row_bytes().is_multiple_of(FAR) {
+            layout.ld += (LINE / (layout.row_bytes() / ld as usize)) as u32;
+        }
+        layout
     }
 
     /// What rows of words are padded to: a vector, or half of one for narrow matrices, two of which share a

@@ -71,7 +71,7 @@ impl Isa {
     fn family(self, op: &MulAdd) -> Option<Family> {
         let words = |layout: &TileLayout, storage| layout.storage == storage && layout.interleave == 1;
         let padded =
-            |layout: &TileLayout| layout.ld == layout.cols.next_multiple_of(self.column_step(layout.cols));
+            |layout: &TileLayout| layout.ld >= layout.cols.next_multiple_of(self.column_step(layout.cols));
         if !padded(&op.c) || !padded(&op.r) {
             return None;
         }
@@ -103,7 +103,7 @@ impl Isa {
             Family::Bf16 | Family::Pairs => depth.div_ceil(2),
             Family::Bytes => depth.div_ceil(4),
         };
-        params.vectors = params.want_b.ld.div_ceil(self.lanes() as u32);
+        params.vectors = params.want_b.cols.div_ceil(self.lanes() as u32);
         let half = self.column_step(params.b.cols) < self.lanes() as u32;
         let total = if half { params.n.div_ceil(2) } else { params.n * params.vectors };
         (params.group, params.block_rows) =

@@ -87,8 +87,12 @@ impl<'a> Walk<'a> {
             width = cols.min(col_span);
         }
         let dims = usize::from(access.view_dims);
-        let mut view_strides = words.view_stride;
-        if !access.has_dimensions {
+        let mut view_strides = Coord::default();
+        if access.has_dimensions {
+            // Words that were written one by one a moment ago: a copy of all at once would have to wait for everything
+            // that was stored before them.
+            view_strides = words.view_stride;
+        } else {
             let mut stride = 1_u32;
             for d in (0..dims).rev() {
                 view_strides[d] = stride;
