@@ -269,6 +269,9 @@ impl<'c> Emit<'c> {
     }
 
     pub(crate) fn fcmp(&self, p: FloatPredicate, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        if let Some(order) = self.order_of_halves(p, x) {
+            return self.compare_halves(order, x, y);
+        }
         Ok(match (x, y) {
             (V::VectorValue(x), V::VectorValue(y)) => self.b.build_float_compare(p, x, y, "")?.into(),
             (x, y) => self.b.build_float_compare(p, x.into_float_value(), y.into_float_value(), "")?.into(),

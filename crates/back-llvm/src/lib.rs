@@ -16,6 +16,7 @@ mod elementwise;
 mod emit;
 mod error;
 mod forms;
+mod halves;
 mod image;
 mod lower;
 mod masks;

@@ -348,15 +348,14 @@ impl<'c> Lower<'_, 'c> {
         let slot = self.alloca(ty, "partitioned")?;
         self.e.b.build_store(slot, self.e.zero(ty))?;
         self.each_group(|l, leader, rest| {
-            let (mut same, mut set) = (rest, None);
-            for (i, &word) in (0..).zip(&words) {
+            let (mut same, mut set) = (rest, Vec::new());
+            for &word in &words {
                 let chosen = l.e.extract(word, leader)?;
                 let equal = l.e.icmp(IntPredicate::EQ, word, l.e.splat(chosen, l.w)?)?;
                 same = l.e.and(same, equal)?;
-                set = Some(l.add_word(set, chosen, i)?);
+                set.push(chosen);
             }
-            let bits = set.ok_or_else(|| Error::bug("a partition has words"))?;
-            let members = l.e.bitcast(bits, l.e.cx.bool_type().vec_type(l.w).into())?;
+            let members = l.lanes_of(&set)?;
             let members = l.e.and(members, l.exec_mask())?;
             let x = l.with_identity(r, s, x, Exec { mask: Some(members) })?;
             let y = match range {
@@ -377,17 +376,22 @@ impl<'c> Lower<'_, 'c> {
         Ok(())
     }
 
-    /// Adds word `i` to a set of lanes.
-    fn add_word(&mut self, set: Option<V<'c>>, word: V<'c>, i: u32) -> Result<V<'c>> {
-        let wide = self.e.zext_trunc(word, self.w)?;
-        if 32 * i >= self.w {
-            return set.ok_or_else(|| Error::bug("the first word comes first"));
+    /// The lanes of a set that is given as words.
+    fn lanes_of(&mut self, words: &[V<'c>]) -> Result<V<'c>> {
+        let mask = self.e.cx.bool_type().vec_type(self.w).into();
+        if self.w <= 32 {
+            let word = *words.first().ok_or_else(|| Error::bug("a partition has words"))?;
+            let bits = self.e.zext_trunc(word, self.w)?;
+            return self.e.bitcast(bits, mask);
         }
-        let moved = self.e.shl(wide, self.e.int_like(wide, u64::from(32 * i)))?;
-        match set {
-            Some(set) => self.e.or(set, moved),
-            None => Ok(moved),
+        // Not as one wide integer: with that and a mask made of a comparison LLVM 19 never ends.
+        let count = (self.w / 32) as usize;
+        let mut set = self.e.zero(self.e.cx.i32_type().vec_type(count as u32).into());
+        for (i, &word) in (0..).zip(words.iter().take(count)) {
+            let at = self.e.i32(i).into_int_value();
+            set = self.e.b.build_insert_element(set.into_vector_value(), word, at, "")?.into();
         }
+        self.e.bitcast(set, mask)
     }
 
     /// The set of lanes with the same value, for each lane.
