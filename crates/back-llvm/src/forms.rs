@@ -67,6 +67,9 @@ fn lower_form<'c>(
     let options = passes::Options::default();
     let expanded = passes::expand_but(&is_whole, module, scratch, &options).map_err(bug)?;
     let module = expanded.as_ref().unwrap_or(module);
+    let chained =
+        passes::chain(module, &|func, round| coopmat::rounds(func, isa, round), &options).map_err(bug)?;
+    let module = chained.as_ref().unwrap_or(module);
     let uniformity = Uniformity::analyse(module);
     Lower::module(e, start, module, &uniformity, isa)
 }

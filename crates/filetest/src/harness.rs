@@ -82,6 +82,16 @@ pub fn random_ir(seed: u64) {
             *module
         );
     }
+    let chained =
+        passes::chain(&module, &|_, _| 3, &strict()).unwrap_or_else(|bug| panic!("seed {seed}: {bug}"));
+    if let Some(chained) = chained {
+        let after = interpret(&case, &chained).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", *chained));
+        assert_eq!(
+            expected, after,
+            "seed {seed}: putting multiply-adds off changes the result\n{}",
+            *chained
+        );
+    }
     for module in [&case.module, &module] {
         let found = on_cpu(&case, module).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", **module));
         if expected != found {

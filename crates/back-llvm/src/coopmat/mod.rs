@@ -1,6 +1,7 @@
 //! Cooperative matrices, held as tiles in memory and worked on by precompiled kernels.
 //!
-//! Before a module is lowered, [`State`] decides everything that concerns whole matrices:
+//! `rounds` says for how many rounds of a loop multiply-adds are put off, before anything is lowered. [`State`] then
+//! decides everything that concerns whole matrices:
 //! - `uses`: where values are used and variables touched;
 //! - `places`: which tile each value lives in, so that few are copied;
 //! - `schedule`: which multiply-adds are done by one kernel call;
@@ -16,6 +17,7 @@ mod component;
 mod emit;
 mod map;
 mod places;
+mod rounds;
 mod schedule;
 mod slots;
 mod tensor;
@@ -25,6 +27,7 @@ mod uses;
 mod tests;
 
 pub(crate) use map::is_direct;
+pub(crate) use rounds::rounds;
 
 use crate::emit::V;
 use crate::error::{Error, Result};
@@ -89,25 +92,29 @@ impl State<'_> {
 }
 
 fn plan(func: &Function, isa: Isa, group: &Group) -> Plan {
+    let grid = Grid { m: group.m as u32, n: group.n as u32, k: group.k as u32 };
+    plan_of(func, isa, func.values[group.r[0].index()].def, grid)
+}
+
+/// How a grid of multiply-adds such as this one is called.
+fn plan_of(func: &Function, isa: Isa, inst: Inst, grid: Grid) -> Plan {
+    let info = func.inst(inst);
     let layout = |v: Value| {
         let ty = func.ty(v).mat().expect("operands of a multiply-add are matrices");
         layout(isa, ty)
     };
-    let Op::MatMulAdd(flags) = func.def(group.r[0]).op else {
-        unreachable!("groups consist of multiply-adds")
-    };
+    let Op::MatMulAdd(flags) = info.op else { unreachable!("groups consist of multiply-adds") };
     let op = MulAdd {
-        a: layout(group.a[0]),
-        b: layout(group.b[0]),
-        c: layout(group.c[0]),
-        r: layout(group.r[0]),
+        a: layout(info.args[0]),
+        b: layout(info.args[1]),
+        c: layout(info.args[2]),
+        r: layout(info.results[0]),
         a_signed: flags.a_signed,
         b_signed: flags.b_signed,
         c_signed: flags.c_signed,
         r_signed: flags.result_signed,
         saturating: flags.saturate,
     };
-    let grid = Grid { m: group.m as u32, n: group.n as u32, k: group.k as u32 };
     isa.plan_mul_add(&op, grid)
 }
 

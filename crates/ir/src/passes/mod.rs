@@ -3,6 +3,7 @@
 //! [`PASSES`] is the pipeline. It serves targets that see operations on whole matrices, and leaves
 //! to them what their code generators do well (common subexpressions, loop-invariant code).
 
+mod chain;
 mod compact;
 mod expand;
 mod opt_dce;
@@ -18,6 +19,7 @@ mod tests;
 use crate::module::{Function, Module};
 use crate::verify::{Verified, VerifyErrors, verify};
 
+pub use chain::{Round, Rounds, Sum, chain};
 pub use compact::{compact, compact_keeping_vars};
 pub use expand::{IsWhole, Scratch, expand, expand_but};
 pub use workgroup::{Split, split};

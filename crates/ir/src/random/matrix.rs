@@ -3,8 +3,8 @@
 
 use super::{Generator, IN_BYTES, TILE_BYTES, TILES};
 use crate::builder::Builder;
-use crate::entities::{Binding, Value};
-use crate::op::{BinaryOp, Builtin, ConvertKind, ConvertOp, MemFlags, MulAddFlags, Op};
+use crate::entities::{Binding, Value, Var};
+use crate::op::{BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, MemFlags, MulAddFlags, Op};
 use crate::types::{MatType, Scalar, Scope, Space, Type, Use};
 
 impl Generator<'_> {
@@ -48,7 +48,8 @@ impl Generator<'_> {
             _ => b.i32(self.rng.below(2) as i32),
         };
         let mat = b.var_load(var, Some(index));
-        let result = match self.rng.below(10) {
+        let result = match self.rng.below(11) {
+            10 => return self.inner_product(b, var, ty),
             0 => return self.write_matrix(b, mat),
             1 => return self.components(b, mat, ty),
             2 => b.binary(self.rng.pick(&[BinaryOp::Iadd, BinaryOp::Isub, BinaryOp::Imul]), mat, mat),
@@ -114,6 +115,26 @@ impl Generator<'_> {
             saturate: self.rng.one_in(4),
         };
         b.value(Op::MatMulAdd(flags), &[x, y, mat], ty.into())
+    }
+
+    /// A loop that adds a product to a variable in each round.
+    fn inner_product(&mut self, b: &mut Builder<'_>, var: Var, ty: MatType) {
+        let index = b.i32(self.rng.below(2) as i32);
+        let (zero, one, limit) = (b.i32(0), b.i32(1), b.i32(self.rng.below(8) as i32));
+        let counter = b.func.new_var(Type::I32, 1, "");
+        b.var_store(counter, None, zero);
+        b.repeated(|b, next| {
+            let i = b.var_load(counter, None);
+            let goes = b.compare(CompareOp::Slt, i, limit);
+            let round = |b: &mut Builder<'_>| {
+                let (sum, more) = (b.var_load(var, Some(index)), b.binary(BinaryOp::Iadd, i, one));
+                let sum = self.product(b, sum, ty);
+                b.var_store(var, Some(index), sum);
+                b.var_store(counter, None, more);
+                b.br(next);
+            };
+            b.if_else(goes, round, |_| {});
+        });
     }
 
     /// A product of floats, from bytes and back to integers.

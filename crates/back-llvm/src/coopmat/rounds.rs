@@ -1,0 +1,45 @@
+//! For how many rounds of a loop multiply-adds are put off (see [`phalanx_ir::passes::chain`]).
+//!
+//! Sums that do not stay in the first cache are read from the second and written to it by each call of a
+//! kernel, whatever its inner dimension. Longer inner dimensions make that cheap; but the factors that are
+//! kept must not drive the sums out of the second cache.
+
+use super::{layout, plan_of};
+use phalanx_ir::passes::Round;
+use phalanx_ir::{Function, Op, Scalar, Type, Value};
+use phalanx_kernels::{Grid, Isa, KernelId};
+
+/// Bytes of sums that stay in the first cache beside what they are made of.
+const SMALL: usize = 24 << 10;
+/// Bytes of sums and kept factors that stay in the second cache.
+const LARGE: usize = 768 << 10;
+/// An inner dimension, in words, beyond which there is little to gain.
+const DEEP: u32 = 128;
+/// Most multiply-adds in one call.
+const MANY: u32 = 64;
+
+/// How many rounds are worth doing together.
+pub(crate) fn rounds(func: &Function, isa: Isa, round: &Round) -> u32 {
+    let bytes = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes());
+    let sums: usize = round.sums.iter().map(|sum| bytes(func.var(sum.var).ty)).sum();
+    let factors: usize = round.factors.iter().map(|&f: &Value| bytes(func.ty(f))).sum();
+    let count = round.mul_adds().count() as u32;
+    let depth = |inst| func.ty(func.inst(inst).args[0]).mat().map_or(0, |m| m.cols);
+    let deepest = round.sums.iter().map(|sum| sum.mul_adds.iter().map(|&i| depth(i)).sum::<u32>()).max();
+    let fits = |rounds: u32| {
+        sums + factors * rounds as usize <= LARGE
+            && deepest.unwrap_or(0) * rounds <= DEEP
+            && count * rounds <= MANY
+    };
+    let is_worth = sums > SMALL && round.mul_adds().all(|inst| is_exact(func, isa, inst));
+    if is_worth { (1..=4).rev().find(|&n| fits(n)).unwrap_or(1) } else { 1 }
+}
+
+/// Whether sums are kept as precisely as a call of the kernel computes them.
+fn is_exact(func: &Function, isa: Isa, inst: phalanx_ir::Inst) -> bool {
+    let Op::MatMulAdd(flags) = func.inst(inst).op else { return false };
+    let sum = func.ty(func.inst(inst).results[0]).mat();
+    let is_word = sum.is_some_and(|m| matches!(m.elem, Scalar::F32 | Scalar::I32));
+    let kernel = || plan_of(func, isa, inst, Grid::ONE).kernel;
+    is_word && !flags.saturate && kernel() != KernelId::MUL_ADD_GENERAL
+}
