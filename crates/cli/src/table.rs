@@ -17,8 +17,18 @@ pub(crate) fn new(header: &[&str], first_number: usize) -> Table {
 
 /// One row for each record, in their order.
 pub(crate) fn ladder(records: &[Record]) -> Table {
-    let header =
-        ["kernel", "types", "problem", "tile", "GFLOP/s", "peak", "share", "largest error", "compile", "result"];
+    let header = [
+        "kernel",
+        "types",
+        "problem",
+        "tile",
+        "GFLOP/s",
+        "peak",
+        "share",
+        "largest error",
+        "compile",
+        "result",
+    ];
     let mut table = new(&header, 4);
     for record in records {
         table.add_row(row(record));
