@@ -516,7 +516,7 @@ fn are_right(types: &str, count: usize) {
     let arguments =
         ["bench", "gemm", "--sizes", "64", "--types", types, "--threads", "1", "--json", "b.json"];
     let text = succeeds(&arguments, directory.path());
-    assert!(text.contains("8-bit dot product") && !text.contains("WRONG"), "{text}");
+    assert!(text.contains("1 thread\n") && text.contains("share") && !text.contains("WRONG"), "{text}");
     let json = std::fs::read(directory.path().join("b.json")).expect("written");
     let records: Vec<serde_json::Map<String, serde_json::Value>> =
         serde_json::from_slice(&json).expect("a list of records");

@@ -174,7 +174,8 @@ pub(crate) fn run(
         .map(|(timing, (workload, kernel))| timing.record(&workload.subject(), kernel, threads))
         .collect();
     if !records.is_empty() {
-        tell(format!("{}, {threads} threads", device.info().name), is_output_taken)?;
+        let noun = if threads == 1 { "thread" } else { "threads" };
+        tell(format!("{}, {threads} {noun}", device.info().name), is_output_taken)?;
         tell(table::ladder(&records), is_output_taken)?;
         if let Some(path) = outputs.json {
             write_json(path, &records)?;
