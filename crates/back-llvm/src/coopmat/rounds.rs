@@ -6,14 +6,14 @@
 
 use super::{layout, plan_of};
 use phalanx_ir::passes::Round;
-use phalanx_ir::{Function, Op, Scalar, Type, Value};
+use phalanx_ir::{Function, Inst, Op, Scalar, Type};
 use phalanx_kernels::{Grid, Isa, KernelId};
 
 /// Bytes of sums that stay in the first cache beside what they are made of.
 const SMALL: usize = 24 << 10;
 /// Bytes of sums and kept factors that stay in the second cache.
 const LARGE: usize = 768 << 10;
-/// An inner dimension, in words, beyond which there is little to gain.
+/// An inner dimension beyond which there is little to gain.
 const DEEP: u32 = 128;
 /// Most multiply-adds in one call.
 const MANY: u32 = 64;
@@ -22,7 +22,7 @@ const MANY: u32 = 64;
 pub(crate) fn rounds(func: &Function, isa: Isa, round: &Round) -> u32 {
     let bytes = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes());
     let sums: usize = round.sums.iter().map(|sum| bytes(func.var(sum.var).ty)).sum();
-    let factors: usize = round.factors.iter().map(|&f: &Value| bytes(func.ty(f))).sum();
+    let factors: usize = round.factors.iter().map(|&f| bytes(func.ty(f))).sum();
     let count = round.mul_adds().count() as u32;
     let depth = |inst| func.ty(func.inst(inst).args[0]).mat().map_or(0, |m| m.cols);
     let deepest = round.sums.iter().map(|sum| sum.mul_adds.iter().map(|&i| depth(i)).sum::<u32>()).max();
@@ -36,7 +36,7 @@ pub(crate) fn rounds(func: &Function, isa: Isa, round: &Round) -> u32 {
 }
 
 /// Whether sums are kept as precisely as a call of the kernel computes them.
-fn is_exact(func: &Function, isa: Isa, inst: phalanx_ir::Inst) -> bool {
+fn is_exact(func: &Function, isa: Isa, inst: Inst) -> bool {
     let Op::MatMulAdd(flags) = func.inst(inst).op else { return false };
     let sum = func.ty(func.inst(inst).results[0]).mat();
     let is_word = sum.is_some_and(|m| matches!(m.elem, Scalar::F32 | Scalar::I32));

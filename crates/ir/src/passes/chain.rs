@@ -60,6 +60,9 @@ pub struct Sum {
     pub mul_adds: Vec<Inst>,
 }
 
+/// Most multiply-adds of a block that are looked at: more gain nothing by being done later, and would take long.
+const MANY: usize = 256;
+
 /// Says how many rounds are to be done together; one for none.
 pub type Rounds<'a> = dyn Fn(&Function, &Round) -> u32 + 'a;
 
@@ -105,7 +108,8 @@ fn uses(func: &Function, tree: &Tree) -> Vec<usize> {
 /// The innermost loop around a block that has multiply-adds, if no region is between them; or a block around the
 /// loop that ends with it.
 fn innermost_loop(func: &Function, tree: &Tree, block: Block) -> Option<Parent> {
-    if !func.block(block).iter().any(|&i| matches!(func.inst(i).op, Op::MatMulAdd(_))) {
+    let mul_adds = func.block(block).iter().filter(|&&i| matches!(func.inst(i).op, Op::MatMulAdd(_)));
+    if !(1..=MANY).contains(&mul_adds.count()) {
         return None;
     }
     let mut at = tree.parent(block)?;
@@ -168,7 +172,7 @@ fn round(func: &Function, tree: &Tree, uses: &[usize], block: Block, around: Ins
     }
     let is_free = so_far.iter().all(Option::is_none)
         && round.factors.iter().all(|&f| is_own(func, tree, uses, &round, f, block))
-        && is_alone(func, tree, &round, around);
+        && is_alone(func, &round, around);
     is_free.then_some(round)
 }
 
@@ -192,8 +196,8 @@ fn is_own(func: &Function, tree: &Tree, uses: &[usize], round: &Round, factor: V
 }
 
 /// Whether nothing else in the loop accesses the sums, and nothing leaves it for anywhere but its end.
-fn is_alone(func: &Function, tree: &Tree, round: &Round, around: Inst) -> bool {
-    let inside: Vec<Inst> = tree.order().iter().copied().filter(|&i| is_inside(tree, i, around)).collect();
+fn is_alone(func: &Function, round: &Round, around: Inst) -> bool {
+    let inside = inside(func, around);
     let label = |&inst: &Inst| match func.inst(inst).op {
         Op::Block { label, .. } | Op::Loop { label, .. } => Some(label),
         _ => None,
@@ -209,15 +213,17 @@ fn is_alone(func: &Function, tree: &Tree, round: &Round, around: Inst) -> bool {
     })
 }
 
-fn is_inside(tree: &Tree, inst: Inst, around: Inst) -> bool {
-    let mut at = tree.block_of(inst).and_then(|b| tree.parent(b));
-    while let Some(parent) = at {
-        if parent.inst == around {
-            return true;
+/// The instructions in a construct.
+fn inside(func: &Function, around: Inst) -> Vec<Inst> {
+    let mut inside = Vec::new();
+    let mut open = vec![around];
+    while let Some(construct) = open.pop() {
+        for &inst in func.inst(construct).op.bodies().flat_map(|body| func.block(body)) {
+            inside.push(inst);
+            open.push(inst);
         }
-        at = tree.parent(parent.block);
     }
-    false
+    inside
 }
 
 /// The element of a variable that is loaded or stored, where it is known.
