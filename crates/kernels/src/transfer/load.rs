@@ -240,13 +240,15 @@ unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Li
     let row_bytes = access.layout.row_bytes();
     let words = F::words(lines);
     let whole = F::whole(lines);
-    if whole && words == S::LANES {
-        // Rows of one vector are the common size; the loop over the vectors of a row would cost more than they do.
-        for row in 0..F::rows(lines) {
-            // SAFETY: the words are the row of the tile.
-            unsafe { S::store(dst.add(row * row_bytes), S::LANES * 4, F::fetch_whole(lines, row, 0)) };
+    // A loop over the few vectors of a row would cost more than they do.
+    // SAFETY: the words are the rows of the tile.
+    unsafe {
+        match words / S::LANES {
+            1 if whole => return whole_rows::<S, F, 1>(dst, row_bytes, lines),
+            2 if whole => return whole_rows::<S, F, 2>(dst, row_bytes, lines),
+            4 if whole => return whole_rows::<S, F, 4>(dst, row_bytes, lines),
+            _ => {}
         }
-        return;
     }
     for row in 0..F::rows(lines) {
         // SAFETY: the words are in the row of the tile.
@@ -265,6 +267,20 @@ unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Li
                     S::store(to.add(at * 4), n * 4, F::fetch(lines, row, at, n));
                     at += n;
                 }
+            }
+        }
+    }
+}
+
+/// The same for rows of `N` whole vectors.
+#[inline(always)]
+unsafe fn whole_rows<S: Simd, F: Fetch<S>, const N: usize>(dst: *mut u8, row_bytes: usize, lines: &Lines) {
+    for row in 0..F::rows(lines) {
+        for x in 0..N {
+            // SAFETY: the words are in the row of the tile.
+            unsafe {
+                let words = F::fetch_whole(lines, row, x * S::LANES);
+                S::store(dst.add(row * row_bytes + x * S::LANES * 4), S::LANES * 4, words);
             }
         }
     }

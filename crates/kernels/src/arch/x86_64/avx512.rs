@@ -48,8 +48,12 @@ impl Simd for Avx512 {
     }
     #[inline(always)]
     unsafe fn load_f16(src: *const u8, n: usize) -> Self::Words {
+        // With the current rounding mode, which does not matter, the instruction takes its operand from memory.
         // SAFETY: only `n` elements are touched.
-        unsafe { _mm512_castps_si512(_mm512_cvtph_ps(load_halves(src, n))) }
+        unsafe {
+            let words = _mm512_cvt_roundph_ps::<_MM_FROUND_CUR_DIRECTION>(load_halves(src, n));
+            _mm512_castps_si512(words)
+        }
     }
     #[inline(always)]
     unsafe fn load_u16(src: *const u8, n: usize) -> Self::Words {

@@ -2,9 +2,10 @@
 
 use super::line::Lines;
 use super::walk::Walk;
-use super::{Memory, TensorAccess, TensorWords};
+use super::{Memory, TensorAccess, TensorWords, plain};
 use crate::element::zero_padding;
 use crate::kernel::LoadFn;
+use crate::transfer::Access;
 
 /// Reads a matrix. Elements that the view clips come from the tile `object`, which may be `dst`. Plain loads are done
 /// by `load`.
@@ -20,6 +21,12 @@ pub(crate) unsafe fn load(
     (object, scratch): (*const u8, *mut u8),
     load: LoadFn,
 ) {
+    if let Some(plain) = plain::rectangle(access, words) {
+        let (whole, at) =
+            (Access::new(access.layout, plain.column_major), memory.offset.wrapping_add(plain.start));
+        // SAFETY: forwarded.
+        return unsafe { load(&whole, dst, memory.base, memory.size, at, plain.stride) };
+    }
     let lines = Lines::new(Walk::new(access, words, false), memory);
     for block in lines.blocks() {
         let (plain, at) = lines.access(&block);

@@ -4,10 +4,11 @@
 //! neighbours rise evenly until a coordinate overflows into the next, so the access is done by blocks of lines
 //! (rows, or columns if they are what is contiguous in memory). A block whose lines lie evenly in memory is a plain
 //! load or store; every other line is put together in scratch memory, or scattered from there. [`walk`] says how far
-//! things rise evenly, [`mod@line`] finds the blocks.
+//! things rise evenly, [`mod@line`] finds the blocks. What is plain as a whole is found by [`plain`].
 
 pub(crate) mod line;
 pub(crate) mod load;
+mod plain;
 pub(crate) mod store;
 mod walk;
 

@@ -2,8 +2,9 @@
 
 use super::line::Lines;
 use super::walk::Walk;
-use super::{Memory, TensorAccess, TensorWords};
+use super::{Memory, TensorAccess, TensorWords, plain};
 use crate::kernel::StoreFn;
+use crate::transfer::Access;
 
 /// Writes a matrix. Plain stores are done by `store`.
 ///
@@ -18,6 +19,12 @@ pub(crate) unsafe fn store(
     scratch: *mut u8,
     store: StoreFn,
 ) {
+    if let Some(plain) = plain::rectangle(access, words) {
+        let (whole, at) =
+            (Access::new(access.layout, plain.column_major), memory.offset.wrapping_add(plain.start));
+        // SAFETY: forwarded.
+        return unsafe { store(&whole, src, memory.base, memory.size, at, plain.stride) };
+    }
     let lines = Lines::new(Walk::new(access, words, true), memory);
     for block in lines.blocks() {
         let (plain, at) = lines.access(&block);
