@@ -50,15 +50,15 @@ enum Word {
     Const(u32),
 }
 
-/// The words that describe a tensor; those without meaning for it are 0.
-fn words(access: &TensorAccess) -> [Word; size_of::<TensorWords>() / 4] {
+/// The words that describe a tensor; none where one has no meaning for it.
+fn words(access: &TensorAccess) -> [Option<Word>; size_of::<TensorWords>() / 4] {
     let operands = access.operands();
     let (dims, view) = (usize::from(access.dims), access.view.as_ref());
     let own = view.filter(|v| v.has_dimensions).map_or(0, |v| usize::from(v.dims));
-    let mut words = [Word::Const(0); size_of::<TensorWords>() / 4];
+    let mut words = [None; size_of::<TensorWords>() / 4];
     let mut put = |field: usize, count: usize, operand: &dyn Fn(usize) -> usize| {
         for (i, word) in words[field / 4..][..count].iter_mut().enumerate() {
-            *word = Word::Operand(operand(i));
+            *word = Some(Word::Operand(operand(i)));
         }
     };
     put(offset_of!(TensorWords, dimension), dims, &|d| operands.dimension(d));
@@ -74,7 +74,7 @@ fn words(access: &TensorAccess) -> [Word; size_of::<TensorWords>() / 4] {
     } else {
         // All rows from 0 on, and all columns.
         let clip = &mut words[offset_of!(TensorWords, clip) / 4..][..4];
-        clip.copy_from_slice(&[0, u32::MAX, 0, u32::MAX].map(Word::Const));
+        clip.copy_from_slice(&[0, u32::MAX, 0, u32::MAX].map(|word| Some(Word::Const(word))));
     }
     words
 }
@@ -109,8 +109,9 @@ impl<'c> Lower<'_, 'c> {
     fn tensor_words(&mut self, inst: Inst, access: &TensorAccess, first: usize) -> Result<PointerValue<'c>> {
         let ty = self.e.cx.i32_type().array_type((size_of::<TensorWords>() / 4) as u32);
         let slot = self.spill_slot(ty.into(), 0)?;
-        for (i, operand) in words(access).into_iter().enumerate() {
-            let word: V<'c> = match operand {
+        for (i, word) in words(access).into_iter().enumerate() {
+            let Some(word) = word else { continue };
+            let word: V<'c> = match word {
                 Word::Operand(operand) => {
                     let arg = *self
                         .args(inst)
@@ -122,7 +123,9 @@ impl<'c> Lower<'_, 'c> {
                 Word::Const(bits) => self.e.i32(bits),
             };
             let at = self.e.field(slot, 4 * i as u64)?;
-            self.e.store(word, at, 4)?;
+            // Word by word: merged into a store that crosses lines of the cache, they would not be there for the
+            // kernel before all that was stored earlier, and that is the tile of the access before.
+            self.e.store(word, at, 4)?.set_volatile(true).map_err(|e| Error::bug(e.to_string()))?;
         }
         Ok(slot)
     }
