@@ -28,7 +28,7 @@ pub(crate) struct Record {
     pub(crate) tile: String,
     /// How many hardware threads ran it.
     pub(crate) threads: usize,
-    /// The shortest dispatch, after one that warmed up.
+    /// Of one dispatch, in the spell of dispatches whose share of the peak is the middle one.
     pub(crate) seconds: f64,
     /// Additions and multiplications: 2·M·N·K for a product of matrices.
     pub(crate) operations: f64,

@@ -2,11 +2,13 @@
 //!
 //! A [`Workload`] is one problem and the kernels that solve it. Its data is made once, the independent result
 //! is computed once, and every kernel runs on the same buffers. The result is filled with a pattern before the first
-//! dispatch, so that an element which a kernel does not write is an error. The first dispatch warms up; the
-//! shortest of those after it counts.
+//! dispatch, so that an element which a kernel does not write is an error. The first dispatch warms up; those
+//! after it are timed, a few at a time.
 //!
 //! A machine's clock changes many times in a second. So what bounds a kernel is measured, on the same number of threads,
-//! before and after each few of its dispatches, and the larger of the two beside the shortest dispatch is its peak.
+//! before and after each few of its dispatches: their peak is the mean of the two, and of all these spells the one with
+//! the middle share counts. A kernel that did nothing but what the peak is measured with has 100 % of it by this
+//! measure, and anything between 94 and 115 % by that of the shortest dispatch and a peak beside it.
 
 mod peaks;
 mod pipelines;
@@ -28,7 +30,7 @@ use crate::{Status, chart, memory, table, tell};
 
 /// Timed dispatches go on until both are reached …
 const MIN_DISPATCHES: usize = 5;
-const MIN_TIME: Duration = Duration::from_millis(400);
+const MIN_TIME: Duration = Duration::from_millis(600);
 /// … or one of these is.
 const MAX_DISPATCHES: usize = 1000;
 const MAX_TIME: Duration = Duration::from_secs(3);
@@ -251,6 +253,22 @@ fn measure(
     Ok(())
 }
 
+/// A few dispatches, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Spell {
+    /// That one of them took.
+    seconds: f64,
+    /// What the machine could do then, in 10⁹ operations a second.
+    peak_gflops: f64,
+}
+
+/// The one whose share of the peak is in the middle.
+fn middle(mut spells: Vec<Spell>) -> Option<Spell> {
+    // Time times peak: the inverse of the share.
+    spells.sort_by(|x, y| (x.seconds * x.peak_gflops).total_cmp(&(y.seconds * y.peak_gflops)));
+    spells.get(spells.len() / 2).copied()
+}
+
 impl Problem {
     /// The buffer that takes the result.
     pub(crate) fn result(&self) -> Result<&Buffer> {
@@ -273,33 +291,34 @@ impl Problem {
         };
         let first = (self.check)(&self.buffers)?;
 
-        // The shortest dispatch, and the peak beside it.
-        let mut best: Option<(Duration, f64)> = None;
+        let mut spells = Vec::new();
         let (mut total, mut count) = (warm_up, 0);
         let is_enough = |total, count| {
             count >= MAX_DISPATCHES || total >= MAX_TIME || count >= MIN_DISPATCHES && total >= MIN_TIME
         };
         while !is_enough(total, count) {
-            let (mut spell, mut shortest) = (Duration::ZERO, Duration::MAX);
-            while spell < SPELL && !is_enough(total, count) {
+            let (mut time, mut dispatches) = (Duration::ZERO, 0);
+            while time < SPELL && !is_enough(total, count) {
                 let elapsed = self.dispatch(device, pipeline, kernel, Some(interrupt))?;
                 let Some(elapsed) = elapsed else { return Ok(None) };
-                shortest = shortest.min(elapsed);
-                spell += elapsed;
+                time += elapsed;
+                dispatches += 1;
                 total += elapsed;
                 count += 1;
             }
             let after = peak();
-            if best.is_none_or(|(best, _)| shortest < best) {
-                best = Some((shortest, before.max(after)));
-            }
+            spells.push(Spell {
+                seconds: time.as_secs_f64() / f64::from(dispatches),
+                peak_gflops: (before + after) / 2.0,
+            });
             before = after;
         }
         // A slow kernel is not run again only to be warm: its first dispatch is as good as any.
-        let (shortest, peak_gflops) = best.unwrap_or_else(|| (warm_up, before.max(peak())));
+        let first_only = || Spell { seconds: warm_up.as_secs_f64(), peak_gflops: (before + peak()) / 2.0 };
+        let Spell { seconds, peak_gflops } = middle(spells).unwrap_or_else(first_only);
         let last = (self.check)(&self.buffers)?;
         Ok(Some(Timing {
-            seconds: shortest.as_secs_f64(),
+            seconds,
             peak_gflops,
             max_rel_error: first.max_rel_error.max(last.max_rel_error),
             is_ok: first.ok && last.ok,
@@ -439,6 +458,17 @@ pub(crate) mod tests {
             (problem.buffers.iter().map(|buffer| buffer.size() as u64).sum::<u64>(), workload.buffer_bytes());
         assert!(told <= bytes && bytes <= told + (1 << 20), "{told} bytes were told, {bytes} are taken");
         problem
+    }
+
+    #[test]
+    fn the_middle_share_counts() {
+        let spell = |seconds, peak_gflops| Spell { seconds, peak_gflops };
+        assert_eq!(middle(Vec::new()), None);
+        assert_eq!(middle(vec![spell(2.0, 1.0)]), Some(spell(2.0, 1.0)));
+        // Half as long when the machine is twice as fast is the same share.
+        let spells =
+            vec![spell(1.0, 9.0), spell(2.0, 2.0), spell(1.0, 1.0), spell(4.0, 2.0), spell(1.0, 5.0)];
+        assert_eq!(middle(spells), Some(spell(1.0, 5.0)));
     }
 
     #[test]
