@@ -14,19 +14,22 @@
 //! The small floats are widened because multiplication happens in f32 anyway and one matrix is multiplied many
 //! times. Element (r, c) is storage element `((r / il) * ld + c) * il + r % il` for the interleave `il`.
 //!
+//! Behind the elements of large factors there is room for a note of where they came from.
+//!
 //! Invariants: rows of 32-bit words (but for A) are padded to whole vectors, or more, so kernels need no masks; rows of
 //! narrower elements are padded to whole words. Padding along the inner dimension of A and B is zero, other
 //! padding is garbage.
 
+use crate::cache::LINE;
 use crate::elem::{Elem, Use};
 use crate::isa::{Isa, Level};
-
-/// Bytes of a line of the cache.
-const LINE: usize = 64;
 
 /// A multiplication reads a few lines of each row of B. Where rows are a multiple of so many bytes apart, those
 /// meet in few sets of the first cache, and drive each other out. Such rows are a line longer.
 const FAR: usize = 512;
+
+/// Elements of a factor that is large.
+const LARGE: usize = 4096;
 
 /// The place of each element of a matrix in its tile.
 #[repr(C)]
@@ -53,7 +56,19 @@ impl TileLayout {
     #[inline]
     #[must_use]
     pub const fn bytes(&self) -> usize {
-        (self.storage_rows() * self.row_bytes()).next_multiple_of(64)
+        self.source() + if self.has_source() { LINE } else { 0 }
+    }
+
+    /// Whether a [`Source`](crate::transfer::Source) is behind the elements: with large factors.
+    #[inline(always)]
+    pub(crate) const fn has_source(&self) -> bool {
+        matches!(self.use_, Use::A | Use::B) && self.elems() >= LARGE
+    }
+
+    /// Where it is.
+    #[inline(always)]
+    pub(crate) const fn source(&self) -> usize {
+        (self.storage_rows() * self.row_bytes()).next_multiple_of(LINE)
     }
 
     /// Byte offset of an element in the tile.

@@ -12,6 +12,7 @@
 //! Invariant: this crate knows nothing of the IR.
 
 mod arch;
+mod cache;
 mod elem;
 mod element;
 mod float;

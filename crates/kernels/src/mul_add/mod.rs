@@ -4,6 +4,7 @@
 //! words, bf16 pairs, byte quads and i16 pairs; `prepare` brings bytes into the form that the dot-product
 //! instructions want; `general` covers every other combination of types.
 
+mod ahead;
 pub(crate) mod general;
 pub(crate) mod panel;
 mod plan;

@@ -14,6 +14,7 @@
 //! end of one block with the start of the next.
 
 use super::MulAddParams;
+use super::ahead::Ahead;
 use crate::simd::Dot;
 
 /// Most vectors of columns in a block.
@@ -56,6 +57,7 @@ pub(crate) struct Operands {
 pub(crate) struct Panel<'a> {
     params: &'a MulAddParams,
     operands: Operands,
+    ahead: &'a Ahead,
     columns: [Column; MAX_VECTORS],
     finish: Finish,
     /// First row, in every tile.
@@ -113,11 +115,20 @@ pub(super) unsafe fn b_vector(
 pub(crate) unsafe fn drive<D: Dot>(params: &MulAddParams, operands: Operands, finish: Finish, run: RunPanel) {
     let total = column_count::<D>(params);
     let rows = params.rows as usize;
+    // SAFETY: forwarded.
+    let ahead = unsafe { Ahead::new(params, &operands) };
     let mut first = 0;
     while first < total {
         let vectors = (total - first).min(usize::from(params.group));
-        let mut panel =
-            Panel { params, operands, columns: [Column::default(); MAX_VECTORS], finish, row: 0, blocks: 0 };
+        let mut panel = Panel {
+            params,
+            operands,
+            ahead: &ahead,
+            columns: [Column::default(); MAX_VECTORS],
+            finish,
+            row: 0,
+            blocks: 0,
+        };
         for (x, slot) in panel.columns.iter_mut().enumerate().take(vectors) {
             *slot = column::<D>(params, first + x);
         }
@@ -151,6 +162,7 @@ pub(crate) unsafe fn panel<D: Dot, const MR: usize, const NV: usize>(panel: &Pan
     for i in 0..params.m as usize {
         for block in 0..panel.blocks {
             let row = panel.row + block * MR;
+            let mut turn = panel.ahead.turn();
             // SAFETY: the blocks of a panel lie inside the tiles, by contract; so do all words and vectors of
             // their rows, which the layouts pad to whole ones.
             unsafe {
@@ -163,6 +175,9 @@ pub(crate) unsafe fn panel<D: Dot, const MR: usize, const NV: usize>(panel: &Pan
                         (lo[x], hi[x]) = b_vector(params, panel.operands.b, panel.columns[x], kt);
                     }
                     let mut at = 0;
+                    if let Some(turn) = &mut turn {
+                        turn.ask();
+                    }
                     for _ in 0..words {
                         step::<D, MR, NV>(&mut acc, a, lda, lo, hi, at);
                         a = a.add(4);

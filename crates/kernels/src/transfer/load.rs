@@ -5,12 +5,17 @@
 //! tile they are stored at once; otherwise squares of words are transposed in registers first.
 
 use super::bounds::Range;
-use super::{Access, Path};
+use super::{Access, Path, Source};
+use crate::cache::want_soon;
 use crate::elem::Elem;
 use crate::element::run::{At, CHUNK, copy_run};
 use crate::element::{native_row, zero_padding};
 use crate::simd::{Bf16, E4m3, E5m2, F16, MAX_LANES, Simd, Widen, Word};
 use std::marker::PhantomData;
+
+/// So many vectors before one is written, the first cache is asked for its place. Tiles of longer rows are in the
+/// second.
+const AHEAD: usize = 16;
 
 /// What stands in for lines beyond the last one.
 static ZEROS: [u8; 64] = [0; 64];
@@ -180,6 +185,11 @@ pub(crate) unsafe fn load<S: Simd>(
             return checked(access, dst, base, range);
         };
         let lines = Lines { first: base.add(start), stride, count, bytes: len * elem.bytes() };
+        if access.layout.has_source() {
+            let source =
+                Source { first: lines.first, stride, lines: count as u32, bytes: lines.bytes as u32 };
+            dst.add(access.layout.source()).cast::<Source>().write_unaligned(source);
+        }
         match (access.path, elem) {
             (Path::Scalar, _) => checked(access, dst, base, range),
             (Path::Widen, Elem::F16) => words::<S, Widened<F16>>(access, dst, &lines),
@@ -277,6 +287,9 @@ unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Li
 unsafe fn whole_rows<S: Simd, F: Fetch<S>, const N: usize>(dst: *mut u8, row_bytes: usize, lines: &Lines) {
     for row in 0..F::rows(lines) {
         for x in 0..N {
+            if N > 1 {
+                want_soon(dst.wrapping_add((row + AHEAD / N) * row_bytes + x * S::LANES * 4));
+            }
             // SAFETY: the words are in the row of the tile.
             unsafe {
                 let words = F::fetch_whole(lines, row, x * S::LANES);

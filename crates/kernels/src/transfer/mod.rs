@@ -40,6 +40,21 @@ pub(crate) enum Path {
     Zip4,
 }
 
+/// Where in memory a large factor came from, kept behind its elements for who wants to know where the next comes
+/// from. Only a hint: what else is written to a tile leaves anything there.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Source {
+    /// Address of the first line.
+    pub(crate) first: *const u8,
+    /// Bytes from a line to the next.
+    pub(crate) stride: i64,
+    /// How many lines.
+    pub(crate) lines: u32,
+    /// Bytes of a line.
+    pub(crate) bytes: u32,
+}
+
 impl Access {
     /// Parameters for this tile and order of elements in memory.
     #[must_use]

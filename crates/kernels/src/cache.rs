@@ -1,0 +1,30 @@
+//! Asking the caches for memory before it is needed. Any address will do: where there is no memory, nothing happens.
+
+/// Bytes of a line.
+pub(crate) const LINE: usize = 64;
+
+/// Asks the first cache for a line.
+#[inline(always)]
+pub(crate) fn want_soon(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which never fails; all x86-64 processors have it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
+/// Asks the second cache for a line.
+#[inline(always)]
+pub(crate) fn want_later(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: a hint, which never fails; all x86-64 processors have it.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
