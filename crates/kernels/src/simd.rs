@@ -61,6 +61,19 @@ pub(crate) trait Simd: Copy {
     unsafe fn map(v: Self::Words, f: impl Fn(u32) -> u32) -> Self::Words;
     /// Transposes the square of the first [`Self::LANES`] vectors.
     unsafe fn transpose(block: &mut [Self::Words; MAX_LANES]);
+    /// Reads a square of f16, line by line, widens it to f32 and transposes it.
+    #[inline(always)]
+    unsafe fn load_f16_transposed(lines: [*const u8; MAX_LANES]) -> [Self::Words; MAX_LANES] {
+        // SAFETY: forwarded.
+        unsafe {
+            let mut block = [Self::zero(); MAX_LANES];
+            for (words, line) in block.iter_mut().zip(lines).take(Self::LANES) {
+                *words = Self::load_f16(line, Self::LANES);
+            }
+            Self::transpose(&mut block);
+            block
+        }
+    }
 }
 
 /// One step of a multiplication: 32-bit words of A broadcast, times a vector of words of B, added to a vector of
@@ -114,6 +127,22 @@ pub(crate) trait Widen: Copy {
     /// # Safety
     /// As for [`Simd`]; `n` elements are writable.
     unsafe fn store<S: Simd>(dst: *mut u8, n: usize, v: S::Words);
+    /// Reads and widens a square, and transposes it.
+    ///
+    /// # Safety
+    /// As for [`Simd`]; of each of the first [`Simd::LANES`] lines as many elements are readable.
+    #[inline(always)]
+    unsafe fn load_transposed<S: Simd>(lines: [*const u8; MAX_LANES]) -> [S::Words; MAX_LANES] {
+        // SAFETY: forwarded.
+        unsafe {
+            let mut block = [S::zero(); MAX_LANES];
+            for (words, line) in block.iter_mut().zip(lines).take(S::LANES) {
+                *words = Self::load::<S>(line, S::LANES);
+            }
+            S::transpose(&mut block);
+            block
+        }
+    }
 }
 
 /// 32-bit elements, kept as they are.
@@ -157,6 +186,11 @@ impl Widen for F16 {
     unsafe fn store<S: Simd>(dst: *mut u8, n: usize, v: S::Words) {
         // SAFETY: forwarded.
         unsafe { S::store_f16(dst, n, v) }
+    }
+    #[inline(always)]
+    unsafe fn load_transposed<S: Simd>(lines: [*const u8; MAX_LANES]) -> [S::Words; MAX_LANES] {
+        // SAFETY: forwarded.
+        unsafe { S::load_f16_transposed(lines) }
     }
 }
 

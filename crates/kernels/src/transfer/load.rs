@@ -62,6 +62,19 @@ trait Fetch<S: Simd>: Copy {
         // SAFETY: forwarded.
         unsafe { Self::fetch(lines, row, at, S::LANES) }
     }
+    /// Such vectors of as many rows as there are lanes, transposed.
+    #[inline(always)]
+    unsafe fn fetch_square(lines: &Lines, row: usize, at: usize) -> [S::Words; MAX_LANES] {
+        // SAFETY: forwarded.
+        unsafe {
+            let mut block = [S::zero(); MAX_LANES];
+            for (y, words) in block.iter_mut().enumerate().take(S::LANES) {
+                *words = Self::fetch_whole(lines, row + y, at);
+            }
+            S::transpose(&mut block);
+            block
+        }
+    }
 }
 
 /// Widened elements.
@@ -81,6 +94,13 @@ impl<S: Simd, W: Widen> Fetch<S> for Widened<W> {
     unsafe fn fetch(lines: &Lines, row: usize, at: usize, n: usize) -> S::Words {
         // SAFETY: elements `at..at + n` are in the line.
         unsafe { W::load::<S>(lines.line(row).wrapping_add(at * W::BYTES), n) }
+    }
+    #[inline(always)]
+    unsafe fn fetch_square(lines: &Lines, row: usize, at: usize) -> [S::Words; MAX_LANES] {
+        // SAFETY: forwarded; lines beyond the square are not read.
+        unsafe {
+            W::load_transposed::<S>(std::array::from_fn(|y| lines.line(row + y).wrapping_add(at * W::BYTES)))
+        }
     }
 }
 
@@ -315,16 +335,19 @@ unsafe fn transposed<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines:
             // SAFETY: the square lies inside lines and tile, cut to `height` by `width` words.
             unsafe {
                 let to = dst.add(at * row_bytes + row * 4);
-                let mut block = [S::zero(); MAX_LANES];
                 if whole && width == S::LANES {
-                    for (y, words) in block.iter_mut().enumerate().take(S::LANES) {
-                        *words = F::fetch_whole(lines, row + y, at);
+                    // The next square: below, or at the top of the next columns.
+                    let is_last = at + S::LANES >= words;
+                    let (next, down) = if is_last { (row + S::LANES, 0) } else { (row, at + S::LANES) };
+                    for x in 0..S::LANES {
+                        want_soon(dst.wrapping_add((down + x) * row_bytes + next * 4));
                     }
-                    S::transpose(&mut block);
+                    let block = F::fetch_square(lines, row, at);
                     for (x, words) in block.iter().enumerate().take(S::LANES) {
                         S::store(to.add(x * row_bytes), S::LANES * 4, *words);
                     }
                 } else {
+                    let mut block = [S::zero(); MAX_LANES];
                     for (y, words) in block.iter_mut().enumerate().take(width) {
                         *words = F::fetch(lines, row + y, at, height);
                     }

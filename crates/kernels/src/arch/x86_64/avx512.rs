@@ -172,6 +172,51 @@ impl Simd for Avx512 {
             }
         }
     }
+    /// Shuffles are what a transposition waits for: halves need a third of those that words need, if quarters come
+    /// together while they are loaded.
+    #[inline(always)]
+    unsafe fn load_f16_transposed(lines: [*const u8; MAX_LANES]) -> [Self::Words; MAX_LANES] {
+        // SAFETY: the caller vouches for 32 bytes of each line and for the instructions.
+        unsafe {
+            // Two columns each: 16 halves of one, then of the other.
+            let mut columns = [_mm512_setzero_si512(); 8];
+            let order = _mm512_set_epi64(7, 5, 3, 1, 6, 4, 2, 0);
+            let mut side = 0;
+            while side < 2 {
+                // Quarter q of `rows(g)` is of line 4q + g.
+                let rows = |g: usize| gather_pieces(std::array::from_fn(|q| lines[4 * q + g].add(side * 16)));
+                let (r0, r1, r2, r3) = (rows(0), rows(1), rows(2), rows(3));
+                let (lo01, hi01) = (_mm512_unpacklo_epi16(r0, r1), _mm512_unpackhi_epi16(r0, r1));
+                let (lo23, hi23) = (_mm512_unpacklo_epi16(r2, r3), _mm512_unpackhi_epi16(r2, r3));
+                let pairs = [
+                    _mm512_unpacklo_epi32(lo01, lo23),
+                    _mm512_unpackhi_epi32(lo01, lo23),
+                    _mm512_unpacklo_epi32(hi01, hi23),
+                    _mm512_unpackhi_epi32(hi01, hi23),
+                ];
+                for (i, pair) in pairs.into_iter().enumerate() {
+                    columns[side * 4 + i] = _mm512_permutexvar_epi64(order, pair);
+                }
+                side += 1;
+            }
+            // Out of memory, halves are widened without a shuffle.
+            let columns = std::hint::black_box(&columns).as_ptr().cast::<u8>();
+            std::array::from_fn(|x| Self::load_f16(columns.add(x * 32), 16))
+        }
+    }
+}
+
+/// Four 16-byte pieces, one behind the other.
+#[inline(always)]
+unsafe fn gather_pieces(pieces: [*const u8; 4]) -> __m512i {
+    // SAFETY: the caller vouches for 16 bytes at each address.
+    unsafe {
+        let piece = |i: usize| _mm_loadu_si128(pieces[i].cast());
+        let v = _mm512_castsi128_si512(piece(0));
+        let v = _mm512_mask_broadcast_i32x4(v, 0x00f0, piece(1));
+        let v = _mm512_mask_broadcast_i32x4(v, 0x0f00, piece(2));
+        _mm512_mask_broadcast_i32x4(v, 0xf000, piece(3))
+    }
 }
 
 #[inline(always)]
