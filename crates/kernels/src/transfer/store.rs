@@ -5,6 +5,7 @@
 
 use super::bounds::Range;
 use super::{Access, Path};
+use crate::cache::want_soon;
 use crate::elem::Elem;
 use crate::element::native_row;
 use crate::element::run::{At, CHUNK, copy_run};
@@ -63,6 +64,9 @@ unsafe fn widened<S: Simd, W: Widen>(access: &Access, src: *const u8, first: *mu
     }
 }
 
+/// So many lines before one is written, the first cache is asked for it: the third may have it.
+const AHEAD: usize = 2;
+
 #[inline(always)]
 unsafe fn rows<S: Simd, W: Widen>(access: &Access, src: *const u8, first: *mut u8, stride: i64) {
     let (count, len) = access.lines();
@@ -80,12 +84,14 @@ unsafe fn rows<S: Simd, W: Widen>(access: &Access, src: *const u8, first: *mut u
         return;
     }
     for row in 0..count {
+        let soon = line(first, stride, row + AHEAD);
         // SAFETY: the elements are in the row of the tile and in the line.
         unsafe {
             let (from, to) = (src.add(row * row_bytes), line(first, stride, row));
             if whole {
                 let mut at = 0;
                 while at < len {
+                    want_soon(soon.wrapping_add(at * W::BYTES));
                     let words = S::load(from.add(at * 4), S::LANES * 4);
                     W::store::<S>(to.add(at * W::BYTES), S::LANES, words);
                     at += S::LANES;
