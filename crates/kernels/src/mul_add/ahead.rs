@@ -61,6 +61,12 @@ impl Ahead {
         Self { a: tiles(&params.a, operands.a), b: tiles(&params.b, operands.b), asked: Cell::new(0) }
     }
 
+    /// Whether anything is.
+    #[inline(always)]
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.a.is_some() || self.b.is_some()
+    }
+
     /// The next turn, if there is any left.
     #[inline(always)]
     pub(crate) fn turn(&self) -> Option<Turn> {

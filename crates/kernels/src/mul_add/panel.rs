@@ -156,13 +156,28 @@ pub(crate) unsafe fn drive<D: Dot>(params: &MulAddParams, operands: Operands, fi
 /// The panel's operands are as its parameters describe.
 #[inline(always)]
 pub(crate) unsafe fn panel<D: Dot, const MR: usize, const NV: usize>(panel: &Panel<'_>) {
+    // Smaller blocks are of smaller matrices.
+    let asks = MR * NV >= 16 && panel.ahead.is_wanted();
+    // SAFETY: forwarded.
+    unsafe {
+        if asks {
+            blocks::<D, MR, NV, true>(panel);
+        } else {
+            blocks::<D, MR, NV, false>(panel);
+        }
+    }
+}
+
+/// The same, asking for the next factors or not: asking costs what a few multiplications do.
+#[inline(always)]
+unsafe fn blocks<D: Dot, const MR: usize, const NV: usize, const ASKS: bool>(panel: &Panel<'_>) {
     let params = panel.params;
     let (lda, ldb) = (params.lda as usize, params.ldb as usize);
     let (words, depth) = (params.words as usize, params.k as usize);
     for i in 0..params.m as usize {
         for block in 0..panel.blocks {
             let row = panel.row + block * MR;
-            let mut turn = panel.ahead.turn();
+            let mut turn = if ASKS { panel.ahead.turn() } else { None };
             // SAFETY: the blocks of a panel lie inside the tiles, by contract; so do all words and vectors of
             // their rows, which the layouts pad to whole ones.
             unsafe {
