@@ -144,6 +144,19 @@ impl Layout<'_> {
         Ok(up(self.size(ty, Spread::default())?, self.align(ty)))
     }
 
+    /// The same of what a pointer leads to: of nothing but a run-time array, an element of it.
+    pub(crate) fn pointee_size(&self, ty: Ty) -> Res<i64> {
+        let bytes = self.padded_size(ty)?;
+        if bytes > 0 {
+            return Ok(bytes);
+        }
+        match self.types.kind(ty) {
+            Kind::RuntimeArray { .. } => self.array_stride(ty, Spread::default()),
+            Kind::Struct(members) => members.last().map_or(Ok(0), |&last| self.pointee_size(last)),
+            _ => Ok(0),
+        }
+    }
+
     fn decorated(&self, ty: Ty, member: u32) -> Res<Option<i64>> {
         Ok(self.spv.decor.member_literal(ty.id(), member, Decoration::Offset).map(i64::from))
     }

@@ -273,7 +273,7 @@ fn decode(cx: &mut Cx<'_>, inst: &Inst<'_>, a: &mut Access, function: Id, m: Mat
             format!("Pointer is of class {class:?}; DecodeFunc needs StorageBuffer or PhysicalStorageBuffer");
         return Err(operand(m));
     }
-    let bytes = cx.layout().padded_size(pointee)?;
+    let bytes = cx.layout().pointee_size(pointee)?;
     a.access.unit = u32::try_from(bytes).ok().filter(|b| *b > 0).ok_or_else(|| {
         operand(format!("the function points to {} bytes, by which indices are multiplied", bytes))
     })?;
