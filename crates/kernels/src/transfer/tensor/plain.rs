@@ -58,10 +58,12 @@ pub(super) fn rectangle(access: &TensorAccess, words: &TensorWords) -> Option<Re
     }
     let bytes = |d: usize| u64::from(strides[d]) * u64::from(access.unit);
     let size = access.layout.elem.bytes() as u64;
-    let (column_major, next) = match () {
-        () if bytes(along) == size => (false, down),
-        () if bytes(down) == size => (true, along),
-        () => return None,
+    let (column_major, next) = if bytes(along) == size {
+        (false, down)
+    } else if bytes(down) == size {
+        (true, along)
+    } else {
+        return None;
     };
     let start = start * u64::from(access.unit);
     Some(Rectangle { column_major, start, stride: i64::try_from(bytes(next)).ok()? })
