@@ -254,6 +254,19 @@ mod tests {
     }
 
     #[test]
+    fn sums_in_bfloat16_are_listed_where_they_are_exact() {
+        let info = info();
+        let is_bf16 = |result| result == vk::ComponentTypeKHR::BFLOAT16;
+        let rows: Vec<_> = rows(&info).into_iter().filter(|row| is_bf16(row.result_type)).collect();
+        assert_eq!(rows.len(), HALF.len() - 1);
+        assert!(rows.iter().all(|row| row.m_size.max(row.n_size) <= 16));
+        for row in rows_flexible(&info) {
+            let steps = [row.m_granularity, row.n_granularity, row.k_granularity];
+            assert_eq!(steps == GRANULARITY_BF16, is_bf16(row.result_type));
+        }
+    }
+
+    #[test]
     fn rows_are_asked_for_by_scope_and_size() {
         let device = info();
         let query = |scope, invocations, subgroup_size, flags| {
