@@ -4,21 +4,21 @@
 //! or `<32 x float>` alike, and makes the LLVM instruction for it. Everything above it decides how
 //! wide values are. Constants fold as they are built.
 
+mod flow;
+mod memory;
+mod vector;
+
 use crate::error::{Error, Result};
 use crate::target::Caps;
-use inkwell::attributes::{Attribute, AttributeLoc};
-use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::llvm_sys::core as llvm;
-use inkwell::module::{Linkage, Module};
-use inkwell::types::{
-    AsTypeRef, BasicMetadataTypeEnum, BasicType, BasicTypeEnum, IntType, PointerType, VectorType,
-};
+use inkwell::module::Module;
+use inkwell::types::{AsTypeRef, BasicTypeEnum, IntType, PointerType, VectorType};
 use inkwell::values::{
     AsValueRef, BasicMetadataValueEnum, BasicValue, BasicValueEnum, FastMathFlags, FunctionValue,
-    InstructionOpcode, InstructionValue, IntValue, PointerValue,
+    InstructionOpcode,
 };
 use inkwell::{AddressSpace, FloatPredicate, IntPredicate};
 use phalanx_ir::Scalar;
@@ -343,238 +343,6 @@ impl<'c> Emit<'c> {
     }
 }
 
-/// Vectors.
-impl<'c> Emit<'c> {
-    /// A vector with `x` in each of `n` elements.
-    pub(crate) fn splat(&self, x: V<'c>, n: u32) -> Result<V<'c>> {
-        if x.is_const() {
-            return Ok(self.const_vec(&vec![x; n as usize]));
-        }
-        let poison = self.vec_of(x.get_type(), n).get_poison();
-        let zero = self.cx.i32_type().const_zero();
-        let first = self.b.build_insert_element(poison, x, zero, "")?;
-        let mask = self.cx.i32_type().vec_type(n).const_zero();
-        Ok(self.b.build_shuffle_vector(first, poison, mask, "")?.into())
-    }
-
-    /// A vector of chosen elements of `x` followed by `y`; `None` is an element of no value.
-    pub(crate) fn shuffle(
-        &self,
-        x: V<'c>,
-        y: V<'c>,
-        picks: impl IntoIterator<Item = Option<u32>>,
-    ) -> Result<V<'c>> {
-        let i32_ty = self.cx.i32_type();
-        let mask: Vec<IntValue<'c>> = picks
-            .into_iter()
-            .map(|p| p.map_or_else(|| i32_ty.get_poison(), |p| i32_ty.const_int(p.into(), false)))
-            .collect();
-        let mask = VectorType::const_vector(&mask);
-        Ok(self.b.build_shuffle_vector(x.into_vector_value(), y.into_vector_value(), mask, "")?.into())
-    }
-
-    /// A vector of chosen elements of `x`.
-    pub(crate) fn permute(&self, x: V<'c>, picks: impl IntoIterator<Item = u32>) -> Result<V<'c>> {
-        let none = x.get_type().into_vector_type().get_poison();
-        self.shuffle(x, none.into(), picks.into_iter().map(Some))
-    }
-
-    /// An element; the index is below the number of elements.
-    pub(crate) fn extract(&self, x: V<'c>, index: V<'c>) -> Result<V<'c>> {
-        Ok(self.b.build_extract_element(x.into_vector_value(), index.into_int_value(), "")?)
-    }
-
-    /// The element with a constant index.
-    pub(crate) fn extract_at(&self, x: V<'c>, index: u32) -> Result<V<'c>> {
-        self.extract(x, self.i32(index))
-    }
-
-    /// A vector of truth values as one integer, the first element in the lowest bit.
-    pub(crate) fn mask_bits(&self, mask: V<'c>) -> Result<V<'c>> {
-        match lanes(mask) {
-            Some(n) => self.bitcast(mask, self.int_ty(n).into()),
-            None => Ok(mask),
-        }
-    }
-
-    /// Whether any element of a vector of truth values is true.
-    pub(crate) fn any(&self, mask: V<'c>) -> Result<V<'c>> {
-        let bits = self.mask_bits(mask)?;
-        self.icmp(IntPredicate::NE, bits, self.int_like(bits, 0))
-    }
-
-    /// Whether all elements of a vector of truth values are true.
-    pub(crate) fn all(&self, mask: V<'c>) -> Result<V<'c>> {
-        let bits = self.mask_bits(mask)?;
-        self.icmp(IntPredicate::EQ, bits, bits.get_type().into_int_type().const_all_ones().into())
-    }
-}
-
-/// Memory and calls.
-impl<'c> Emit<'c> {
-    /// `ptr + bytes`; a vector if either is one.
-    pub(crate) fn offset(&self, ptr: V<'c>, bytes: V<'c>) -> Result<V<'c>> {
-        self.element_ptr(self.cx.i8_type().into(), ptr, bytes)
-    }
-
-    /// The address of element `index` of an array of `elem` at `ptr`; a vector if either is one.
-    pub(crate) fn element_ptr(&self, elem: BasicTypeEnum<'c>, ptr: V<'c>, index: V<'c>) -> Result<V<'c>> {
-        let mut indices = [index.as_value_ref()];
-        // SAFETY: the builder is positioned, `ptr` is a pointer or a vector of them, `index` is an
-        // integer or a vector of the same length; without `inbounds` no address is undefined.
-        Ok(unsafe {
-            V::new(llvm::LLVMBuildGEP2(
-                self.b.as_mut_ptr(),
-                elem.as_type_ref(),
-                ptr.as_value_ref(),
-                indices.as_mut_ptr(),
-                1,
-                c"".as_ptr(),
-            ))
-        })
-    }
-
-    /// `ptr + bytes` for one pointer and a constant.
-    pub(crate) fn field(&self, ptr: PointerValue<'c>, bytes: u64) -> Result<PointerValue<'c>> {
-        if bytes == 0 {
-            return Ok(ptr);
-        }
-        Ok(self.offset(ptr.into(), self.i64(bytes as i64))?.into_pointer_value())
-    }
-
-    /// Reads from memory.
-    pub(crate) fn load(&self, ty: impl BasicType<'c>, ptr: PointerValue<'c>, align: u32) -> Result<V<'c>> {
-        let v = self.b.build_load(ty, ptr, "")?;
-        align_to(v.as_instruction_value(), align)?;
-        Ok(v)
-    }
-
-    /// Reads memory that nothing writes while the code runs, so that the read may be moved.
-    pub(crate) fn load_invariant(
-        &self,
-        ty: impl BasicType<'c>,
-        ptr: PointerValue<'c>,
-        align: u32,
-    ) -> Result<V<'c>> {
-        let v = self.load(ty, ptr, align)?;
-        if let Some(inst) = v.as_instruction_value() {
-            let kind = self.cx.get_kind_id("invariant.load");
-            inst.set_metadata(self.cx.metadata_node(&[]), kind).map_err(|e| Error::bug(e.to_string()))?;
-        }
-        Ok(v)
-    }
-
-    /// Writes to memory.
-    pub(crate) fn store(&self, x: V<'c>, ptr: PointerValue<'c>, align: u32) -> Result<InstructionValue<'c>> {
-        let inst = self.b.build_store(ptr, x)?;
-        align_to(Some(inst), align)?;
-        Ok(inst)
-    }
-
-    /// A read-only table in the object.
-    pub(crate) fn constant_data(&self, value: V<'c>, align: u32) -> PointerValue<'c> {
-        let global = self.module.add_global(value.get_type(), None, "data");
-        global.set_initializer(&value);
-        global.set_constant(true);
-        global.set_linkage(Linkage::Private);
-        global.set_unnamed_addr(true);
-        global.set_alignment(align);
-        global.as_pointer_value()
-    }
-
-    /// Read-only bytes in the object.
-    pub(crate) fn constant_bytes(&self, bytes: &[u8], align: u32) -> PointerValue<'c> {
-        self.constant_data(self.cx.const_string(bytes, false).into(), align)
-    }
-
-    /// Calls a function of C's convention through its address.
-    pub(crate) fn call(
-        &self,
-        function: PointerValue<'c>,
-        args: &[V<'c>],
-        result: Option<BasicTypeEnum<'c>>,
-    ) -> Result<Option<V<'c>>> {
-        let params: Vec<BasicMetadataTypeEnum<'c>> = args.iter().map(|a| a.get_type().into()).collect();
-        let ty = match result {
-            Some(r) => r.fn_type(&params, false),
-            None => self.cx.void_type().fn_type(&params, false),
-        };
-        let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|&a| a.into()).collect();
-        let call = self.b.build_indirect_call(ty, function, &args, "")?;
-        // Nothing compiled code calls unwinds; without this, frames would need landing data.
-        let nounwind = self.cx.create_enum_attribute(Attribute::get_named_enum_kind_id("nounwind"), 0);
-        call.add_attribute(AttributeLoc::Function, nounwind);
-        Ok(call.try_as_basic_value().basic())
-    }
-
-    /// Calls a function of this module.
-    pub(crate) fn call_direct(&self, function: FunctionValue<'c>, args: &[V<'c>]) -> Result<()> {
-        let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|&a| a.into()).collect();
-        self.b.build_call(function, &args, "")?;
-        Ok(())
-    }
-
-    /// Deletes a block that nothing jumps to, and what is in it.
-    pub(crate) fn delete_block(&self, block: BasicBlock<'c>) -> Result<()> {
-        // SAFETY: the block is in a function, and who calls this uses it no more.
-        unsafe { block.delete() }.map_err(|()| Error::bug("the block has no function"))
-    }
-
-    /// The block that code is appended to.
-    pub(crate) fn here(&self) -> Result<BasicBlock<'c>> {
-        self.b.get_insert_block().ok_or_else(|| Error::bug("the builder has no block"))
-    }
-
-    /// A new block at the end of the function.
-    pub(crate) fn new_block(&self, function: FunctionValue<'c>, name: &str) -> BasicBlock<'c> {
-        self.cx.append_basic_block(function, name)
-    }
-
-    pub(crate) fn br(&self, to: BasicBlock<'c>) -> Result<()> {
-        self.b.build_unconditional_branch(to)?;
-        Ok(())
-    }
-
-    pub(crate) fn cond_br(&self, cond: V<'c>, then: BasicBlock<'c>, otherwise: BasicBlock<'c>) -> Result<()> {
-        self.b.build_conditional_branch(cond.into_int_value(), then, otherwise)?;
-        Ok(())
-    }
-
-    /// A branch that is nearly always taken to the first block.
-    pub(crate) fn cond_br_likely(
-        &self,
-        cond: V<'c>,
-        likely: BasicBlock<'c>,
-        unlikely: BasicBlock<'c>,
-    ) -> Result<()> {
-        let inst = self.b.build_conditional_branch(cond.into_int_value(), likely, unlikely)?;
-        let name = self.cx.metadata_string("branch_weights").into();
-        let weights = self.cx.metadata_node(&[name, self.i32(2000).into(), self.i32(1).into()]);
-        inst.set_metadata(weights, self.cx.get_kind_id("prof")).map_err(|e| Error::bug(e.to_string()))
-    }
-
-    /// Makes a load one that is neither removed nor repeated.
-    pub(crate) fn set_volatile(&self, load: V<'c>) -> Result<()> {
-        match load.as_instruction_value() {
-            Some(inst) => inst.set_volatile(true).map_err(|e| Error::bug(e.to_string())),
-            None => Ok(()),
-        }
-    }
-
-    /// A value that comes from several blocks. No phi is made where all agree.
-    pub(crate) fn merge(&self, incoming: &[(V<'c>, BasicBlock<'c>)]) -> Result<V<'c>> {
-        let (first, _) = *incoming.first().ok_or_else(|| Error::bug("nothing to merge"))?;
-        if incoming.iter().all(|&(v, _)| v == first) {
-            return Ok(first);
-        }
-        let phi = self.b.build_phi(first.get_type(), "")?;
-        for (v, block) in incoming {
-            phi.add_incoming(&[(v, *block)]);
-        }
-        Ok(phi.as_basic_value())
-    }
-}
-
 /// A type's identity: LLVM makes each type once.
 pub(crate) type TypeKey = usize;
 
@@ -622,11 +390,4 @@ pub(crate) fn const_elems(x: V<'_>) -> Option<Vec<u64>> {
         (!elem.is_null()).then(|| unsafe { V::new(elem) }).and_then(const_int)
     };
     (0..n).map(elem).collect()
-}
-
-fn align_to(inst: Option<InstructionValue<'_>>, align: u32) -> Result<()> {
-    match inst {
-        Some(i) => i.set_alignment(align).map_err(|e| Error::bug(e.to_string())),
-        None => Ok(()),
-    }
 }

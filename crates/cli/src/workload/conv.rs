@@ -7,10 +7,13 @@
 //! The reference gathers the matrix that the kernels never make (im2col), a row for each pixel of the result, and multiplies
 //! it with the weights in f64.
 
+mod shape;
+
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail};
 
+use self::shape::{Shape, sizes};
 use super::{CONVERSION_ROWS, Purpose, SUBGROUP_SIZE, bytes_of, complete, values_of, words};
 use crate::args::workload::{ConvArgs, Form, Scope};
 use crate::data::{Array, DType};
@@ -36,20 +39,6 @@ const DEPTH: usize = 16;
 /// Channels of the result with a meaning: a blur, horizontal and vertical edges, and all edges.
 const PICTURED: usize = 4;
 
-/// What is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shape {
-    images: u32,
-    height: u32,
-    width: u32,
-    channels: u32,
-    out_channels: u32,
-    filter: [u32; 2],
-    stride: u32,
-    dilation: u32,
-    pad: u32,
-}
-
 /// One convolution and its kernels.
 #[derive(Debug)]
 pub(crate) struct Conv {
@@ -73,77 +62,6 @@ pub(crate) fn all(args: &ConvArgs, purpose: Purpose) -> Result<Vec<Box<dyn Workl
         pad: args.pad,
     };
     Ok(vec![Box::new(Conv::new(shape, &args.kernels, args.scope)?)])
-}
-
-/// Numbers with an x between them.
-fn sizes<const N: usize>(text: &str, form: &str) -> Result<[u32; N]> {
-    let numbers: Vec<u32> = text
-        .split('x')
-        .map(str::parse)
-        .collect::<Result<_, _>>()
-        .ok()
-        .with_context(|| expected(text, form))?;
-    numbers.try_into().ok().with_context(|| expected(text, form))
-}
-
-fn expected(text: &str, form: &str) -> String {
-    format!("`{text}` is no size; write {form}")
-}
-
-impl Shape {
-    fn check(&self) -> Result<()> {
-        let Self { images, height, width, channels, out_channels, filter, stride, dilation, pad } = *self;
-        for (name, size) in [
-            ("images", images),
-            ("rows of an image", height),
-            ("columns of an image", width),
-            ("channels", channels),
-            ("channels of the result", out_channels),
-            ("rows of a filter", filter[0]),
-            ("columns of a filter", filter[1]),
-            ("pixels of stride", stride),
-            ("pixels of dilation", dilation),
-        ] {
-            ensure!((1..=4096).contains(&size), "{size} {name}: there are from 1 to 4096");
-        }
-        ensure!(pad <= 4096, "{pad} rows of zeros are more than 4096");
-        for (input, taps, axis) in [(height, filter[0], "high"), (width, filter[1], "wide")] {
-            let reach = dilation * (taps - 1) + 1;
-            ensure!(
-                reach <= input + 2 * pad,
-                "the filter is {reach} pixels {axis}, and the image with its padding {}",
-                input + 2 * pad
-            );
-        }
-        let elements = [self.image_elements() as u64 * u64::from(images), self.result_elements() as u64];
-        ensure!(elements.iter().all(|&count| count < 1 << 31), "indices of elements are 32-bit");
-        Ok(())
-    }
-
-    /// The height and width of the result.
-    fn out(&self) -> [u32; 2] {
-        let size =
-            |input: u32, taps: u32| (input + 2 * self.pad - self.dilation * (taps - 1) - 1) / self.stride + 1;
-        [size(self.height, self.filter[0]), size(self.width, self.filter[1])]
-    }
-
-    fn pixels(&self) -> u32 {
-        self.out()[0] * self.out()[1]
-    }
-
-    /// From one image to the next: 16 bytes are where a tensor may start.
-    fn image_elements(&self) -> usize {
-        (self.height as usize * self.width as usize * self.channels as usize).next_multiple_of(8)
-    }
-
-    fn result_elements(&self) -> usize {
-        self.images as usize * self.pixels() as usize * self.out_channels as usize
-    }
-
-    /// How many products make an element of the result.
-    fn depth(&self) -> u32 {
-        self.filter[0] * self.filter[1] * self.channels
-    }
 }
 
 impl Conv {

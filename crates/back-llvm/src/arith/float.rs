@@ -1,0 +1,195 @@
+//! Floats: the type that they are computed in, signs, remainders, powers of two.
+
+use crate::emit::V;
+use crate::error::Result;
+use crate::lower::Lower;
+use inkwell::values::InstructionOpcode;
+use inkwell::{FloatPredicate, IntPredicate};
+use phalanx_ir::{BinaryOp, ConvertKind, ConvertOp, Scalar, UnaryOp};
+use phalanx_kernels::math::MathFn;
+
+impl<'c> Lower<'_, 'c> {
+    /// A value of a float type that the processor computes with: `f16` as `f32` where needed.
+    pub(crate) fn computable(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
+        match s {
+            Scalar::F32 | Scalar::F64 => Ok(x),
+            Scalar::F16 if self.e.caps.native_f16 => Ok(x),
+            _ => self.convert(ConvertOp::new(ConvertKind::FToF), s, Scalar::F32, x),
+        }
+    }
+
+    /// The type that elements of type `s` are computed in.
+    fn computed(&self, s: Scalar) -> Scalar {
+        match s {
+            Scalar::F32 | Scalar::F64 => s,
+            Scalar::F16 if self.e.caps.native_f16 => s,
+            _ => Scalar::F32,
+        }
+    }
+
+    fn back_to(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
+        match self.computed(s) {
+            c if c == s => Ok(x),
+            c => self.convert(ConvertOp::new(ConvertKind::FToF), c, s, x),
+        }
+    }
+
+    pub(super) fn float_unary(
+        &mut self,
+        s: Scalar,
+        x: V<'c>,
+        rounds: bool,
+        f: impl FnOnce(&mut Self, Scalar, V<'c>) -> Result<V<'c>>,
+    ) -> Result<V<'c>> {
+        let x = self.computable(s, x)?;
+        let y = f(self, self.computed(s), x)?;
+        if rounds { self.back_to(s, y) } else { Ok(y) }
+    }
+
+    pub(crate) fn float_binary(
+        &mut self,
+        s: Scalar,
+        x: V<'c>,
+        y: V<'c>,
+        f: impl FnOnce(&mut Self, Scalar, V<'c>, V<'c>) -> Result<V<'c>>,
+    ) -> Result<V<'c>> {
+        let (x, y) = (self.computable(s, x)?, self.computable(s, y)?);
+        let z = f(self, self.computed(s), x, y)?;
+        self.back_to(s, z)
+    }
+
+    pub(super) fn float_op(
+        &mut self,
+        op: InstructionOpcode,
+        s: Scalar,
+        x: V<'c>,
+        y: V<'c>,
+        exact: bool,
+    ) -> Result<V<'c>> {
+        self.float_binary(s, x, y, |l, _, x, y| {
+            let z = l.e.bin(op, x, y)?;
+            if exact { Ok(z) } else { l.e.contract(z) }
+        })
+    }
+
+    /// A float constant of type `s`, in each element if `like` is a vector.
+    pub(crate) fn float_like(&self, s: Scalar, x: f64, like: V<'c>) -> V<'c> {
+        self.e.const_like(self.e.float_const(s, x), like)
+    }
+
+    /// Flips or clears the sign, which needs no arithmetic.
+    pub(super) fn change_sign(&mut self, s: Scalar, x: V<'c>, flip: bool) -> Result<V<'c>> {
+        let sign = 1u64 << (s.bits() - 1);
+        let bits = self.e.bitcast(x, self.e.ty_like(self.e.int_ty(s.bits()), x))?;
+        let changed = if flip {
+            self.e.xor(bits, self.e.int_like(bits, sign))?
+        } else {
+            self.e.and(bits, self.e.int_like(bits, sign - 1))?
+        };
+        self.e.bitcast(changed, x.get_type())
+    }
+
+    pub(super) fn float_sign(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
+        let zero = self.float_like(s, 0.0, x);
+        let positive = self.e.fcmp(FloatPredicate::OGT, x, zero)?;
+        let negative = self.e.fcmp(FloatPredicate::OLT, x, zero)?;
+        let below = self.e.select(negative, self.float_like(s, -1.0, x), zero)?;
+        self.e.select(positive, self.float_like(s, 1.0, x), below)
+    }
+
+    /// The second operand if it is better or the first is NaN, otherwise the first.
+    pub(super) fn float_pick(&mut self, better: FloatPredicate, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        let is_better = self.e.fcmp(better, y, x)?;
+        let best = self.e.select(is_better, y, x)?;
+        let x_is_nan = self.e.fcmp(FloatPredicate::UNO, x, x)?;
+        self.e.select(x_is_nan, y, best)
+    }
+
+    /// `x - y * floor(x / y)`, each step rounded.
+    pub(super) fn float_mod(&mut self, s: Scalar, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        let quotient = self.binary(BinaryOp::Fdiv, s, x, y, true)?;
+        let whole = self.unary(UnaryOp::Floor, s, quotient, true)?;
+        let product = self.binary(BinaryOp::Fmul, s, y, whole, true)?;
+        self.binary(BinaryOp::Fsub, s, x, product, true)
+    }
+
+    /// The remainder is exact, so that it does not matter in which type it is computed.
+    pub(super) fn float_rem(&mut self, s: Scalar, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        if s == Scalar::F64 { self.float_rem_f64(x, y) } else { self.math2(MathFn::Frem, s, x, y) }
+    }
+
+    /// A quotient that is rounded leaves an exact rest, which has the other sign if the quotient was too
+    /// large. Two steps do for quotients up to 2^104; Vulkan asks no more than `x - y * trunc(x / y)`.
+    fn float_rem_f64(&mut self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        let s = Scalar::F64;
+        let (size, divisor) = (self.change_sign(s, x, false)?, self.change_sign(s, y, false)?);
+        let [zero, largest, infinity, nan] =
+            [0.0, f64::MAX, f64::INFINITY, f64::NAN].map(|c| self.float_like(s, c, x));
+        let mut rest = size;
+        for _ in 0..2 {
+            let quotient = self.e.bin(InstructionOpcode::FDiv, rest, divisor)?;
+            let overflows = self.e.fcmp(FloatPredicate::OGT, quotient, largest)?;
+            let quotient = self.e.select(overflows, largest, quotient)?;
+            let whole = self.e.map1("llvm.trunc", quotient)?;
+            let negated = self.change_sign(s, whole, true)?;
+            let next = self.fma(s, negated, divisor, rest)?;
+            let is_negative = self.e.fcmp(FloatPredicate::OLT, next, zero)?;
+            let more = self.e.bin(InstructionOpcode::FAdd, next, divisor)?;
+            let next = self.e.select(is_negative, more, next)?;
+            // Also if the divisor is infinite.
+            let done = self.e.fcmp(FloatPredicate::OLT, rest, divisor)?;
+            rest = self.e.select(done, rest, next)?;
+        }
+        let undefined = self.e.fcmp(FloatPredicate::UGE, size, infinity)?;
+        let divides = self.e.fcmp(FloatPredicate::OGT, divisor, zero)?;
+        let rest = self.e.select(undefined, nan, rest)?;
+        let rest = self.e.select(divides, rest, nan)?;
+        self.e.map2("llvm.copysign", rest, x)
+    }
+
+    /// `x * 2^n`, rounded once.
+    pub(super) fn ldexp(&mut self, s: Scalar, x: V<'c>, n: V<'c>) -> Result<V<'c>> {
+        match s {
+            // In f64 no product of an f32 and these powers is inexact.
+            Scalar::F16 | Scalar::F32 => {
+                let x = self.convert(ConvertOp::new(ConvertKind::FToF), s, Scalar::F64, x)?;
+                let n = self.clamp_signed(n, -400, 400)?;
+                let power = self.power_of_two(n)?;
+                let y = self.e.bin(InstructionOpcode::FMul, x, power)?;
+                self.convert(ConvertOp::new(ConvertKind::FToF), Scalar::F64, s, y)
+            }
+            _ => self.ldexp_f64(x, n),
+        }
+    }
+
+    /// Multiplies in three steps, of which only the last may round.
+    fn ldexp_f64(&mut self, mut x: V<'c>, mut n: V<'c>) -> Result<V<'c>> {
+        const DOWN: i64 = -1022 + 53;
+        for _ in 0..2 {
+            let high = self.e.icmp(IntPredicate::SGT, n, self.e.int_like(n, 1023))?;
+            let low = self.e.icmp(IntPredicate::SLT, n, self.e.int_like(n, -1022i64 as u64))?;
+            let zero = self.e.int_like(n, 0);
+            let step = self.e.select(low, self.e.int_like(n, DOWN as u64), zero)?;
+            let step = self.e.select(high, self.e.int_like(n, 1023), step)?;
+            let power = self.power_of_two(step)?;
+            x = self.e.bin(InstructionOpcode::FMul, x, power)?;
+            n = self.e.sub(n, step)?;
+        }
+        let n = self.clamp_signed(n, -1022, 1023)?;
+        let power = self.power_of_two(n)?;
+        self.e.bin(InstructionOpcode::FMul, x, power)
+    }
+
+    fn clamp_signed(&mut self, n: V<'c>, low: i64, high: i64) -> Result<V<'c>> {
+        let n = self.e.map2("llvm.smax", n, self.e.int_like(n, low as u64))?;
+        self.e.map2("llvm.smin", n, self.e.int_like(n, high as u64))
+    }
+
+    /// `2^n` as an `f64`, for the exponent of a normal number.
+    fn power_of_two(&mut self, n: V<'c>) -> Result<V<'c>> {
+        let wide = self.e.sext_trunc(n, 64)?;
+        let biased = self.e.add(wide, self.e.int_like(wide, 1023))?;
+        let bits = self.e.shl(biased, self.e.int_like(wide, 52))?;
+        self.e.bitcast(bits, self.e.ty_like(self.e.cx.f64_type(), bits))
+    }
+}

@@ -1,0 +1,225 @@
+//! How a kernel is timed: dispatches in spells, with a measurement of the peak before and after each.
+
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::{Kernel, Problem, Subject};
+use crate::progress::Interrupt;
+use crate::record::Record;
+use crate::runtime::{Binding, Device, Dispatch, Pipeline};
+
+/// Timed dispatches go on until both are reached …
+const MIN_DISPATCHES: usize = 5;
+const MIN_TIME: Duration = Duration::from_millis(600);
+/// … or one of these is.
+const MAX_DISPATCHES: usize = 1000;
+const MAX_TIME: Duration = Duration::from_secs(3);
+
+/// After so much of it the peak is measured.
+const SPELL: Duration = Duration::from_millis(40);
+
+/// No kernel takes longer; one that does is stuck.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// What the result holds before a kernel writes it: NaN in every floating-point type.
+const PATTERN: u8 = 0xff;
+
+/// Bytes of it that are written at a time.
+const PIECE: usize = 1 << 20;
+
+/// What a kernel did on a problem.
+#[derive(Debug)]
+pub(super) struct Timing {
+    seconds: f64,
+    /// What the machine could do then, in 10⁹ operations a second.
+    peak_gflops: f64,
+    max_rel_error: f64,
+    is_ok: bool,
+    compile_time: Duration,
+}
+
+/// A few dispatches, one after the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Spell {
+    /// That one of them took.
+    seconds: f64,
+    /// What the machine could do then, in 10⁹ operations a second.
+    peak_gflops: f64,
+}
+
+/// The one whose share of the peak is in the middle.
+fn middle(mut spells: Vec<Spell>) -> Option<Spell> {
+    // Time times peak: the inverse of the share.
+    spells.sort_by(|x, y| (x.seconds * x.peak_gflops).total_cmp(&(y.seconds * y.peak_gflops)));
+    spells.get(spells.len() / 2).copied()
+}
+
+impl Problem {
+    /// Runs, checks and times a kernel; nothing if it was interrupted.
+    pub(super) fn time(
+        &self,
+        device: &Device,
+        pipeline: &Pipeline,
+        kernel: &Kernel,
+        interrupt: &Interrupt,
+        peak: &dyn Fn() -> f64,
+    ) -> Result<Option<Timing>> {
+        self.blank()?;
+        let mut before = peak();
+        let Some(warm_up) = self.dispatch(device, pipeline, kernel, Some(interrupt))? else {
+            return Ok(None);
+        };
+        let first = (self.check)(&self.buffers)?;
+
+        let mut spells = Vec::new();
+        let (mut total, mut count) = (warm_up, 0);
+        let is_enough = |total, count| {
+            count >= MAX_DISPATCHES || total >= MAX_TIME || count >= MIN_DISPATCHES && total >= MIN_TIME
+        };
+        while !is_enough(total, count) {
+            let (mut time, mut dispatches) = (Duration::ZERO, 0);
+            while time < SPELL && !is_enough(total, count) {
+                let elapsed = self.dispatch(device, pipeline, kernel, Some(interrupt))?;
+                let Some(elapsed) = elapsed else { return Ok(None) };
+                time += elapsed;
+                dispatches += 1;
+                total += elapsed;
+                count += 1;
+            }
+            let after = peak();
+            spells.push(Spell {
+                seconds: time.as_secs_f64() / f64::from(dispatches),
+                peak_gflops: (before + after) / 2.0,
+            });
+            before = after;
+        }
+        // A slow kernel is not run again only to be warm: its first dispatch is as good as any.
+        let first_only = || Spell { seconds: warm_up.as_secs_f64(), peak_gflops: (before + peak()) / 2.0 };
+        let Spell { seconds, peak_gflops } = middle(spells).unwrap_or_else(first_only);
+        let last = (self.check)(&self.buffers)?;
+        Ok(Some(Timing {
+            seconds,
+            peak_gflops,
+            max_rel_error: first.max_rel_error.max(last.max_rel_error),
+            is_ok: first.ok && last.ok,
+            compile_time: pipeline.compile_time(),
+        }))
+    }
+
+    /// Fills the result with a pattern that no right result has.
+    pub(super) fn blank(&self) -> Result<()> {
+        let result = self.result()?;
+        for start in (0..result.size()).step_by(PIECE) {
+            result.write(start, &vec![PATTERN; PIECE.min(result.size() - start)])?;
+        }
+        Ok(())
+    }
+
+    /// The time of one dispatch; nothing if it was interrupted.
+    pub(super) fn dispatch(
+        &self,
+        device: &Device,
+        pipeline: &Pipeline,
+        kernel: &Kernel,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<Option<Duration>> {
+        let bindings: Vec<Binding<'_>> = (0..)
+            .zip(&self.buffers)
+            .map(|(binding, buffer)| Binding { set: 0, binding, index: 0, buffer })
+            .collect();
+        let report = device.dispatch(Dispatch {
+            pipeline,
+            groups: kernel.groups,
+            bindings: &bindings,
+            push_constants: &kernel.push_constants,
+            timeout: Some(TIMEOUT),
+            cancel: interrupt.map(Interrupt::token),
+        });
+        match report {
+            Err(_cancelled) if interrupt.is_some_and(Interrupt::is_set) => Ok(None),
+            report => Ok(Some(report?.elapsed)),
+        }
+    }
+}
+
+impl Timing {
+    pub(super) fn record(&self, subject: &Subject, kernel: &Kernel, threads: usize) -> Record {
+        let [m, n, k] = subject.size;
+        let gflops = subject.operations / self.seconds / 1e9;
+        Record {
+            workload: subject.workload.to_owned(),
+            problem: subject.problem.clone(),
+            rung: kernel.name.clone(),
+            a: subject.a.to_string(),
+            c: subject.c.to_string(),
+            m,
+            n,
+            k,
+            tile: kernel.tile.clone(),
+            threads,
+            seconds: self.seconds,
+            operations: subject.operations,
+            gflops,
+            peak_gflops: self.peak_gflops,
+            share_of_peak: gflops / self.peak_gflops,
+            // JSON has no infinity.
+            max_rel_error: self.max_rel_error.min(f64::MAX),
+            ok: self.is_ok,
+            compile_ms: 1e3 * self.compile_time.as_secs_f64(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::DType;
+    use crate::measure::Peak;
+
+    #[test]
+    fn the_middle_share_counts() {
+        let spell = |seconds, peak_gflops| Spell { seconds, peak_gflops };
+        assert_eq!(middle(Vec::new()), None);
+        assert_eq!(middle(vec![spell(2.0, 1.0)]), Some(spell(2.0, 1.0)));
+        // Half as long when the machine is twice as fast is the same share.
+        let spells =
+            vec![spell(1.0, 9.0), spell(2.0, 2.0), spell(1.0, 1.0), spell(4.0, 2.0), spell(1.0, 5.0)];
+        assert_eq!(middle(spells), Some(spell(1.0, 5.0)));
+    }
+
+    #[test]
+    fn a_record_counts_the_operations() {
+        let subject = Subject {
+            workload: "gemm",
+            problem: "512³".to_owned(),
+            a: DType::F16,
+            c: DType::F32,
+            size: [512; 3],
+            operations: 2.0 * 512.0_f64.powi(3),
+            peak: Peak::F32Fma,
+        };
+        let kernel = Kernel {
+            name: "tiled".to_owned(),
+            tile: "256x256x64".to_owned(),
+            source: String::new(),
+            definitions: Vec::new(),
+            constants: Vec::new(),
+            subgroup_size: 32,
+            groups: [1; 3],
+            push_constants: Vec::new(),
+        };
+        let timing = Timing {
+            seconds: 0.001,
+            peak_gflops: 536.870_912,
+            max_rel_error: f64::INFINITY,
+            is_ok: false,
+            compile_time: Duration::from_millis(7),
+        };
+        let record = timing.record(&subject, &kernel, 2);
+        assert!((record.gflops - 268.435_456).abs() < 1e-9);
+        assert!((record.share_of_peak - 0.5).abs() < 1e-9);
+        assert_eq!((record.compile_ms, record.tile.as_str()), (7.0, "256x256x64"));
+        assert_eq!((record.max_rel_error, record.ok), (f64::MAX, false));
+    }
+}
