@@ -14,7 +14,7 @@ use crate::prologue::{Prologue, entry_function};
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;
 use inkwell::values::FunctionValue;
-use phalanx_ir::passes::{self, PassBug, Scratch, Split};
+use phalanx_ir::passes::{self, PassBug, Scratch, Split, SpreadError};
 use phalanx_ir::{Function, InstInfo, Uniformity, Verified};
 use phalanx_kernels::Isa;
 
@@ -24,7 +24,10 @@ pub(crate) fn lower<'c>(
     module: &Verified,
     isa: Isa,
 ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
-    let split = passes::split(module, &passes::Options::default()).map_err(bug)?;
+    let split = passes::split(module, &passes::Options::default()).map_err(|error| match error {
+        SpreadError::Bug(error) => bug(error),
+        error => Error::unsupported(error.to_string()),
+    })?;
     let (leader, followers) = match split {
         Some(Split { leader, followers: Some(followers) }) => (leader, followers),
         Some(Split { leader, followers: None }) => return lower_only(e, &leader, isa),

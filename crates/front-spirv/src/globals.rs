@@ -28,6 +28,8 @@ pub(crate) struct Globals {
     /// Constituents made that no word of the module stands for.
     spent: Cell<u32>,
 }
+    /// Invocations of a work-group; 0 before it is known.
+    pub(crate) workgroup_invocations: u32,
 
 /// Constituents that constants may have in all, beyond one for each word of the module.
 const MAX_CONSTITUENTS: u32 = 1 << 23;
@@ -42,8 +44,9 @@ impl Globals {
         specialization: &[(u32, u64)],
         subgroup_size: u32,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let (globals, faults) = Self::build_partly(spv, specialization, subgroup_size);
+        let (globals, faults) = Self::build_partly(spv, specialization, subgroup_size, workgroup_invocations);
         if faults.is_empty() { Ok(globals) } else { Err(faults) }
+        workgroup_invocations: u32,
     }
 
     /// Evaluates what can be evaluated, and says what is wrong with the rest.
@@ -53,7 +56,8 @@ impl Globals {
         subgroup_size: u32,
     ) -> (Self, Vec<Diagnostic>) {
         let spec = specialization.iter().copied().collect();
-        let mut g = Self { subgroup_size, ..Self::default() };
+        let mut g = Self { subgroup_size, workgroup_invocations, ..Self::default() };
+        workgroup_invocations: u32,
         let mut faults = Vec::new();
         for &i in &spv.globals {
             if let Err(fault) = g.declare(spv, &spv.insts[i], &spec) {
@@ -367,14 +371,21 @@ impl Globals {
         })
     }
 
-    /// The length of a cooperative matrix type: the components of an invocation. Those of *Workgroup* scope
-    /// lie in the first subgroup.
+    /// The length of a cooperative matrix type: the components of an invocation.
     pub(crate) fn coop_length(&self, ty: Ty) -> Res<u32> {
         let mat = self.types.coop_mat(ty).ok_or_else(|| {
             let m = format!("expected a cooperative matrix type, found {}", self.types.describe(ty));
             invalid(code::TYPE, m)
         })?;
-        Ok(mat.components(self.subgroup_size))
+        Ok(mat.components(self.holders(mat)))
+    }
+
+    /// Invocations that hold a cooperative matrix.
+    pub(crate) fn holders(&self, m: MatType) -> u32 {
+        match m.scope {
+            Scope::Workgroup if self.workgroup_invocations != 0 => self.workgroup_invocations,
+            _ => self.subgroup_size,
+        }
     }
 }
 

@@ -198,7 +198,7 @@ pub fn inspect_specialized(words: &[u32], specialization: &[(u32, u64)]) -> Resu
     let spv = Spv::read(words)?;
     let info = declarations(&spv);
     // Lengths of matrices do not matter here, so any size of subgroups and work-groups will do.
-    match Globals::build(&spv, specialization, 32) {
+    match Globals::build(&spv, specialization, 32, 0) {
         Ok(globals) => fill(&spv, &globals, info),
         // An unknown capability explains unknown types.
         Err(_) if !info.unsupported.is_empty() => Ok(info),
@@ -218,7 +218,7 @@ pub fn inspect_unspecialized(words: &[u32]) -> Result<Info, Diagnostics> {
         let op = spv.insts[i].op;
         matches!(op, Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse)
     };
-    let (globals, faults) = Globals::build_partly(&spv, &[], 32);
+    let (globals, faults) = Globals::build_partly(&spv, &[], 32, 0);
     if faults.is_empty() || !spv.globals.iter().any(is_spec) {
         return inspect(words);
     }

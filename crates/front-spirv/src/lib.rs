@@ -129,12 +129,20 @@ pub fn translate(words: &[u32], options: &Options<'_>) -> Result<phalanx_ir::Mod
     capability::check(&spv)?;
     let entry = entry::choose(&spv, options.entry)?;
     check_options(options)?;
-    let globals =
-        globals::Globals::build(&spv, options.specialization, options.subgroup_size).map_err(Diagnostics)?;
+    let build = |workgroup_invocations| {
+        let (spec, lanes) = (options.specialization, options.subgroup_size);
+        globals::Globals::build(&spv, spec, lanes, workgroup_invocations).map_err(Diagnostics)
+    };
+    let mut globals = build(0)?;
     let workgroup_size = workgroup_size(&spv, &globals, entry, options)?;
     let mut cx = cx::Cx::new(&spv, &globals, options);
     cx.modes = float_modes::FloatModes::of(&spv, &globals, entry)?;
     cx.module.name = entry.name.clone();
+    globals.workgroup_invocations = workgroup_size.iter().product();
+    if spec_op::has_length(&spv) {
+        // Constants that follow from the size of a work-group, which may be a constant itself.
+        globals = build(globals.workgroup_invocations)?;
+    }
     cx.module.workgroup_size = workgroup_size;
     cx.module.subgroup_size = options.subgroup_size;
     let done = cx.translate(entry.function);

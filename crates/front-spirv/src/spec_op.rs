@@ -5,6 +5,7 @@
 
 use crate::diag::{Fault, Res, bug, code, operand, unsupported};
 use crate::globals::Globals;
+use crate::module::Spv;
 use crate::reader::{Id, Inst, op_name};
 use crate::types::{Kind, Ty};
 use crate::value::Val;
@@ -17,6 +18,13 @@ use spirv::Op;
 struct Bits {
     ty: Scalar,
     bits: u64,
+}
+
+/// Whether some *OpSpecConstantOp* is the length of a cooperative matrix.
+pub(crate) fn has_length(spv: &Spv<'_>) -> bool {
+    let mut insts = spv.globals.iter().map(|&i| &spv.insts[i]).filter(|inst| inst.op == Op::SpecConstantOp);
+    let lengths = [Op::CooperativeMatrixLengthKHR, Op::CooperativeMatrixLengthNV].map(|op| op as u32);
+    insts.any(|inst| inst.arg(0).is_ok_and(|op| lengths.contains(&op)))
 }
 
 /// Evaluates an *OpSpecConstantOp* with result type `ty`.

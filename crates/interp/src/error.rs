@@ -1,5 +1,6 @@
 //! Why a dispatch ends early.
 
+use phalanx_ir::passes::SpreadError;
 use phalanx_ir::{Inst, Module, SourceLoc};
 use std::fmt;
 
@@ -31,6 +32,9 @@ pub enum Error {
         /// The instruction.
         place: Place,
     },
+    /// Components of matrices of the work-group need more shared memory than there is.
+    #[error(transparent)]
+    Components(#[from] SpreadError),
 }
 
 /// An instruction, for messages.

@@ -5,7 +5,7 @@ use crate::exec::{Dispatch, Exec};
 use crate::memory::{Memory, View};
 use crate::subgroup::{State, Subgroup};
 use crate::value::footprint;
-use phalanx_ir::{Module, Scope, Type, Verified};
+use phalanx_ir::{Module, Scope, Type, Verified, passes};
 use std::collections::BTreeSet;
 
 /// Instructions that a subgroup executes before another one has its turn.
@@ -56,6 +56,9 @@ pub fn run(
     base: [u32; 3],
     limits: &Limits,
 ) -> Result<Report, Error> {
+    // Which invocation has which component of a matrix of the work-group is the same for all targets.
+    let spread = passes::spread(module, &passes::Options::default())?;
+    let module = spread.as_ref().unwrap_or(module);
     check_footprint(module, limits)?;
     let view = View { memory, shared: Vec::new(), out_of_bounds: 0 };
     let (report, warned) = (Report::default(), BTreeSet::new());

@@ -200,8 +200,8 @@ impl MatType {
         self.len() == 0
     }
 
-    /// Components an invocation holds when the matrix is spread over `invocations`, which are those of a
-    /// subgroup: for a matrix of work-group scope of the first one.
+    /// Components an invocation holds when the matrix is spread over `invocations`: those of a subgroup, or of a
+    /// work-group.
     ///
     /// Component `i` of invocation `l` is the row-major element `i * invocations + l`; when that is
     /// not an element of the matrix, reading gives zero and writing has no effect. SPIR-V leaves the

@@ -2,7 +2,7 @@
 //!
 //! Both maps are those that kernels use: [`MatType::element`] says which element a component of an invocation is,
 //! [`TensorState::place`] which element of a tensor an element of a matrix comes from or goes to.
-//! [`tensor_accesses`] finds what a shader says of its tensors.
+//! [`shader`] finds what a shader says of its tensors.
 //!
 //! ```
 //! use phalanx::{MatType, Scalar, Scope, Use};
@@ -22,6 +22,15 @@ pub use phalanx_ir::eval::{Coord, TensorPlace, TensorState, packed_strides};
 pub use phalanx_ir::tensor::{MAX_DIMS, TensorOperands};
 pub use phalanx_ir::{Clamp, SourceLoc, TensorAccess, TensorView};
 
+/// What there is to explain in a shader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shader {
+    /// Invocations of a work-group along each axis; together they hold its matrices.
+    pub workgroup_size: [u32; 3],
+    /// The loads and stores through tensor layouts, in the order of the program. Loops stay as they are.
+    pub tensors: Vec<ShaderTensor>,
+}
+
 /// A load or store of a shader through a tensor layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShaderTensor {
@@ -39,12 +48,12 @@ pub struct ShaderTensor {
     pub words: Vec<Option<u32>>,
 }
 
-/// The loads and stores through tensor layouts, in the order of the program. Loops stay as they are.
+/// What a shader says of its tensors.
 ///
 /// # Errors
 ///
 /// What is wrong with the module, as for [`Device::create_pipeline`](crate::Device::create_pipeline).
-pub fn tensor_accesses(descriptor: &PipelineDescriptor<'_>) -> Result<Vec<ShaderTensor>, Error> {
+pub fn shader(descriptor: &PipelineDescriptor<'_>) -> Result<Shader, Error> {
     let specialization: Vec<_> =
         descriptor.specialization.iter().map(|&(id, value)| (id, value.bits())).collect();
     let defaults = front::Options::default();
@@ -60,7 +69,8 @@ pub fn tensor_accesses(descriptor: &PipelineDescriptor<'_>) -> Result<Vec<Shader
     let module = passes::simplify(module).map_err(|error| Error::bug(error.to_string()))?;
     let body = &module.body;
     let insts = Tree::new(body).order().iter().map(|&inst| body.inst(inst)).collect::<Vec<_>>();
-    Ok(insts.into_iter().filter_map(|info| access(&module, info)).collect())
+    let tensors = insts.into_iter().filter_map(|info| access(&module, info)).collect();
+    Ok(Shader { workgroup_size: module.workgroup_size, tensors })
 }
 
 fn access(module: &Verified, info: &InstInfo) -> Option<ShaderTensor> {

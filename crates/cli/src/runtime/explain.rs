@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use phalanx::PipelineDescriptor;
-use phalanx::explain::tensor_accesses;
+use phalanx::explain::shader;
 
 use super::{PipelineOptions, requirements, spec_values};
 use crate::data::DType;
@@ -17,6 +17,8 @@ pub(crate) use phalanx::{MatType, Scope, Use};
 pub(crate) struct Explained {
     /// Each type with what it is called.
     pub(crate) matrices: Vec<(String, MatType)>,
+    /// Invocations of a work-group.
+    pub(crate) workgroup_invocations: u32,
     /// The accesses through tensor layouts.
     pub(crate) tensors: Vec<ShaderTensor>,
 }
@@ -26,14 +28,15 @@ pub(crate) fn explain(words: &[u32], options: PipelineOptions<'_>) -> Result<Exp
     let module = phalanx::Module::new(words)?;
     let specialization = spec_values(module.info(), options.constants)?;
     let info = module.info_with(&specialization)?;
-    let tensors = tensor_accesses(&PipelineDescriptor {
+    let shader = shader(&PipelineDescriptor {
         module: &module,
         entry: Some(options.entry),
         specialization: &specialization,
         subgroup_size: options.subgroup_size,
     })?;
     let matrices = info.matrices.iter().map(|&matrix| (requirements::matrix(matrix), matrix.ty)).collect();
-    Ok(Explained { matrices, tensors })
+    let workgroup_invocations = shader.workgroup_size.iter().product();
+    Ok(Explained { matrices, workgroup_invocations, tensors: shader.tensors })
 }
 
 /// The library's type of a component; it has no sign.

@@ -122,7 +122,7 @@ fn components(
     body: impl FnOnce(&mut Cx<'_>, Value, Parts) -> Res<()>,
 ) -> Res<()> {
     let m = blocks.m;
-    cx.count_up(0, m.components(cx.globals.subgroup_size), 1, |cx, component| {
+    cx.count_up(0, m.components(cx.globals.holders(m)), 1, |cx, component| {
         let element = super::coopmat2::element(cx, m, component);
         let count = cx.i32(m.len() as i32);
         let is_inside = cx.b().compare(ir::CompareOp::Ult, element, count);

@@ -129,18 +129,14 @@ pub(crate) fn coordinate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
 
 /// The row-major element that is a component of this invocation; one beyond the matrix if there is none.
 pub(super) fn element(cx: &mut Cx<'_>, m: MatType, component: Value) -> Value {
-    let lanes = cx.i32(cx.globals.subgroup_size.cast_signed());
-    let lane = cx.b().value(ir::Op::Builtin(ir::Builtin::SubgroupLane), &[], ir::Type::I32);
-    let first = cx.b().binary(ir::BinaryOp::Imul, component, lanes);
-    let element = cx.b().binary(ir::BinaryOp::Iadd, first, lane);
-    if m.scope != ir::Scope::Workgroup {
-        return element;
-    }
-    // The first subgroup has the matrices of the work-group.
-    let (zero, beyond) = (cx.i32(0), cx.i32(m.len() as i32));
-    let subgroup = cx.b().value(ir::Op::Builtin(ir::Builtin::SubgroupId), &[], ir::Type::I32);
-    let is_first = cx.b().compare(ir::CompareOp::Ieq, subgroup, zero);
-    cx.b().select(is_first, element, beyond)
+    let holders = cx.i32(cx.globals.holders(m).cast_signed());
+    let own = match m.scope {
+        ir::Scope::Workgroup => ir::Builtin::LocalInvocationIndex,
+        _ => ir::Builtin::SubgroupLane,
+    };
+    let own = cx.b().value(ir::Op::Builtin(own), &[], ir::Type::I32);
+    let first = cx.b().binary(ir::BinaryOp::Imul, component, holders);
+    cx.b().binary(ir::BinaryOp::Iadd, first, own)
 }
 
 fn transpose(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {

@@ -125,7 +125,7 @@ impl<'e> Exec<'e, '_, '_> {
     }
 
     /// Whether an instruction concerns matrices of the work-group, and another subgroup, the first, holds
-    /// their elements. Then it has no effect; components stay zero, as all values are at the beginning.
+    /// their elements. Then it has no effect.
     fn is_of_others(&self, info: &InstInfo) -> bool {
         self.sub.id != 0 && self.func().concerns_matrices(info, Scope::Workgroup)
     }

@@ -244,8 +244,9 @@ fn group_mat(rows: u32, cols: u32, use_: Use) -> MatType {
 }
 
 #[test]
-fn the_first_subgroup_has_the_matrices_of_the_work_group() {
-    // A(r, c) is the invocation (4 r + c) % 8 of the first of 3 subgroups; B is the identity, in place.
+fn matrices_of_the_work_group() {
+    // A(r, c) is the invocation (4 r + c) % 8 of the first of 3 subgroups; B is the identity, in place. Component 1
+    // of 24 elements is 20 to 23.
     let module = Kernel::new([20, 1, 1]).body(|b| {
         let (lane, out) = (b.local(), b.buffer(0));
         let a = b.value(Op::MatSplat, &[lane], group_mat(6, 4, Use::A).into());
@@ -253,11 +254,10 @@ fn the_first_subgroup_has_the_matrices_of_the_work_group() {
         let c = b.value(Op::MatSplat, &[lane], group_mat(6, 4, Use::Accumulator).into());
         let flags = MulAddFlags::default();
         let sum = b.value(Op::MatMulAdd(flags), &[a, unit, c], group_mat(6, 4, Use::Accumulator).into());
-        let two = b.i32(2);
-        let sum = b.value(Op::MatInsert, &[sum, two, lane], group_mat(6, 4, Use::Accumulator).into());
+        let one = b.i32(1);
+        let sum = b.value(Op::MatInsert, &[sum, one, lane], group_mat(6, 4, Use::Accumulator).into());
         store(b, out, sum, 24, true);
         let again = load(b, out, 24, true, group_mat(6, 4, Use::Accumulator));
-        let one = b.i32(1);
         let second = b.value(Op::MatExtract, &[again, one], Type::I32);
         let index = b.i32(24);
         let index = b.binary(BinaryOp::Iadd, index, lane);
@@ -269,9 +269,9 @@ fn the_first_subgroup_has_the_matrices_of_the_work_group() {
     }
     dispatch(&module, &mut buffers, [1; 3]).unwrap();
     let got = to_words(&buffers[0]);
-    let element = |i: i32| if i < 16 { 2 * (i % 8) } else { i % 8 };
+    let element = |i: i32| if i < 20 { 2 * (i % 8) } else { i - 20 };
     let want: Vec<_> = (0..24).map(|i| element(4 * (i % 6) + i / 6)).collect();
     assert_eq!(got[..24], want);
-    let second: Vec<_> = (0..20).map(|lane| if lane < 8 { element(8 + lane) } else { 0 }).collect();
+    let second: Vec<_> = (0..20).map(|lane| if lane < 4 { lane } else { 0 }).collect();
     assert_eq!(got[24..], second);
 }

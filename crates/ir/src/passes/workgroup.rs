@@ -7,18 +7,17 @@
 //! ```text
 //!                                            leader                               followers
 //! %m: mat<…, workgroup, acc> = mat_load …    %m: mat<…, subgroup, acc> = mat_load …
-//! %x: f32 = mat_extract %m, %i               %x: f32 = mat_extract %m, %i         %x: f32 = const 0
-//! store %p, %x                               store %p, %x                         store %p, %x
+//! %x: f32 = load %own                        %x: f32 = load %own                  %x: f32 = load %own
 //! barrier<workgroup, workgroup>              barrier<workgroup, workgroup>        barrier<workgroup, workgroup>
+//! mat_store %p, %m, …                        mat_store %p, %m, …
 //! ```
 //!
-//! Nobody has to wait for the leader: where its accesses meet those of other subgroups, a program has a
-//! barrier of its own, as it cannot know which invocation makes an access. Control flow stays the same, so
-//! barriers meet.
+//! Components, which belong to all invocations, are spread before ([`spread`]). Nobody else has to wait for the
+//! leader: where its accesses meet those of other subgroups, a program has a barrier of its own, as it cannot know
+//! which invocation makes an access. Control flow stays the same, so barriers meet.
 
-use super::{Options, PassBug, gate, opt_dce, walk};
+use super::{Options, SpreadError, gate, opt_dce, simplify, spread, walk};
 use crate::module::{Function, Module};
-use crate::op::Op;
 use crate::types::{Scope, Type};
 use crate::verify::Verified;
 
@@ -35,18 +34,21 @@ pub struct Split {
 ///
 /// # Errors
 ///
-/// A bug in this pass.
-pub fn split(module: &Verified, options: &Options) -> Result<Option<Split>, PassBug> {
+/// Those of [`spread`].
+pub fn split(module: &Verified, options: &Options) -> Result<Option<Split>, SpreadError> {
     let body = &module.body;
     if !body.insts.iter().any(|info| body.concerns_matrices(info, Scope::Workgroup)) {
         return Ok(None);
     }
+    let spread = spread(module, options)?.map(simplify).transpose()?;
+    let module = spread.as_ref().unwrap_or(module);
+    let body = &module.body;
     let finish = |pass, body| {
         let module = gate(pass, Module { body, ..Module::clone(module) })?;
         if let Some(observe) = options.observe {
             observe(pass, &module);
         }
-        Ok(module)
+        Ok::<_, SpreadError>(module)
     };
     let leader = finish("leader", lead(body.clone()))?;
     let followers = match module.num_subgroups() {
@@ -69,23 +71,11 @@ fn lead(mut body: Function) -> Function {
     body
 }
 
-/// Leaves out the matrices; their components read as zero.
+/// Leaves out the matrices.
 fn follow(mut body: Function) -> Function {
     let mut blocks = std::mem::take(&mut body.blocks);
     for block in &mut blocks {
-        block.retain(|&inst| {
-            let info = body.inst(inst);
-            let is_component = matches!(info.op, Op::MatExtract | Op::VarComponentLoad(_));
-            if !body.concerns_matrices(info, Scope::Workgroup) {
-                return true;
-            }
-            if is_component {
-                let info = &mut body.insts[inst.index()];
-                (info.op, info.exact) = (Op::Const(0), false);
-                info.args.clear();
-            }
-            is_component
-        });
+        block.retain(|&inst| !body.concerns_matrices(body.inst(inst), Scope::Workgroup));
     }
     body.blocks = blocks;
     super::compact(&opt_dce::run(&walk::simplify(&body)))
@@ -94,6 +84,8 @@ fn follow(mut body: Function) -> Function {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::Op;
+    use crate::types::Space;
     use crate::{text, verify};
 
     const KERNEL: &str = "workgroup_size 64 1 1 subgroup_size 32 shared 1024
@@ -109,10 +101,8 @@ mod tests {
     }
     var_store<$m> %i, %n
     %own: mat<4x4xf32, subgroup, acc> = mat_load %p, %s
-    %y: f32 = mat_extract %m, %i
-    %z: f32 = var_component_load<$m> %i, %i
     barrier<workgroup, workgroup>
-    store %p, %y, %z
+    store %p, %i
     mat_store %p, %own, %s
     mat_store %p, %n, %s
 }";
@@ -144,9 +134,21 @@ mod tests {
         assert_eq!(left(|op| matches!(op, Op::MatStore { .. })), 1);
         assert_eq!(left(|op| matches!(op, Op::Barrier(_))), 1);
         assert_eq!(left(|op| matches!(op, Op::MatMap { .. } | Op::MatExtract | Op::VarComponentLoad(_))), 0);
+        assert_eq!(left(|op| matches!(op, Op::Store(_))), 1);
         assert!(followers.body.vars.is_empty());
-        let stored = followers.body.insts.iter().find(|i| matches!(i.op, Op::Store(_))).unwrap();
-        assert!(stored.args[1..].iter().all(|&v| followers.body.const_bits(v) == Some(0)));
+    }
+
+    #[test]
+    fn all_have_components() {
+        let code = KERNEL
+            .replace("store %p, %i\n", "%o: i32 = const 0\n%y: f32 = mat_extract %m, %o\nstore %p, %y\n");
+        let split = run(&code).unwrap();
+        for module in [split.leader, split.followers.unwrap()] {
+            let is_shared = |info: &&crate::module::InstInfo| {
+                matches!(info.op, Op::Load(_)) && module.body.ty(info.args[0]) == Type::Ptr(Space::Shared)
+            };
+            assert_eq!(module.body.insts.iter().filter(is_shared).count(), 1, "{}", *module);
+        }
     }
 
     #[test]

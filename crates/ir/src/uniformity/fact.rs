@@ -146,6 +146,12 @@ impl Lanes {
         }
     }
 
+    /// All invocations of a work-group.
+    pub(super) fn of_workgroup(module: &Module) -> Self {
+        let size = module.workgroup_size.map(i64::from);
+        Self { count: size.iter().product(), size, subgroups: 1 }
+    }
+
     // ── built-in inputs ──
 
     pub(super) fn lane(&self) -> Fact {

@@ -98,6 +98,16 @@ impl Uniformity {
         analysis.into_result()
     }
 
+    /// Analyses a verified module for all invocations of a work-group instead of those of a subgroup: uniform is what
+    /// all have alike that come to an instruction, whenever each does.
+    pub fn of_workgroup(module: &Module) -> Self {
+        let tree = Tree::new(&module.body);
+        let mut analysis = Analysis::new(module, &tree);
+        (analysis.lanes, analysis.is_workgroup) = (Lanes::of_workgroup(module), true);
+        while analysis.round() {}
+        analysis.into_result()
+    }
+
     /// How a value varies.
     ///
     /// If [`guards`](Self::guards) are not empty, `Affine` holds only while they do.
@@ -175,6 +185,8 @@ struct Analysis<'m> {
     module: &'m Module,
     tree: &'m Tree,
     lanes: Lanes,
+    /// Whether the lanes are those of a work-group.
+    is_workgroup: bool,
     facts: Vec<Fact>,
     vars: Vec<Option<Fact>>,
     accesses: Vec<control::Accesses>,
@@ -190,6 +202,7 @@ impl<'m> Analysis<'m> {
             module,
             tree,
             lanes: Lanes::new(module),
+            is_workgroup: false,
             facts: func.values.iter().map(|v| Fact::uniform(v.ty)).collect(),
             vars: func.vars.iter().map(|v| (v.table.is_some()).then(|| Fact::uniform(v.ty))).collect(),
             accesses: control::accesses(func, tree),
@@ -324,6 +337,8 @@ impl<'m> Analysis<'m> {
             Builtin::LocalInvocationId(n) => self.lanes.local_id(axis(n)),
             Builtin::GlobalInvocationId(n) => self.lanes.global_id(axis(n)),
             Builtin::LocalInvocationIndex => self.lanes.local_index(),
+            // Each subgroup of a work-group has its own.
+            Builtin::SubgroupId | Builtin::SubgroupLane if self.is_workgroup => Fact::varying(Type::I32),
             Builtin::SubgroupId => self.lanes.subgroup_id(),
             Builtin::SubgroupLane => self.lanes.lane(),
         }
@@ -331,6 +346,7 @@ impl<'m> Analysis<'m> {
 
     fn subgroup(&self, op: SubgroupOp, ty: Type, all_uniform: bool) -> Fact {
         let is_uniform = match op {
+            _ if self.is_workgroup => false,
             SubgroupOp::All
             | SubgroupOp::Any
             | SubgroupOp::AllEqual

@@ -97,6 +97,9 @@ pub(crate) struct MatrixArgs {
     /// How many invocations a subgroup has; the device's default unless given
     #[arg(long, value_name = "N")]
     pub(crate) subgroup_size: Option<u32>,
+    /// How many invocations the work-group has that shares the matrix; as many as a subgroup unless given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) workgroup_size: Option<u32>,
     /// On what
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub(crate) device: Backend,

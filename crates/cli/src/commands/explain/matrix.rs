@@ -5,12 +5,12 @@ use serde::Serialize;
 use super::picture::{Cell, Grid, Paint, Picture};
 use crate::runtime::explain::{MatType, Scope};
 
-/// A matrix, and how many invocations of a subgroup hold it.
+/// A matrix, and how many invocations hold it: those of a subgroup or of a work-group.
 #[derive(Debug, Clone)]
 pub(super) struct Matrix {
     pub(super) name: String,
     pub(super) ty: MatType,
-    pub(super) subgroup_size: u32,
+    pub(super) invocations: u32,
 }
 
 /// What `--json` prints.
@@ -19,7 +19,8 @@ pub(super) struct Report {
     matrix: String,
     rows: u32,
     columns: u32,
-    subgroup_size: u32,
+    /// Invocations that hold it.
+    invocations: u32,
     /// Components of an invocation.
     components: u32,
     /// Row and column of each component of each invocation, or nothing for padding.
@@ -28,35 +29,33 @@ pub(super) struct Report {
 
 impl Matrix {
     fn row_and_column(&self, component: u32, invocation: u32) -> Option<[u32; 2]> {
-        let element = self.ty.element(component, invocation, self.subgroup_size)?;
+        let element = self.ty.element(component, invocation, self.invocations)?;
         let cols = u64::from(self.ty.cols);
         Some([(element / cols) as u32, (element % cols) as u32])
     }
 
     pub(super) fn report(&self) -> Report {
-        let components = self.ty.components(self.subgroup_size);
+        let components = self.ty.components(self.invocations);
         let places = |invocation| (0..components).map(|c| self.row_and_column(c, invocation)).collect();
         Report {
             matrix: self.name.clone(),
             rows: self.ty.rows,
             columns: self.ty.cols,
-            subgroup_size: self.subgroup_size,
+            invocations: self.invocations,
             components,
-            map: (0..self.subgroup_size).map(places).collect(),
+            map: (0..self.invocations).map(places).collect(),
         }
     }
 
     pub(super) fn picture(&self) -> Picture {
-        let (size, components) = (self.subgroup_size, self.ty.components(self.subgroup_size));
+        let (size, components) = (self.invocations, self.ty.components(self.invocations));
         let padding = u64::from(size) * u64::from(components) - self.ty.len();
         let who = match self.ty.scope {
-            Scope::Workgroup => {
-                "the first subgroup's invocations; those of other subgroups hold padding alone"
-            }
-            _ => "the subgroup's invocations",
+            Scope::Workgroup => "the work-group's",
+            _ => "the subgroup's",
         };
         let mut notes = vec![
-            format!("{size} invocations hold {components} components each: {who}"),
+            format!("{size} invocations, {who}, hold {components} components each"),
             format!("component c of invocation i is the row-major element {size} * c + i"),
         ];
         if padding > 0 {
@@ -68,7 +67,7 @@ impl Matrix {
     /// Who holds each element.
     fn elements(&self) -> Grid {
         let cell = |element| {
-            let (invocation, component) = MatType::holder(element, self.subgroup_size);
+            let (invocation, component) = MatType::holder(element, self.invocations);
             Cell { label: format!("{invocation}.{component}"), paint: Paint::Group(component) }
         };
         Grid {
@@ -86,10 +85,10 @@ impl Matrix {
             Some([row, col]) => Cell { label: format!("{row},{col}"), paint: Paint::Group(component) },
             None => Cell::default(),
         };
-        let cells = (0..self.subgroup_size).flat_map(|i| (0..components).map(move |c| cell(i, c)));
+        let cells = (0..self.invocations).flat_map(|i| (0..components).map(move |c| cell(i, c)));
         Grid {
             title: "row,column of each invocation (down) and component (across)".to_owned(),
-            rows: self.subgroup_size,
+            rows: self.invocations,
             cols: components,
             cells: cells.collect(),
             is_text: true,

@@ -83,13 +83,18 @@ fn device_matrix(args: &MatrixArgs) -> Result<Matrix> {
         info.matrices.iter().any(|row| has_type(row, name)),
         "the device has no matrices of {name} of use {role}; `phalanx devices` lists them"
     );
-    let (scope, shared_by) = match args.scope {
-        ScopeName::Subgroup => (Scope::Subgroup, "subgroup"),
-        ScopeName::Workgroup => (Scope::Workgroup, "workgroup"),
+    let (scope, shared_by, invocations) = match args.scope {
+        ScopeName::Subgroup => (Scope::Subgroup, "subgroup", subgroup_size),
+        ScopeName::Workgroup => (Scope::Workgroup, "workgroup", args.workgroup_size.unwrap_or(subgroup_size)),
     };
+    ensure!(
+        invocations <= info.max_workgroup_invocations,
+        "a work-group of {invocations} invocations; the device has at most {}",
+        info.max_workgroup_invocations
+    );
     let ty = MatType { elem: library::scalar(args.dtype), scope, rows: args.rows, cols: args.cols, use_ };
     let name = format!("{name} {}x{} {role}, one for each {shared_by}", args.rows, args.cols);
-    Ok(Matrix { name, ty, subgroup_size })
+    Ok(Matrix { name, ty, invocations })
 }
 
 /// What `--json` prints of a shader.
@@ -112,8 +117,14 @@ fn shader(args: &ShaderArgs) -> Result<Status> {
         PipelineOptions { entry: &args.entry, constants: &args.spec, subgroup_size: Some(subgroup_size) };
     let found =
         library::explain(&words, options).with_context(|| format!("{} is not accepted", path.display()))?;
-    let matrices: Vec<Matrix> =
-        found.matrices.into_iter().map(|(name, ty)| Matrix { name, ty, subgroup_size }).collect();
+    let matrix = |(name, ty): (String, MatType)| {
+        let invocations = match ty.scope {
+            Scope::Workgroup => found.workgroup_invocations,
+            _ => subgroup_size,
+        };
+        Matrix { name, ty, invocations }
+    };
+    let matrices: Vec<Matrix> = found.matrices.into_iter().map(matrix).collect();
     let mut accesses: Vec<Access> =
         (found.tensors.iter().enumerate()).map(|(index, found)| shader_access(index + 1, found)).collect();
     give(&mut accesses, &args.given)?;

@@ -85,8 +85,10 @@ fn the_map_of_a_matrix_is_that_of_a_kernel() {
         );
         let found = run(&source, size, &[0], rows * cols + 1);
         let line = format!(
-            "explain matrix --type u32 --rows {rows} --cols {cols} --scope {} --subgroup-size {size}",
-            scope.to_lowercase()
+            "explain matrix --type u32 --rows {rows} --cols {cols} --scope {} --subgroup-size {size} \
+             --workgroup-size {}",
+            scope.to_lowercase(),
+            2 * size,
         );
         let report = serde_json::to_value(matrix(&line).expect("a matrix").report()).expect("JSON");
         assert_eq!(report["components"], found[rows * cols]);
