@@ -100,7 +100,8 @@ impl<'c> Lower<'_, 'c> {
     ///
     /// A 32-bit index that rises evenly in small steps is taken to do so after its extension too. It
     /// does not if it wraps at 2^31 between two lanes; then both the lanes behind the wrap and what
-    /// they are taken for lie about 2^31 elements away from the object, on either side of it.
+    /// they are taken for lie about 2^31 elements away from the object, on either side of it. In an object of more
+    /// elements than that, they are those that an index without a sign names.
     fn add_offset(
         &mut self,
         offset: Val<'c>,

@@ -16,6 +16,7 @@ pub(crate) const SUPPORTED: &[C] = &[
     C::Float64,
     C::Int64,
     C::Int64Atomics,
+    C::Shader64BitIndexingEXT,
     C::Int16,
     C::Int8,
     C::UniformBufferArrayDynamicIndexing,

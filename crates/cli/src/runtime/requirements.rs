@@ -96,6 +96,7 @@ const FEATURES: &[(&str, &str)] = &[
     ("Int16", "shaderInt16"),
     ("Int64", "shaderInt64"),
     ("StorageBuffer8BitAccess", "storageBuffer8BitAccess"),
+    ("Shader64BitIndexingEXT", "shader64BitIndexing"),
     ("UniformAndStorageBuffer8BitAccess", "uniformAndStorageBuffer8BitAccess"),
     ("StoragePushConstant8", "storagePushConstant8"),
     ("StorageBuffer16BitAccess", "storageBuffer16BitAccess"),

@@ -129,7 +129,15 @@ fn array_length(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     let bytes = cx.b().value(IrOp::PtrBytesLeft, &[start], ir::Type::I64);
     let stride = cx.i64(stride);
     let n = cx.b().binary(ir::BinaryOp::Udiv, bytes, stride);
-    let n = cx.b().convert(ConvertKind::UToU, n, Scalar::I32);
+    let result = cx.result_ty(inst)?;
+    let n = match cx.types().leaf(result) {
+        Some(ir::Type::I64) => n,
+        Some(ir::Type::I32) => cx.b().convert(ConvertKind::UToU, n, Scalar::I32),
+        _ => {
+            let found = cx.types().describe(result);
+            return Err(operand(format!("the result is {found}, expected an integer of 32 or 64 bits")));
+        }
+    };
     cx.define_values(inst, &[n])
 }
 

@@ -20,7 +20,7 @@ impl Tensor {
     }
 
     fn place(&self, pointer: Pointer, block: Coord) -> Pointer {
-        pointer.add(i64::from(self.state.index(block)).wrapping_mul(self.access.unit.into()))
+        pointer.add(self.state.index(block).cast_signed().wrapping_mul(self.access.unit.into()))
     }
 }
 

@@ -176,10 +176,12 @@ impl TensorState {
         TensorPlace::Inside { coord, block, in_block, is_clamped }
     }
 
-    /// *tensorCoordToLinear*: counts what the access's `unit` has the bytes of.
-    pub fn index(&self, block: Coord) -> u32 {
-        (0..self.dims()).fold(0, |index, dim| {
-            index.wrapping_add(block[dim].wrapping_mul(self.word(self.operands.stride(dim))))
+    /// *tensorCoordToLinear*: counts what the access's `unit` has the bytes of. The result has 64 bits, as
+    /// "64-Bit Indexing" of the Vulkan specification wants it; without that, it must not wrap at 32 anyway.
+    pub fn index(&self, block: Coord) -> u64 {
+        (0..self.dims()).fold(0, |index: u64, dim| {
+            let stride = self.word(self.operands.stride(dim));
+            index.wrapping_add(u64::from(block[dim]) * u64::from(stride))
         })
     }
 

@@ -1,12 +1,12 @@
 //! Which elements of an access lie inside the buffer.
 //!
-//! Offsets and strides come from the program and may be anything. All arithmetic is exact: an offset below 2^64
-//! plus 2^32 strides of 63 bits stay far inside 128 bits.
+//! Offsets and strides come from the program and may be anything. All arithmetic is exact: an offset of 64 bits,
+//! negative before the buffer, plus 2^32 strides of 63 bits stay far inside 128 bits.
 
 /// Where the lines of an access lie in a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
-    offset: u64,
+    offset: i64,
     stride: i64,
     size: u64,
     /// Bytes of one element.
@@ -16,7 +16,7 @@ pub(super) struct Range {
 impl Range {
     #[inline(always)]
     pub(super) fn new(offset: u64, stride: i64, size: u64, elem: usize) -> Self {
-        Self { offset, stride, size, elem }
+        Self { offset: offset.cast_signed(), stride, size, elem }
     }
 
     /// The offset of the first line when `lines` lines of `len` elements all lie inside.
@@ -63,6 +63,15 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_line_that_begins_before_the_buffer_ends_inside() {
+        let range = Range::new(8_u64.wrapping_neg(), 4, 8, 4);
+        assert_eq!(range.whole(1, 4), None);
+        assert_eq!(range.line(0, 5), (2, 4, 0));
+        assert_eq!(range.line(1, 5), (1, 3, 0));
+        assert_eq!(range.whole(1, 2), None);
     }
 
     #[test]

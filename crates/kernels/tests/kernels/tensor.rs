@@ -80,7 +80,7 @@ impl Case {
             }
         }
         let coord = digits(index, &words.span, (0..dims).rev());
-        let mut unit = 0_u32;
+        let mut unit = 0_u64;
         for (d, &at) in coord.iter().enumerate().take(dims) {
             let (mut c, n) = (i64::from(at) + i64::from(words.offset[d].cast_signed()), words.dimension[d]);
             if !(0..i64::from(n)).contains(&c) {
@@ -89,15 +89,16 @@ impl Case {
                     _ => return Source::Clamped,
                 }
             }
-            unit = unit.wrapping_add((c as u32 / words.block[d]).wrapping_mul(words.stride[d]));
+            let block = if words.block[d] == 1 { c } else { i64::from(c as u32 / words.block[d]) };
+            unit = unit.wrapping_add((block * i64::from(words.stride[d])).cast_unsigned());
         }
-        Source::At(u64::from(unit) * u64::from(access.unit))
+        Source::At(unit.wrapping_mul(access.unit.into()))
     }
 
     /// The bytes of an element that lies in the object.
     fn bytes(&self, at: u64) -> Option<std::ops::Range<usize>> {
-        let start = self.offset + at;
-        let end = start + self.access.layout.elem.bytes() as u64;
+        let start = self.offset.wrapping_add(at);
+        let end = start.checked_add(self.access.layout.elem.bytes() as u64)?;
         (end <= self.size).then_some(start as usize..end as usize)
     }
 
@@ -272,6 +273,50 @@ fn tiles_of_a_row_major_matrix() {
                         let case = Case { access, words, size: elements * u64::from(unit), offset: 3 };
                         check_load(isa, &case, &mut random);
                         check_store(isa, &case, &mut random);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The index in memory has 64 bits: strides by which 32 would come back to the object, and by which the address does
+/// so at 64.
+#[test]
+fn far_strides() {
+    let mut random = Random(7);
+    for isa in levels() {
+        for (elem, use_) in ELEMS.iter().flat_map(|&elem| Use::ALL.map(|use_| (elem, use_))) {
+            let (rows, cols, unit) = (16, 8, elem.bytes() as u32);
+            let (view_dims, has_dimensions, permutation, padding) = (0, false, [0; MAX_DIMS], [0; 3]);
+            let layout = isa.layout(elem, use_, rows, cols);
+            for stride in [1 << 29, 1 << 30, 1 << 31, (1 << 31) + 1, u32::MAX, 1 << 28] {
+                for (stride, first) in [([stride, 1], 0), ([1, stride], 0), ([stride, 1], (1 << 31) - 16)] {
+                    for clamp in [Clamp::Undefined, Clamp::Constant] {
+                        let access = TensorAccess {
+                            layout,
+                            unit,
+                            dims: 2,
+                            view_dims,
+                            has_dimensions,
+                            clamp,
+                            permutation,
+                            padding,
+                        };
+                        let words = TensorWords {
+                            dimension: [u32::MAX, u32::MAX, 0, 0, 0],
+                            stride: [stride[0], stride[1], 0, 0, 0],
+                            offset: [first, 0, 0, 0, 0],
+                            span: [rows, cols, 0, 0, 0],
+                            block: [1; 5],
+                            ..TensorWords::default()
+                        };
+                        let back = (u64::from(first) * u64::from(stride[0])).wrapping_mul(unit.into());
+                        for offset in [0, 3, back.wrapping_neg()] {
+                            let case = Case { access, words, size: 400, offset };
+                            check_load(isa, &case, &mut random);
+                            check_store(isa, &case, &mut random);
+                        }
                     }
                 }
             }

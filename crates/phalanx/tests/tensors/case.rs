@@ -116,7 +116,7 @@ impl Case {
             let is_fine = |element: Element| match element {
                 Element::Skipped | Element::ClampValue => true,
                 Element::Undefined => false,
-                Element::At { index, .. } => index < TENSOR,
+                Element::At { index, .. } => index < TENSOR.into(),
             };
             let mut places = elements.flat_map(|at| [false, true].map(|s| case.element(shape, at, s)));
             if places.all(is_fine) {

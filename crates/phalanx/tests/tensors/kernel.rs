@@ -91,7 +91,7 @@ fn check_loads(
 
 /// Where several elements go to one place, any of them may be there.
 fn check_store(shape: &Shape, case: &Case, mask: u32, found: &[u32]) -> Result<(), String> {
-    let mut written: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let mut written: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
     for element in 0..shape.rows * shape.cols {
         let at = (element / shape.cols, element % shape.cols);
         if let Element::At { index, .. } = case.element(shape, at, true) {
@@ -99,7 +99,7 @@ fn check_store(shape: &Shape, case: &Case, mask: u32, found: &[u32]) -> Result<(
         }
     }
     for (index, &found) in found.iter().enumerate() {
-        let expected = written.get(&(index as u32)).map_or(&[UNTOUCHED][..], Vec::as_slice);
+        let expected = written.get(&(index as u64)).map_or(&[UNTOUCHED][..], Vec::as_slice);
         if !expected.contains(&found) {
             return Err(format!("stored at {index} is {found}, expected one of {expected:?}"));
         }

@@ -53,7 +53,7 @@ pub(crate) enum Element {
     /// "Undefined behavior."
     Undefined,
     At {
-        index: u32,
+        index: u64,
         block_coord: Coord,
         coord_in_block: Coord,
     },
@@ -210,10 +210,11 @@ fn span_coord_to_tensor_coord(
     Ok((block_coord, coord_in_block))
 }
 
-fn tensor_coord_to_linear(t: &TensorLayout, block_coord: Coord) -> u32 {
-    let mut index = 0_u32;
+fn tensor_coord_to_linear(t: &TensorLayout, block_coord: Coord) -> u64 {
+    let mut index = 0_u64;
     for (dim, block) in block_coord.iter().enumerate().take(t.l_dim) {
-        index = index.wrapping_add(block.wrapping_mul(t.stride[dim]));
+        // multiply has 64b result
+        index += u64::from(*block) * u64::from(t.stride[dim]);
     }
     index
 }

@@ -34,6 +34,7 @@ pub(super) const DEVICE: &[Extension] = &[
     ("VK_EXT_robustness2", 1),
     ("VK_EXT_scalar_block_layout", 1),
     ("VK_EXT_shader_atomic_float", 1),
+    ("VK_EXT_shader_64bit_indexing", 1),
     ("VK_EXT_shader_atomic_float2", 1),
     ("VK_EXT_shader_float8", 1),
     ("VK_EXT_shader_image_atomic_int64", 1),

@@ -50,7 +50,7 @@ pub(super) struct Element {
     /// `element`, `clamped`, `outside` or `clipped`.
     is: &'static str,
     /// In the tensor, in blocks if it has some.
-    index: Option<u32>,
+    index: Option<u64>,
     /// From the pointer.
     byte: Option<u64>,
     coordinates: Option<Vec<u32>>,
@@ -133,7 +133,7 @@ impl Access {
                     Element {
                         is: if is_clamped { "clamped" } else { "element" },
                         index: Some(index),
-                        byte: Some(u64::from(index) * u64::from(self.access.unit)),
+                        byte: Some(index.wrapping_mul(self.access.unit.into())),
                         coordinates: Some(cut(coord, self.dims())),
                         block: Some(cut(block, self.dims())),
                         in_block: Some(cut(in_block, self.dims())),

@@ -113,13 +113,25 @@ impl Expand<'_> {
     }
 
     pub(super) fn address(&mut self, t: &Tensor<'_>, pointer: Value, block: &[Value]) -> Value {
+        // Coordinates below 0, which only this mode leaves alone, stay near.
+        let extend = match t.access.clamp {
+            Clamp::Undefined => ConvertKind::SToS,
+            _ => ConvertKind::UToU,
+        };
         let mut index = None;
         for (d, &c) in block.iter().enumerate() {
-            let c = self.binary(B::Imul, c, t.words[t.operands.stride(d)]);
+            let c = self.b().convert(extend, c, Scalar::I64);
+            let stride = t.words[t.operands.stride(d)];
+            let c = match self.known(stride) {
+                Some(1) => c,
+                _ => {
+                    let stride = self.b().convert(ConvertKind::UToU, stride, Scalar::I64);
+                    self.b().binary(B::Imul, c, stride)
+                }
+            };
             index = Some(index.map_or(c, |sum| self.b().binary(B::Iadd, sum, c)));
         }
         let Some(index) = index else { return pointer };
-        let index = self.b().convert(ConvertKind::UToU, index, Scalar::I64);
         self.b().ptr_add(pointer, Some(index), t.access.unit.into(), 0)
     }
 

@@ -1,6 +1,7 @@
 //! The usual access: a rectangle inside of a tensor of two dimensions, maybe transposed by a view. It is a plain load
 //! or store as a whole, and is found without the general walk, which takes as long as moving a small matrix.
 
+use super::walk::FAR;
 use super::{TensorAccess, TensorWords};
 
 /// Where the lines of a rectangle lie.
@@ -45,18 +46,20 @@ pub(super) fn rectangle(access: &TensorAccess, words: &TensorWords) -> Option<Re
         let (offset, span) = (u64::from(one(&words.offset[d])), u64::from(one(&words.span[d])));
         let is_even = if d == along { span == count } else { span >= count };
         let is_inside = offset + count <= u64::from(one(&words.dimension[d]).min(1 << 31));
-        if !is_even || !is_inside || stride >= 1 << 31 {
+        if !is_even || !is_inside {
             return None;
         }
+        // Below 2^63 in each dimension.
         start += offset * u64::from(stride);
         last += (offset + count - 1) * u64::from(stride);
         index = index * span + count - 1;
     }
-    // Neither the index in the span nor that in memory wraps.
-    if index >= 1 << 32 || last >= 1 << 32 {
+    // Neither the index in the span nor the address wraps.
+    let unit = u64::from(access.unit);
+    if index >= 1 << 32 || last.checked_mul(unit).is_none_or(|byte| byte >= FAR) {
         return None;
     }
-    let bytes = |d: usize| u64::from(strides[d]) * u64::from(access.unit);
+    let bytes = |d: usize| u64::from(strides[d]) * unit;
     let size = access.layout.elem.bytes() as u64;
     let (column_major, next) = if bytes(along) == size {
         (false, down)
@@ -65,6 +68,5 @@ pub(super) fn rectangle(access: &TensorAccess, words: &TensorWords) -> Option<Re
     } else {
         return None;
     };
-    let start = start * u64::from(access.unit);
-    Some(Rectangle { column_major, start, stride: i64::try_from(bytes(next)).ok()? })
+    Some(Rectangle { column_major, start: start * unit, stride: i64::try_from(bytes(next)).ok()? })
 }

@@ -5,11 +5,16 @@
 //! Everything behind that is linear: a [`Step`] is what one step adds on every level, a [`Place`] is where an
 //! element is on every level.
 //!
-//! Arithmetic is in 32 bits without signs, as the specification has it; a run ends where an index would wrap.
+//! Arithmetic is in 32 bits without signs, as the specification has it, but for the index in memory, which has 64;
+//! a run ends where an index would wrap.
 
 use super::{Clamp, MAX_DIMS, TensorAccess, TensorWords};
 
 type Coord = [u32; MAX_DIMS];
+
+/// Bytes beyond which elements are looked at one by one. What is not so far apart does not come back to an object by
+/// way of a wrap, as none is so large.
+pub(super) const FAR: u64 = 1 << 61;
 
 /// An access as a whole.
 #[derive(Clone, Copy, Debug)]
@@ -31,9 +36,7 @@ pub(super) struct Step {
     view: Coord,
     index: u32,
     span: Coord,
-    /// To the index in memory.
-    units: i32,
-    /// To the address.
+    /// To the address, modulo 2^64.
     pub(super) bytes: i64,
     /// Whether steps are even: no blocks.
     is_even: bool,
@@ -47,8 +50,8 @@ pub(super) struct Place {
     span: Coord,
     /// In the tensor, signed, not clamped.
     coord: [i32; MAX_DIMS],
-    /// Index of the unit in memory, if the element is inside.
-    unit: u32,
+    /// Byte of the tensor, if the element is inside; modulo 2^64.
+    byte: u64,
 }
 
 /// What a run of elements or lines has in common.
@@ -153,27 +156,27 @@ impl<'a> Walk<'a> {
 
     fn step(&self, by: u32) -> Step {
         let (view, index, span) = self.levels(by);
-        let mut units = 0_u32;
+        let mut units = 0_u64;
         let mut is_even = true;
         for (d, &by) in span.iter().enumerate().take(self.dims()) {
-            units = units.wrapping_add(by.wrapping_mul(self.words.stride[d]));
+            units = units.wrapping_add(u64::from(by) * u64::from(self.words.stride[d]));
             is_even &= by == 0 || self.words.block[d] == 1;
         }
-        let units = units.cast_signed();
-        let bytes = i64::from(units).wrapping_mul(self.access.unit.into());
-        Step { view, index, span, units, bytes, is_even }
+        Step { view, index, span, bytes: self.bytes(units).cast_signed(), is_even }
     }
 
     /// Where an element is that is not clipped.
     pub(super) fn place(&self, row: u32, col: u32) -> Place {
         let (row, col) = (row - self.clip_start(0), col - self.clip_start(2));
         let (view, index, span) = self.levels(row.wrapping_mul(self.width).wrapping_add(col));
-        let mut place = Place { view, index, span, coord: [0; MAX_DIMS], unit: 0 };
+        let mut place = Place { view, index, span, coord: [0; MAX_DIMS], byte: 0 };
+        let mut units = 0_u64;
         for (d, &c) in span.iter().enumerate().take(self.dims()) {
-            let c = c.wrapping_add(self.words.offset[d]);
-            place.coord[d] = c.cast_signed();
-            place.unit = place.unit.wrapping_add(self.units(d, c));
+            let c = c.wrapping_add(self.words.offset[d]).cast_signed();
+            place.coord[d] = c;
+            units = units.wrapping_add(self.units(d, c));
         }
+        place.byte = self.bytes(units);
         place
     }
 
@@ -181,11 +184,17 @@ impl<'a> Walk<'a> {
         if self.access.view_dims > 0 { self.words.clip[i] } else { 0 }
     }
 
-    /// The part of the index in memory that a coordinate makes.
-    fn units(&self, d: usize, c: u32) -> u32 {
-        let block = self.words.block[d];
-        let c = if block == 1 { c } else { divide(c, block).0 };
-        c.wrapping_mul(self.words.stride[d])
+    /// The part of the index in memory that a coordinate makes. It rises evenly through coordinates below 0, too,
+    /// which the clamp mode may leave alone.
+    fn units(&self, d: usize, c: i32) -> u64 {
+        let (block, stride) = (self.words.block[d], u64::from(self.words.stride[d]));
+        let c = if block == 1 { i64::from(c) } else { divide(c.cast_unsigned(), block).0.into() };
+        c.cast_unsigned().wrapping_mul(stride)
+    }
+
+    /// The byte that an index in memory names.
+    fn bytes(&self, units: u64) -> u64 {
+        units.wrapping_mul(self.access.unit.into())
     }
 
     /// How many lines from a place on, at most `count`, are of a kind; a line has `len` elements, `step`
@@ -203,14 +212,14 @@ impl<'a> Walk<'a> {
         if kind != Kind::Inside(0) {
             return (count, kind);
         }
-        // The index in memory must not wrap, at any corner.
+        // The address must not wrap, at any corner.
         let at = |line: usize, elem: usize| {
-            let unit = i64::from(from.unit)
-                + i64::from(next.units) * line as i64
-                + i64::from(step.units) * elem as i64;
-            (0..1 << 32).contains(&unit)
+            let byte = i128::from(from.byte)
+                + i128::from(next.bytes) * line as i128
+                + i128::from(step.bytes) * elem as i128;
+            (0..i128::from(FAR)).contains(&byte)
         };
-        let first = Kind::Inside(u64::from(from.unit) * u64::from(self.access.unit));
+        let first = Kind::Inside(from.byte);
         if !at(0, len - 1) {
             (1, Kind::Mixed)
         } else if at(count - 1, 0) && at(count - 1, len - 1) {
@@ -286,16 +295,16 @@ impl<'a> Walk<'a> {
 
     /// The byte of the tensor where a single element is; none outside of the tensor.
     pub(super) fn element(&self, place: &Place) -> Option<u64> {
-        let mut units = 0_u32;
+        let mut units = 0_u64;
         for d in 0..self.dims() {
             let (mut c, size) = (place.coord[d], self.words.dimension[d]);
             let is_inside = c >= 0 && c.cast_unsigned() < size;
             if !is_inside && self.access.clamp != Clamp::Undefined {
                 c = self.clamped(c, size.cast_signed())?;
             }
-            units = units.wrapping_add(self.units(d, c.cast_unsigned()));
+            units = units.wrapping_add(self.units(d, c));
         }
-        Some(u64::from(units) * u64::from(self.access.unit))
+        Some(self.bytes(units))
     }
 
     /// The coordinate that stands for one outside.
