@@ -88,9 +88,9 @@ pub struct Services {
     pub warn: unsafe extern "C" fn(*const SubgroupContext, u32, u32, *const u64, u32),
     /// `(context, binding, code, mask, places, values)`: does the operation that the code, an [`ImageCode`], names on
     /// images of a binding. The mask has two words, a bit for each lane. Operands and results lie one after the
-    /// other, each with an element per lane: the index in the descriptor array, coordinates and the level among the
-    /// places; what is stored, and over it what is given, among the values.
-    pub image: unsafe extern "C" fn(*const SubgroupContext, u32, u32, *const u64, *const i32, *mut u8),
+    /// other, each with an element per lane: the index in the descriptor array, coordinates and the level, and all
+    /// that sampling has, among the places; what is stored, and over it what is given, among the values.
+    pub image: unsafe extern "C" fn(*const SubgroupContext, u32, u64, *const u64, *const i32, *mut u8),
 }
 
 /// One subgroup.

@@ -22,15 +22,15 @@ impl<'c> Lower<'_, 'c> {
         let BindingKind::Image(kind) = self.ir.binding(binding).kind else {
             return Err(Error::bug("an operation on images without an image"));
         };
-        // The operands that say where, all `i32`, and those that say what.
+        // The operands that say where, all of 32 bits, and those that say what.
         let places = match op {
             ImageOp::Store | ImageOp::Atomic(_) => 1 + kind.coordinates(),
-            ImageOp::Load | ImageOp::Size | ImageOp::Levels => info.args.len(),
+            ImageOp::Load | ImageOp::Size | ImageOp::Levels | ImageOp::Sample(_) => info.args.len(),
         };
         let has_level = match op {
             ImageOp::Load => places > 1 + kind.coordinates(),
             ImageOp::Size => places > 1,
-            ImageOp::Store | ImageOp::Atomic(_) | ImageOp::Levels => false,
+            ImageOp::Store | ImageOp::Atomic(_) | ImageOp::Levels | ImageOp::Sample(_) => false,
         };
         let (places, values) = info.args.split_at(places);
         let typed = info.results.first().or_else(|| values.first());
@@ -46,7 +46,7 @@ impl<'c> Lower<'_, 'c> {
         let values = self.spill(values, scalar, VALUES, lanes, room)?;
         let mask = self.spill_active(lanes)?;
         let code = ImageCode { op, has_level, scalar, lanes }.to_bits();
-        let (binding, code) = (self.e.i32(binding.index() as u32), self.e.i32(code));
+        let (binding, code) = (self.e.i32(binding.index() as u32), self.e.int(64, code));
         let service = self.table_entry(Field::Services, offset::SERVICES_IMAGE as u64)?;
         let context = self.prologue.context.into();
         self.e.call(service, &[context, binding, code, mask.into(), places.into(), values.into()], None)?;

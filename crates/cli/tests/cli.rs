@@ -404,11 +404,11 @@ fn a_check_says_what_a_shader_needs() {
     }
 }
 
-/// Samplers are for graphics; there are none here.
-const SAMPLED: &str = "#version 450
-layout(binding = 0) uniform sampler2D s;
+/// Images of several samples are for drawing into; there are none here.
+const MULTISAMPLED: &str = "#version 450
+layout(binding = 0) uniform sampler2DMS s;
 layout(binding = 1) buffer B { vec4 x; };
-void main() { x = textureLod(s, vec2(0.5), 0.0); }
+void main() { x = texelFetch(s, ivec2(0), 3); }
 ";
 
 #[test]
@@ -442,8 +442,8 @@ void main() { atomicAdd(s[1], 1.0); barrier(); x[1].x = s[1]; }
     assert_eq!((output.status.code(), &report["valid"]), (Some(2), &false.into()));
     assert!(report["error"].as_str().is_some_and(|error| error.contains("magic")), "{report}");
 
-    std::fs::write(directory.path().join("sampled.comp"), SAMPLED).expect("writable");
-    let output = phalanx(&["check", "sampled.comp", "--json"], directory.path());
+    std::fs::write(directory.path().join("multisampled.comp"), MULTISAMPLED).expect("writable");
+    let output = phalanx(&["check", "multisampled.comp", "--json"], directory.path());
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((output.status.code(), &report["valid"]), (Some(2), &serde_json::Value::Null), "{report}");
 }
@@ -481,8 +481,12 @@ fn a_check_points_to_what_is_wrong() {
     refuses(&["check", "words.spv"], directory.path(), &["words.spv is not accepted"]);
     write("odd.spvasm", b"OpCapability Shader\n%1 = OpNonsense\n");
     refuses(&["check", "odd.spvasm"], directory.path(), &["odd.spvasm:2:", "OpNonsense"]);
-    write("sampled.comp", SAMPLED.as_bytes());
-    refuses(&["check", "sampled.comp"], directory.path(), &["sampled.comp is not accepted", "unsupported: "]);
+    write("multisampled.comp", MULTISAMPLED.as_bytes());
+    refuses(
+        &["check", "multisampled.comp"],
+        directory.path(),
+        &["multisampled.comp is not accepted", "unsupported: "],
+    );
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! Images: memory and how texels lie in it, and what compiled code asks of them.
 
 use std::marker::PhantomData;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use phalanx_back_llvm::abi::ImageCode;
 use phalanx_ir::image::{ImageKind, ImageLayout};
-use phalanx_ir::{AtomicOp, ImageOp, eval};
+use phalanx_ir::texel::MAX_TEXEL_BYTES;
+use phalanx_ir::{AtomicOp, Binding, ImageOp, SampleOp, Sampler, eval, sample};
 
-use crate::memory::{Buffer, MemoryError};
+use crate::memory::{Buffer, Descriptor, MemoryError};
 
 /// A part of memory that is an image, or a texel buffer.
 ///
@@ -19,6 +20,7 @@ pub struct ImageView<'a> {
     address: u64,
     bytes: u64,
     layout: ImageLayout,
+    sampler: Option<Sampler>,
     memory: PhantomData<&'a Buffer>,
 }
 
@@ -35,7 +37,7 @@ impl<'a> ImageView<'a> {
         layout: ImageLayout,
     ) -> Result<Self, MemoryError> {
         let (address, bytes) = buffer.part(offset, bytes)?;
-        Ok(Self { address, bytes, layout, memory: PhantomData })
+        Ok(Self { address, bytes, layout, sampler: None, memory: PhantomData })
     }
 
     /// Memory that is no [`Buffer`].
@@ -45,7 +47,17 @@ impl<'a> ImageView<'a> {
     /// `bytes` bytes from `address` can be read and written for the lifetime of the view, and no Rust reference to
     /// them is used during a dispatch.
     pub unsafe fn from_raw(address: u64, bytes: u64, layout: ImageLayout) -> Self {
-        Self { address, bytes, layout, memory: PhantomData }
+        Self { address, bytes, layout, sampler: None, memory: PhantomData }
+    }
+
+    /// The same with a sampler, for shaders that have both in one.
+    pub fn with_sampler(self, sampler: Sampler) -> Self {
+        Self { sampler: Some(sampler), ..self }
+    }
+
+    /// Its sampler.
+    pub fn sampler(&self) -> Option<&Sampler> {
+        self.sampler.as_ref()
     }
 
     /// How texels lie in it.
@@ -59,13 +71,13 @@ impl<'a> ImageView<'a> {
         (end <= self.bytes).then(|| ptr::with_exposed_provenance_mut((self.address + at) as usize))
     }
 
-    fn read(&self, at: u64) -> Option<[u64; 4]> {
+    fn read(&self, at: u64) -> Option<[u8; MAX_TEXEL_BYTES]> {
         let texel = self.texel(at)?;
-        let mut bytes = [0; 16];
+        let mut bytes = [0; MAX_TEXEL_BYTES];
         // SAFETY: `texel` checked that so many bytes lie in the view's memory, which whoever made the view answers
-        // for; a texel has at most 16.
+        // for; no texel has more than there are.
         unsafe { copy(texel, bytes.as_mut_ptr(), self.layout.format.bytes()) };
-        Some(self.layout.read(&bytes))
+        Some(bytes)
     }
 
     fn write(&self, at: u64, components: [u64; 4]) {
@@ -122,6 +134,47 @@ unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
     }
 }
 
+/// The images and samplers of a dispatch, of each binding.
+pub(crate) struct Bound {
+    views: Vec<Box<[Option<NonNull<ImageView<'static>>>]>>,
+    samplers: Vec<Box<[Option<Sampler>]>>,
+}
+
+impl Bound {
+    /// Those among the descriptors.
+    ///
+    /// # Safety
+    ///
+    /// The views must be there as long as this is used.
+    pub(crate) unsafe fn new(bindings: &[&[Descriptor<'_>]]) -> Self {
+        // The lifetime ends with the dispatch, which the caller answers for.
+        let view = |descriptor: &Descriptor<'_>| Some(NonNull::from(descriptor.as_image()?).cast());
+        let sampler = |descriptor: &Descriptor<'_>| descriptor.as_sampler().copied();
+        Self {
+            views: bindings.iter().map(|list| found(list, view)).collect(),
+            samplers: bindings.iter().map(|list| found(list, sampler)).collect(),
+        }
+    }
+
+    fn view(&self, binding: u32, index: u32) -> Option<&ImageView<'_>> {
+        let view = (*self.views.get(binding as usize)?.get(index as usize)?)?;
+        // SAFETY: by the contract of `new` the view is there.
+        Some(unsafe { view.as_ref() })
+    }
+
+    fn sampler(&self, binding: Binding, index: u32) -> Option<&Sampler> {
+        self.samplers.get(binding.index())?.get(index as usize)?.as_ref()
+    }
+}
+
+/// What each descriptor gives; an empty list if none gives anything.
+fn found<T>(list: &[Descriptor<'_>], get: impl Fn(&Descriptor<'_>) -> Option<T>) -> Box<[Option<T>]> {
+    if list.iter().all(|descriptor| get(descriptor).is_none()) {
+        return Box::default();
+    }
+    list.iter().map(get).collect()
+}
+
 /// An operation on images that compiled code asks for.
 pub(crate) struct Call {
     code: ImageCode,
@@ -138,7 +191,7 @@ impl Call {
     ///
     /// The arguments must be as [`Services::image`](phalanx_back_llvm::abi::Services::image) says, and outlive this.
     pub(crate) unsafe fn new(
-        code: u32,
+        code: u64,
         kind: ImageKind,
         mask: *const u64,
         places: *const i32,
@@ -150,24 +203,27 @@ impl Call {
         Some(Self { code: ImageCode::from_bits(code)?, kind, active, places, values })
     }
 
-    /// Does the operation for each active lane; `image` gives the image of an index.
-    pub(crate) fn execute<'v>(&self, image: impl Fn(u32) -> Option<&'v ImageView<'v>>) {
+    /// Does the operation for each active lane on images of a binding.
+    pub(crate) fn execute(&self, bound: &Bound, binding: u32) {
         let mut rest = self.active;
         while rest != 0 {
             let lane = rest.trailing_zeros();
             rest &= rest - 1;
             if lane < self.code.lanes {
-                self.lane(lane, image(self.place(0, lane) as u32));
+                self.lane(lane, bound, bound.view(binding, self.place(0, lane) as u32));
             }
         }
     }
 
-    fn lane(&self, lane: u32, image: Option<&ImageView<'_>>) {
+    fn lane(&self, lane: u32, bound: &Bound, image: Option<&ImageView<'_>>) {
         let layout = image.map(ImageView::layout);
         match self.code.op {
             ImageOp::Load => {
-                let texel = image.and_then(|image| image.read(self.texel_of(image, lane)?));
-                self.give(lane, texel.unwrap_or([0; 4]));
+                let texel = image.map_or([0; 4], |image| {
+                    let bytes = self.texel_of(image, lane).and_then(|at| image.read(at));
+                    bytes.map_or_else(|| image.layout.read_outside(), |bytes| image.layout.read(&bytes))
+                });
+                self.give(lane, texel);
             }
             ImageOp::Store => {
                 let Some(image) = image else { return };
@@ -192,7 +248,24 @@ impl Call {
                 }
             }
             ImageOp::Levels => self.give(lane, [layout.map_or(0, |layout| layout.levels.into())]),
+            ImageOp::Sample(op) => {
+                let results = image.map_or([0; 4], |image| self.sample(lane, op, bound, image));
+                for (number, bits) in results.into_iter().enumerate().take(op.kind.results()) {
+                    self.set(number, lane, bits);
+                }
+            }
         }
+    }
+
+    fn sample(&self, lane: u32, op: SampleOp, bound: &Bound, image: &ImageView<'_>) -> [u64; 4] {
+        let sampler = match op.sampler {
+            Some(binding) => bound.sampler(binding, self.place(1, lane) as u32),
+            None => image.sampler.as_ref(),
+        };
+        let sampler = sampler.copied().unwrap_or_default();
+        let operands = sample::Operands::read(op, self.kind, |number| self.place(number, lane) as u32);
+        let mut texel = |at| Some(image.layout.format.decode(&image.read(at)?));
+        sample::sample(&image.layout, &sampler, self.kind, op, &operands, &mut texel)
     }
 
     /// The offset of the texel that a lane's coordinates name.

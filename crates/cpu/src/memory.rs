@@ -10,6 +10,8 @@ use std::ptr::{self, NonNull};
 
 use phalanx_back_llvm::abi::{BufferDesc, MEMORY_ALIGN};
 
+use phalanx_ir::Sampler;
+
 use crate::image::ImageView;
 
 /// Buffers of at least this many bytes are mapped, smaller ones come from the heap.
@@ -244,7 +246,7 @@ impl Buffer {
     }
 }
 
-/// What a kernel may access through a binding: a part of memory, or an image. The default is nothing.
+/// What a kernel may access through a binding: a part of memory, an image, or a sampler. The default is nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Descriptor<'a> {
     target: Target<'a>,
@@ -255,6 +257,7 @@ enum Target<'a> {
     /// Of memory that is there for `'a`.
     Buffer(BufferDesc),
     Image(&'a ImageView<'a>),
+    Sampler(&'a Sampler),
 }
 
 impl Default for Target<'_> {
@@ -267,6 +270,11 @@ impl<'a> Descriptor<'a> {
     /// An image or a texel buffer. A kernel finds nothing where it expects a buffer, and the other way round.
     pub fn image(view: &'a ImageView<'a>) -> Self {
         Self { target: Target::Image(view) }
+    }
+
+    /// A sampler. Where a kernel expects one and finds none, it takes the default.
+    pub fn sampler(sampler: &'a Sampler) -> Self {
+        Self { target: Target::Sampler(sampler) }
     }
 
     /// Describes memory that is no [`Buffer`].
@@ -283,15 +291,24 @@ impl<'a> Descriptor<'a> {
     pub(crate) fn desc(&self) -> BufferDesc {
         match self.target {
             Target::Buffer(desc) => desc,
-            Target::Image(_) => BufferDesc::default(),
+            Target::Image(_) | Target::Sampler(_) => BufferDesc::default(),
         }
     }
 
     /// The image, if it is one.
     pub(crate) fn as_image(&self) -> Option<&'a ImageView<'a>> {
         match self.target {
-            Target::Buffer(_) => None,
             Target::Image(view) => Some(view),
+            Target::Buffer(_) | Target::Sampler(_) => None,
+        }
+    }
+
+    /// The sampler, if it is one, or an image with one.
+    pub(crate) fn as_sampler(&self) -> Option<&'a Sampler> {
+        match self.target {
+            Target::Sampler(sampler) => Some(sampler),
+            Target::Image(view) => view.sampler(),
+            Target::Buffer(_) => None,
         }
     }
 }

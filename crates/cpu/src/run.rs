@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::ops::Range;
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,7 +27,7 @@ use phalanx_ir::{BindingInfo, BindingKind};
 use crate::fault;
 use crate::float_env;
 use crate::grid::Grid;
-use crate::image::{self, ImageView};
+use crate::image;
 use crate::memory::{Descriptor, MemoryError, Scratch};
 use crate::pipeline::Pipeline;
 use crate::pool::Work;
@@ -86,8 +86,8 @@ pub(crate) struct Run {
     /// What `context` points to, and the other halves of what it points to; never changed.
     _bindings: Box<[BindingDesc]>,
     _descriptors: Vec<Box<[BufferDesc]>>,
-    /// The images of each binding, while the dispatch lasts.
-    images: Vec<Box<[Option<NonNull<ImageView<'static>>>]>>,
+    /// The images and samplers, while the dispatch lasts.
+    images: image::Bound,
     _push: Box<[u8]>,
     pipeline: Arc<Pipeline>,
     grid: Grid,
@@ -133,7 +133,8 @@ impl Run {
         };
         let descriptors: Vec<Box<[BufferDesc]>> =
             parts.descriptors.iter().zip(parts.pipeline.bindings()).map(table).collect();
-        let images = parts.descriptors.iter().map(|list| images(list)).collect();
+        // SAFETY: the caller of the dispatch lends the views until it is over; no subgroup runs later.
+        let images = unsafe { image::Bound::new(parts.descriptors) };
         let bindings: Box<[BindingDesc]> = descriptors
             .iter()
             .map(|list| BindingDesc { descs: list.as_ptr(), count: list.len() as u64 })
@@ -396,20 +397,11 @@ impl Subgroups {
     }
 }
 
-/// The images among the descriptors of a binding.
-fn images(list: &[Descriptor<'_>]) -> Box<[Option<NonNull<ImageView<'static>>>]> {
-    if list.iter().all(|descriptor| descriptor.as_image().is_none()) {
-        return Box::default();
-    }
-    // The lifetime ends with the dispatch, which whoever reads them answers for.
-    list.iter().map(|descriptor| Some(NonNull::from(descriptor.as_image()?).cast())).collect()
-}
-
 /// [`Services::image`].
 unsafe extern "C" fn image(
     context: *const SubgroupContext,
     binding: u32,
-    code: u32,
+    code: u64,
     mask: *const u64,
     places: *const i32,
     values: *mut u8,
@@ -422,12 +414,7 @@ unsafe extern "C" fn image(
     let Some(BindingKind::Image(kind)) = info.map(|info| info.kind) else { return };
     // SAFETY: compiled code passes what the interface says, and it lives until this returns.
     let Some(call) = (unsafe { image::Call::new(code, kind, mask, places, values) }) else { return };
-    let list = run.images.get(binding as usize);
-    call.execute(|index| {
-        let image = (*list?.get(index as usize)?)?;
-        // SAFETY: the caller of the dispatch lends the views until it is over; no subgroup runs later.
-        Some(unsafe { image.as_ref() })
-    });
+    call.execute(&run.images, binding);
 }
 
 /// [`Services::barrier`]: suspends the subgroup until all others have run up to here.

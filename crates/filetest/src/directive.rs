@@ -12,9 +12,10 @@ use crate::compare::Tolerance;
 use crate::data::{Data, Ty};
 use crate::error::Wrong;
 use crate::expr::Env;
+use crate::sampler;
 use crate::slot::Slot;
 use crate::tokens::Tokens;
-use phalanx_ir::{Format, ImageLayout};
+use phalanx_ir::{Format, ImageLayout, Sampler};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -132,6 +133,8 @@ pub struct TestFile {
     pub base: [u32; 3],
     /// How texels lie in the buffers that are images.
     pub images: BTreeMap<Slot, ImageLayout>,
+    /// The samplers, of bindings of their own and of images.
+    pub samplers: BTreeMap<Slot, Sampler>,
     /// Contents of buffers before.
     pub inputs: BTreeMap<Slot, Data>,
     /// Contents of buffers after.
@@ -215,6 +218,7 @@ impl TestFile {
             groups: [1; 3],
             base: [0; 3],
             images: BTreeMap::new(),
+            samplers: BTreeMap::new(),
             inputs: BTreeMap::new(),
             outputs: Vec::new(),
             push: Data::default(),
@@ -322,7 +326,7 @@ fn is_open(text: &str) -> bool {
 }
 
 /// What directives begin with.
-pub const WORDS: [&str; 21] = [
+pub const WORDS: [&str; 22] = [
     "case",
     "keys",
     "test",
@@ -335,6 +339,7 @@ pub const WORDS: [&str; 21] = [
     "dispatch",
     "base",
     "image",
+    "sampler",
     "in",
     "inout",
     "out",
@@ -380,6 +385,10 @@ impl Reader {
             "image" => {
                 let (slot, layout) = (slot(&mut tokens)?, image(&mut tokens)?);
                 file.images.insert(slot, layout);
+            }
+            "sampler" => {
+                let (slot, sampler) = (slot(&mut tokens)?, sampler::parse(&mut tokens)?);
+                file.samplers.insert(slot, sampler);
             }
             word @ ("in" | "inout") => self.input(file, &mut tokens, word)?,
             "out" => {

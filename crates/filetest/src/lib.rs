@@ -18,6 +18,7 @@ pub mod known;
 pub mod mutate;
 pub mod random;
 pub mod runner;
+mod sampler;
 mod slot;
 mod snapshot;
 pub mod target;

@@ -6,7 +6,7 @@ use crate::slot::Slot;
 use phalanx_cpu::{Buffer, Config, Descriptor, Device, Dispatch, ImageView};
 use phalanx_interp::{Limits, Memory, Region};
 use phalanx_ir::passes;
-use phalanx_ir::{Binding, BindingInfo, ImageLayout, Verified};
+use phalanx_ir::{Binding, BindingInfo, BindingKind, Sampler, Verified};
 use phalanx_kernels::Isa;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -159,6 +159,11 @@ fn interpret(module: &Verified, file: &TestFile) -> Result<Outcome, String> {
             }
         }
     }
+    for (slot, sampler) in &file.samplers {
+        if let Some(binding) = binding_of(&module.bindings, *slot) {
+            memory.bind_sampler(Binding::new(binding), slot.index as usize, *sampler);
+        }
+    }
     memory.set_push(&setup.push);
     let limits = Limits { max_steps: MAX_STEPS, ..Limits::default() };
     let report = phalanx_interp::run(module, &mut memory, file.groups, file.base, &limits);
@@ -199,8 +204,8 @@ fn cpu(isa: Isa, module: &Verified, file: &TestFile) -> Result<Outcome, String> 
     let options = passes::Options { verify: true, ..passes::Options::default() };
     let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
     let grid = Grid { groups: file.groups, base: file.base, timeout: file.timeout };
-    let views = views(&buffers, &file.images)?;
-    let bound = Bound { buffers: &buffers, images: &views, push: &setup.push };
+    let views = views(&buffers, file)?;
+    let bound = Bound { buffers: &buffers, images: &views, samplers: &file.samplers, push: &setup.push };
     let mut printed = dispatch(isa, &module, &bound, &grid)?;
     printed.sort();
     Ok(Outcome { buffers: contents(&buffers)?, expected: setup.expected, printed })
@@ -225,7 +230,7 @@ pub fn run_on_cpu(
     }
     let isa = Isa::detect().map_err(|error| error.to_string())?;
     let grid = Grid { groups, base: [0; 3], timeout: Duration::from_secs(20) };
-    let bound = Bound { buffers: &buffers, images: &BTreeMap::new(), push };
+    let bound = Bound { buffers: &buffers, images: &BTreeMap::new(), samplers: &BTreeMap::new(), push };
     dispatch(isa, module, &bound, &grid)?;
     contents(&buffers)
 }
@@ -249,19 +254,20 @@ struct Grid {
 struct Bound<'a> {
     buffers: &'a BTreeMap<Slot, Buffer>,
     images: &'a BTreeMap<Slot, ImageView<'a>>,
+    samplers: &'a BTreeMap<Slot, Sampler>,
     push: &'a [u8],
 }
 
 /// The buffers that are images.
 fn views<'a>(
     buffers: &'a BTreeMap<Slot, Buffer>,
-    images: &BTreeMap<Slot, ImageLayout>,
+    file: &TestFile,
 ) -> Result<BTreeMap<Slot, ImageView<'a>>, String> {
-    let images = images.iter().filter_map(|(slot, layout)| Some((slot, buffers.get(slot)?, layout)));
+    let images = file.images.iter().filter_map(|(slot, layout)| Some((slot, buffers.get(slot)?, layout)));
     images
         .map(|(slot, buffer, layout)| {
             let view = ImageView::new(buffer, 0, None, layout.clone()).map_err(|error| error.to_string())?;
-            Ok((*slot, view))
+            Ok((*slot, file.samplers.get(slot).map_or(view.clone(), |sampler| view.with_sampler(*sampler))))
         })
         .collect()
 }
@@ -271,6 +277,13 @@ fn warned(warning: &str) -> String {
     format!("warning: {warning}")
 }
 
+/// Puts a descriptor at its index of an array.
+fn set<'a>(array: &mut Vec<Descriptor<'a>>, slot: Slot, descriptor: Descriptor<'a>) {
+    let index = slot.index as usize;
+    array.resize(array.len().max(index + 1), Descriptor::default());
+    array[index] = descriptor;
+}
+
 /// Compiles and runs a module; gives the lines it printed.
 fn dispatch(isa: Isa, module: &Verified, bound: &Bound<'_>, grid: &Grid) -> Result<Vec<String>, String> {
     let device = device(isa)?;
@@ -278,13 +291,18 @@ fn dispatch(isa: Isa, module: &Verified, bound: &Bound<'_>, grid: &Grid) -> Resu
     let mut descriptors = vec![Vec::new(); module.bindings.len()];
     for (slot, buffer) in bound.buffers {
         if let Some(binding) = binding_of(&module.bindings, *slot) {
-            let array: &mut Vec<Descriptor<'_>> = &mut descriptors[binding];
-            let index = slot.index as usize;
-            array.resize(array.len().max(index + 1), Descriptor::default());
-            array[index] = match bound.images.get(slot) {
+            let descriptor = match bound.images.get(slot) {
                 Some(view) => Descriptor::image(view),
                 None => buffer.descriptor(0, None).map_err(|error| error.to_string())?,
             };
+            set(&mut descriptors[binding], *slot, descriptor);
+        }
+    }
+    for (slot, sampler) in bound.samplers {
+        let Some(binding) = binding_of(&module.bindings, *slot) else { continue };
+        // Those of images are in their views.
+        if module.bindings[binding].kind == BindingKind::Sampler {
+            set(&mut descriptors[binding], *slot, Descriptor::sampler(sampler));
         }
     }
     for (array, binding) in descriptors.iter_mut().zip(&module.bindings) {

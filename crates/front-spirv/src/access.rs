@@ -255,10 +255,11 @@ impl<'m> Cx<'m> {
         Ok(self.descriptor(p))
     }
 
-    /// The pointer to a descriptor's buffer, once all arrays are indexed; images keep their descriptor.
+    /// The pointer to a descriptor's buffer, once all arrays are indexed; images and samplers keep their descriptor.
     pub(crate) fn descriptor(&mut self, p: DescriptorPtr) -> Pointer {
         let kind = self.types().kind(p.ty);
-        if matches!(kind, Kind::Array { .. } | Kind::RuntimeArray { .. } | Kind::Image { .. }) {
+        if matches!(kind, Kind::Array { .. } | Kind::RuntimeArray { .. } | Kind::Image { .. } | Kind::Sampler)
+        {
             return Pointer::Descriptors(p);
         }
         let index = self.index_value(p.index);

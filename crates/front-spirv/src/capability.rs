@@ -99,6 +99,8 @@ pub(crate) const SUPPORTED: &[C] = &[
     C::ImageBuffer,
     C::ImageQuery,
     C::StorageImageExtendedFormats,
+    C::ImageGatherExtended,
+    C::MinLod,
     C::StorageImageReadWithoutFormat,
     C::StorageImageWriteWithoutFormat,
     C::Int64ImageEXT,

@@ -128,7 +128,7 @@ impl Globals {
             Op::TypeFunction => Kind::Function,
             Op::TypeImage => image::kind(self, inst)?,
             Op::TypeSampledImage => image::combined(self, inst)?,
-            Op::TypeSampler => Kind::Opaque,
+            Op::TypeSampler => Kind::Sampler,
             Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => self.coop_mat(inst)?,
             Op::TypeTensorLayoutNV | Op::TypeTensorViewNV => tensor::kind(self, inst)?,
             _ => {

@@ -58,7 +58,7 @@ pub struct EntryInfo {
     pub local_size_constants: [Option<u32>; 3],
     /// The buffers that its call tree mentions, by set and binding.
     pub bindings: Vec<BindingLayout>,
-    /// The images and texel buffers that it mentions, by set and binding.
+    /// The images, texel buffers and samplers that it mentions, by set and binding.
     pub images: Vec<BindingInfo>,
     /// The push constants.
     pub push: Option<TypeLayout>,
@@ -314,7 +314,7 @@ impl<'a> Inspector<'a> {
                 let layout = self.type_layout(block, Spread::default())?;
                 info.bindings.push(BindingLayout { info: binding, layout });
             }
-            // That samplers are not built is no error here.
+            // That multisampled images are not built is no error here.
             StorageClass::UniformConstant => {
                 info.images.extend(self.layout().binding(inst.id, class, ty).ok().map(|(info, _)| info));
             }
@@ -365,8 +365,9 @@ impl<'a> Inspector<'a> {
             Kind::Pointer { .. } => TypeLayout::Address,
             Kind::Void
             | Kind::Function
-            | Kind::Opaque
+            | Kind::Opaque(_)
             | Kind::Image { .. }
+            | Kind::Sampler
             | Kind::CoopMat { .. }
             | Kind::Tensor { .. } => {
                 let m = format!("a buffer holds {}", types.describe(ty));

@@ -80,8 +80,10 @@ impl Layout<'_> {
                 _ => break,
             }
         }
-        if let Kind::Image { kind, .. } = *self.types.kind(block) {
-            return Ok(Resource { kind: BindingKind::Image(kind), count, block });
+        match *self.types.kind(block) {
+            Kind::Image { kind, .. } => return Ok(Resource { kind: BindingKind::Image(kind), count, block }),
+            Kind::Sampler => return Ok(Resource { kind: BindingKind::Sampler, count, block }),
+            _ => {}
         }
         if class == StorageClass::UniformConstant {
             let m = format!("{} as a resource", self.types.describe(block));
@@ -107,7 +109,7 @@ impl Layout<'_> {
         let set = self.spv.decor.literal(id, Decoration::DescriptorSet).unwrap_or(0);
         let can_write = match kind {
             BindingKind::Storage => true,
-            BindingKind::Uniform => false,
+            BindingKind::Uniform | BindingKind::Sampler => false,
             BindingKind::Image(image) => image.is_storage(),
         };
         let writable = can_write && !self.is_read_only(id, block);
@@ -240,7 +242,7 @@ impl Cx<'_> {
         let at = at.ok_or_else(|| crate::diag::bug("a buffer has no binding"))?;
         let decor = &self.spv.decor;
         let volatile = decor.has(inst.id, Decoration::Volatile) || decor.has(inst.id, Decoration::Coherent);
-        let p = DescriptorPtr { binding: Binding::new(at), index: Index::ZERO, ty, volatile };
+        let p = DescriptorPtr { binding: Binding::new(at), index: Index::ZERO, ty, volatile, sampler: None };
         Ok(self.descriptor(p))
     }
 

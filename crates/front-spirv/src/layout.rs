@@ -50,8 +50,9 @@ impl Layout<'_> {
             Kind::Struct(_) => return self.struct_size(ty),
             Kind::Void
             | Kind::Function
-            | Kind::Opaque
+            | Kind::Opaque(_)
             | Kind::Image { .. }
+            | Kind::Sampler
             | Kind::CoopMat { .. }
             | Kind::Tensor { .. } => {
                 let m = format!("{} has no representation in memory", self.types.describe(ty));
@@ -95,8 +96,9 @@ impl Layout<'_> {
             Kind::Struct(members) => members.iter().map(|&m| self.align(m)).max().unwrap_or(1),
             Kind::Void
             | Kind::Function
-            | Kind::Opaque
+            | Kind::Opaque(_)
             | Kind::Image { .. }
+            | Kind::Sampler
             | Kind::CoopMat { .. }
             | Kind::Tensor { .. } => 1,
         }

@@ -53,7 +53,8 @@ impl Cx<'_> {
     /// Loads a value of type `ty`.
     pub(crate) fn load(&mut self, p: &Pointer, ty: Ty, flags: MemFlags) -> Res<Val> {
         self.check_pointee(p, ty)?;
-        if matches!((p, self.types().kind(ty)), (Pointer::Descriptors(_), Kind::Image { .. })) {
+        if matches!((p, self.types().kind(ty)), (Pointer::Descriptors(_), Kind::Image { .. } | Kind::Sampler))
+        {
             return Ok(Val::ptr(p.clone()));
         }
         self.types().leaf_types(ty)?;

@@ -8,7 +8,7 @@ use crate::cx::{Cx, Slot};
 use crate::diag::{Res, bug, code, invalid, unsupported};
 use crate::reader::Id;
 use crate::types::Ty;
-use crate::value::{Index, InputPtr, LocalPtr, MemPtr, Pointer, Val};
+use crate::value::{DescriptorPtr, Index, InputPtr, LocalPtr, MemPtr, Pointer, TexelPtr, Val};
 use phalanx_ir::{Scalar, Space, Value, Var};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -120,24 +120,31 @@ fn map(val: &Val, f: &mut impl FnMut(Value) -> Value) -> Val {
 }
 
 fn map_pointer(p: &Pointer, f: &mut impl FnMut(Value) -> Value) -> Pointer {
-    let mut index = |i: &Index| Index { base: i.base.map(&mut *f), ..*i };
     match p {
         Pointer::Local(p) => Pointer::Local(LocalPtr {
-            index: index(&p.index),
-            component: p.component.as_ref().map(&mut index),
+            index: map_index(p.index, f),
+            component: p.component.map(|i| map_index(i, f)),
             ..p.clone()
         }),
         Pointer::Memory(p) => Pointer::Memory(MemPtr { base: f(p.base), ..p.clone() }),
-        Pointer::Descriptors(p) => {
-            Pointer::Descriptors(crate::value::DescriptorPtr { index: index(&p.index), ..p.clone() })
-        }
+        Pointer::Descriptors(p) => Pointer::Descriptors(map_descriptor(p, f)),
         Pointer::Texel(p) => {
-            let image = crate::value::DescriptorPtr { index: index(&p.image.index), ..p.image.clone() };
+            let image = map_descriptor(&p.image, f);
             let coordinates = p.coordinates.iter().map(|&v| f(v)).collect();
-            Pointer::Texel(crate::value::TexelPtr { image, coordinates, ..*p })
+            Pointer::Texel(TexelPtr { image, coordinates, ..*p })
         }
         Pointer::Input(p) => {
-            Pointer::Input(InputPtr { component: p.component.as_ref().map(&mut index), ..p.clone() })
+            Pointer::Input(InputPtr { component: p.component.map(|i| map_index(i, f)), ..p.clone() })
         }
     }
+}
+
+fn map_descriptor(p: &DescriptorPtr, f: &mut impl FnMut(Value) -> Value) -> DescriptorPtr {
+    let index = map_index(p.index, f);
+    let sampler = p.sampler.map(|(binding, i)| (binding, map_index(i, f)));
+    DescriptorPtr { index, sampler, ..*p }
+}
+
+fn map_index(i: Index, f: &mut impl FnMut(Value) -> Value) -> Index {
+    Index { base: i.base.map(f), ..i }
 }

@@ -31,7 +31,7 @@ impl fmt::Display for Ty {
     }
 }
 
-/// What a type is. *Opaque* is a sampler, or an image that is not built: it may be declared, but nothing is done with it.
+/// What a type is.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     Void,
@@ -62,12 +62,14 @@ pub(crate) enum Kind {
         pointee: Option<Id>,
     },
     Function,
-    Opaque,
+    /// An image that is not built, by what it is: it may be declared, but nothing is done with it.
+    Opaque(&'static str),
     /// An image or a texel buffer, and what a component is. With a sampler it is a *sampled image*.
     Image {
         texel: Ty,
         kind: ImageKind,
     },
+    Sampler,
     CoopMat {
         mat: MatType,
         signed: bool,
@@ -164,7 +166,7 @@ impl Types {
         };
         let (depth, leaves, nodes, pieces, tree) = match &kind {
             Kind::Void | Kind::Function => unit(None, 0),
-            Kind::Opaque | Kind::Image { .. } => unit(Some(0), 0),
+            Kind::Opaque(_) | Kind::Image { .. } | Kind::Sampler => unit(Some(0), 0),
             Kind::Bool | Kind::Int { .. } | Kind::Float(_) | Kind::Pointer { .. } | Kind::CoopMat { .. } => {
                 unit(Some(1), 1)
             }
@@ -340,6 +342,7 @@ impl Types {
             (Kind::Image { texel: x, kind }, Kind::Image { texel: y, kind: other }) => {
                 kind == other && self.same(*x, *y)
             }
+            (Kind::Sampler, Kind::Sampler) => true,
             _ => self.leaf(a).is_some() && self.leaf(a) == self.leaf(b),
         }
     }
@@ -359,7 +362,8 @@ impl Types {
             Kind::Pointer { class, pointee: Some(p) } => format!("{class:?} pointer to %{p}"),
             Kind::Pointer { class, pointee: None } => format!("untyped {class:?} pointer"),
             Kind::Function => format!("function type {ty}"),
-            Kind::Opaque => format!("image or sampler {ty}"),
+            Kind::Opaque(what) => (*what).into(),
+            Kind::Sampler => "sampler".into(),
             Kind::Image { texel, kind } => {
                 let kind = ir::BindingKind::Image(*kind).name();
                 format!("{kind} of {}", self.describe(*texel))

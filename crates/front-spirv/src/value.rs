@@ -43,7 +43,8 @@ pub(crate) enum Pointer {
     Local(LocalPtr),
     /// Into memory.
     Memory(MemPtr),
-    /// To an array of descriptors, none selected yet; or to the descriptor of an image, which is the image's handle.
+    /// To an array of descriptors, none selected yet; or to the descriptor of an image or a sampler, which is
+    /// its handle.
     Descriptors(DescriptorPtr),
     /// To a texel of an image, for atomic operations.
     Texel(TexelPtr),
@@ -124,11 +125,13 @@ pub(crate) struct DescriptorPtr {
     pub(crate) binding: Binding,
     /// Index of the first descriptor of this (sub-)array.
     pub(crate) index: Index,
-    /// The array, or the image.
+    /// The array, the image or the sampler.
     pub(crate) ty: Ty,
     pub(crate) volatile: bool,
 }
 
+    /// The sampler of another binding that *OpSampledImage* puts to an image.
+    pub(crate) sampler: Option<(Binding, Index)>,
 /// A pointer to a texel.
 #[derive(Clone, Debug)]
 pub(crate) struct TexelPtr {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use phalanx_ir::{Binding, ImageLayout, Scalar};
+use phalanx_ir::{Binding, ImageLayout, Sampler, Scalar};
 
 /// A buffer of a [`Memory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,7 @@ pub struct Memory<'a> {
     buffers: Vec<Buffer<'a>>,
     bindings: Vec<Vec<Option<Region>>>,
     images: Vec<Vec<Option<Arc<Image>>>>,
+    samplers: Vec<Vec<Option<Sampler>>>,
     push: &'a [u8],
 }
 
@@ -80,6 +81,15 @@ impl<'a> Memory<'a> {
         let array = &mut self.images[binding.index()];
         grow(array, index, None);
         array[index] = Some(Arc::new(Image { region, layout }));
+    }
+
+    /// Sets an element of an array of samplers, or the sampler of an element of an array of images. Without it a
+    /// sampler is the default.
+    pub fn bind_sampler(&mut self, binding: Binding, index: usize, sampler: Sampler) {
+        grow(&mut self.samplers, binding.index(), Vec::new());
+        let array = &mut self.samplers[binding.index()];
+        grow(array, index, None);
+        array[index] = Some(sampler);
     }
 
     /// What of a region lies in its buffer.
@@ -185,6 +195,12 @@ impl View<'_, '_> {
     /// A bound image.
     pub(crate) fn image(&self, binding: Binding, index: u32) -> Option<Arc<Image>> {
         self.memory.images.get(binding.index())?.get(index as usize)?.clone()
+    }
+
+    /// A bound sampler, or that of a bound image.
+    pub(crate) fn sampler(&self, binding: Binding, index: u32) -> Sampler {
+        let array = self.memory.samplers.get(binding.index());
+        array.and_then(|array| *array.get(index as usize)?).unwrap_or_default()
     }
 
     /// The bytes of a texel of an image, if they lie in its memory.

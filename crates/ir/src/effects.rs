@@ -96,7 +96,7 @@ impl Op {
             | Self::PtrDiff
             | Self::PtrToInt
             | Self::IntToPtr
-            | Self::Image(_, ImageOp::Load | ImageOp::Size | ImageOp::Levels)
+            | Self::Image(_, ImageOp::Load | ImageOp::Size | ImageOp::Levels | ImageOp::Sample(_))
             | Self::Subgroup(_)
             | Self::MatSplat
             | Self::MatMulAdd(_)

@@ -24,13 +24,22 @@ pub struct ImageKind {
 impl ImageKind {
     /// Coordinates of a texel, the array layer included.
     pub fn coordinates(&self) -> usize {
-        let dims = match self.dim {
+        // The third coordinate of a cube counts faces, also those of an array.
+        self.axes() + usize::from(self.arrayed && self.dim != ImageDim::Cube)
+    }
+
+    /// Axes that it has for sampling: a direction in a cube has three.
+    pub fn axes(&self) -> usize {
+        match self.dim {
             ImageDim::Buffer | ImageDim::D1 => 1,
             ImageDim::D2 => 2,
             ImageDim::D3 | ImageDim::Cube => 3,
-        };
-        // The third coordinate of a cube counts faces, also those of an array.
-        dims + usize::from(self.arrayed && self.dim != ImageDim::Cube)
+        }
+    }
+
+    /// Coordinates of a place to sample: the axes, and the array layer or the number of the cube.
+    pub fn sample_coordinates(&self) -> usize {
+        self.axes() + usize::from(self.arrayed)
     }
 
     /// Numbers that make its size. A cube has a width and a height, and in an array the number of cubes.
@@ -82,13 +91,16 @@ impl BindingKind {
                     move |dim| [false, true].map(|arrayed| Self::Image(ImageKind { dim, arrayed, usage }));
                 dims.into_iter().flat_map(image)
             });
-        [Self::Storage, Self::Uniform].into_iter().chain(kinds)
+        [Self::Storage, Self::Uniform, Self::Sampler].into_iter().chain(kinds)
     }
 
-    /// Its name: `storage`, `uniform`, or for example `sampled_image_2d_array`.
+    /// Its name: `storage`, `uniform`, `sampler`, or for example `sampled_image_2d_array`.
     pub fn name(self) -> String {
-        let Self::Image(kind) = self else {
-            return if self == Self::Storage { "storage" } else { "uniform" }.to_owned();
+        let kind = match self {
+            Self::Storage => return "storage".to_owned(),
+            Self::Uniform => return "uniform".to_owned(),
+            Self::Sampler => return "sampler".to_owned(),
+            Self::Image(kind) => kind,
         };
         let usage = match kind.usage {
             ImageUse::Storage => "storage",
@@ -208,7 +220,8 @@ impl ImageLayout {
         self.offset(at.map(i64::from), layer.into(), level.into())
     }
 
-    fn offset(&self, at: [i64; 3], layer: i64, level: i64) -> Option<u64> {
+    /// The same for numbers of any size.
+    pub(crate) fn offset(&self, at: [i64; 3], layer: i64, level: i64) -> Option<u64> {
         let number = u32::try_from(level).ok().filter(|&level| level < self.levels)?;
         let place = self.level.get(number as usize)?;
         let inside = |x: i64, end: u32| u64::try_from(x).ok().filter(|&x| x < end.into());
@@ -255,7 +268,16 @@ impl ImageLayout {
 
     /// The components of a texel of these bytes, as reading gives them.
     pub fn read(&self, bytes: &[u8]) -> [u64; 4] {
-        let texel = self.format.decode(bytes);
+        self.swizzled(self.format.decode(bytes))
+    }
+
+    /// What reading gives outside of the image: zeros for the components that the format has (*Texel Replacement*).
+    pub fn read_outside(&self) -> [u64; 4] {
+        self.read(&[])
+    }
+
+    /// The components that the view makes of those of a texel.
+    pub fn swizzled(&self, texel: [u64; 4]) -> [u64; 4] {
         if self.swizzle == Swizzle::IDENTITY {
             return texel;
         }
@@ -353,5 +375,12 @@ mod tests {
         let swizzle = [Swizzle::One, Swizzle::Alpha, Swizzle::Zero, Swizzle::Red];
         let layout = ImageLayout { swizzle, ..ImageLayout::packed(Format::R8g8b8a8Uint, [1; 3], 1, 1) };
         assert_eq!(layout.read(&[5, 6, 7, 8]), [1, 8, 0, 5]);
+    }
+
+    #[test]
+    fn outside_are_zeros_in_the_components_of_the_format() {
+        let outside = |format| ImageLayout::packed(format, [1; 3], 1, 1).read_outside();
+        assert_eq!(outside(Format::R32g32Uint), [0, 0, 0, 1]);
+        assert_eq!(outside(Format::R8g8b8a8Uint), [0; 4]);
     }
 }

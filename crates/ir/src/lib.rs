@@ -21,6 +21,8 @@ pub mod passes;
 pub mod printf;
 #[cfg(feature = "random")]
 pub mod random;
+pub mod sample;
+pub mod sampler;
 pub mod tensor;
 pub mod texel;
 pub mod text;
@@ -40,6 +42,8 @@ pub use op::{
     AtomicOp, Barrier, BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, ImageOp, MemFlags, MulAddFlags,
     Op, ReduceOp, Rounding, SubgroupOp, UnaryOp,
 };
+pub use sample::{LodKind, SampleKind, SampleOp};
+pub use sampler::{AddressMode, CompareFunction, Filter, Reduction, Sampler};
 pub use tensor::{Clamp, MatReduceKind, TensorAccess, TensorView};
 pub use texel::{Format, Numeric};
 pub use tree::Tree;

@@ -52,7 +52,7 @@ impl Module {
     }
 }
 
-/// A descriptor of a buffer or an image, or an array of them.
+/// A descriptor of a buffer, an image or a sampler, or an array of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BindingInfo {
     /// Descriptor set.
@@ -78,6 +78,8 @@ pub enum BindingKind {
     Uniform,
     /// An image or a texel buffer.
     Image(ImageKind),
+    /// A sampler.
+    Sampler,
 }
 
 /// A position in the source.

@@ -5,6 +5,7 @@
 //! operations, element by element.
 
 use crate::entities::{Binding, Block, Label, Var};
+use crate::sample::SampleOp;
 use crate::tensor::{MatReduceKind, TensorAccess};
 
 /// An operation.
@@ -443,6 +444,8 @@ pub enum ImageOp {
     Size,
     /// `(index) → (i32)`: the number of mip levels.
     Levels,
+    /// See [`SampleOp`]: the image at a place between its texels.
+    Sample(SampleOp),
 }
 
 /// Operations between the active invocations of a subgroup.

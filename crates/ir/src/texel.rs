@@ -11,6 +11,8 @@ mod small_float;
 #[cfg(test)]
 mod tests;
 
+use std::sync::LazyLock;
+
 use half::f16;
 
 /// What the bits of a format's components are.
@@ -58,6 +60,11 @@ macro_rules! formats {
 
             fn layout(self) -> (Numeric, &'static [Bits]) {
                 match self { $(Self::$name => (Numeric::$numeric, const { &[$(($first, $bits)),+] })),+ }
+            }
+
+            /// Bytes of a texel.
+            pub fn bytes(self) -> usize {
+                match self { $(Self::$name => const { bytes(&[$(($first, $bits)),+]) }),+ }
             }
         }
     };
@@ -120,6 +127,8 @@ formats! {
     A2r10g10b10Sint: Sint [20 + 10, 10 + 10, 0 + 10, 30 + 2];
     B10g11r11Ufloat: Ufloat [0 + 11, 11 + 11, 22 + 10];
     E5b9g9r9Ufloat: SharedExponent [0 + 9, 9 + 9, 18 + 9];
+    D16Unorm: Unorm [0 + 16];
+    D32Sfloat: Float [0 + 32];
     R4g4Unorm: Unorm [4 + 4, 0 + 4];
     R5g6b5Unorm: Unorm [11 + 5, 5 + 6, 0 + 5];
     B5g6r5Unorm: Unorm [0 + 5, 5 + 6, 11 + 5];
@@ -156,19 +165,14 @@ impl Format {
         self.layout().1.len()
     }
 
-    /// Bytes of a texel.
-    pub fn bytes(self) -> usize {
-        let bits = self.layout().1.iter().map(|(first, bits)| first + bits).max();
-        bits.unwrap_or(0).div_ceil(8) as usize
-    }
-
     /// The components of a texel. What the format lacks is 0, and alpha 1. Missing bytes are zeros.
     pub fn decode(self, bytes: &[u8]) -> [u64; 4] {
-        let mut texel = [0; MAX_TEXEL_BYTES];
-        for (to, from) in texel.iter_mut().zip(bytes.iter().take(self.bytes())) {
-            *to = *from;
-        }
-        let word = u128::from_le_bytes(texel);
+        let bytes = &bytes[..bytes.len().min(self.bytes())];
+        let word = match *bytes {
+            // What most texels are.
+            [a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
+            _ => bytes.iter().rev().fold(0_u128, |word, &byte| word << 8 | u128::from(byte)),
+        };
         let (numeric, layout) = self.layout();
         if numeric == Numeric::SharedExponent {
             return small_float::decode_shared(word as u32).map(float_bits);
@@ -199,6 +203,17 @@ impl Format {
     }
 }
 
+/// Bytes up to the last bit of the components.
+const fn bytes(components: &[Bits]) -> usize {
+    let (mut end, mut rest) = (0, components);
+    while let [component, others @ ..] = rest {
+        let (first, bits) = *component;
+        end = if first + bits > end { first + bits } else { end };
+        rest = others;
+    }
+    end.div_ceil(8) as usize
+}
+
 fn mask(bits: u32) -> u64 {
     u64::MAX >> (64 - bits.clamp(1, 64))
 }
@@ -219,7 +234,7 @@ fn decode_component(numeric: Numeric, is_alpha: bool, bits: u32, raw: u64) -> u6
         Numeric::Sint => u64::from(signed as u32),
         Numeric::Unorm => float_bits(fraction(bits, raw)),
         Numeric::Srgb if is_alpha => float_bits(fraction(bits, raw)),
-        Numeric::Srgb => float_bits(from_srgb(fraction(bits, raw))),
+        Numeric::Srgb => float_bits(from_srgb_byte(raw as u8)),
         // Of the two most negative values, both mean -1.
         Numeric::Snorm => float_bits((signed as f32 / mask(bits - 1) as f32).max(-1.0)),
         Numeric::Float if bits == 16 => float_bits(f16::from_bits(raw as u16).to_f32()),
@@ -257,6 +272,13 @@ fn normalize(x: f32, least: f64, scale: u64) -> u64 {
 fn from_srgb(x: f32) -> f32 {
     let x = f64::from(x);
     (if x <= 0.04045 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) }) as f32
+}
+
+/// The same for a component, all of which have 8 bits.
+fn from_srgb_byte(byte: u8) -> f32 {
+    static TABLE: LazyLock<[f32; 256]> =
+        LazyLock::new(|| std::array::from_fn(|byte| from_srgb(fraction(8, byte as u64))));
+    TABLE[usize::from(byte)]
 }
 
 fn to_srgb(x: f32) -> f32 {

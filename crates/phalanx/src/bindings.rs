@@ -1,16 +1,16 @@
-//! Puts buffers and images where a shader wants them, and says what does not fit.
+//! Puts buffers, images and samplers where a shader wants them, and says what does not fit.
 
 use std::fmt;
 
 use phalanx_cpu::{Descriptor, ImageView, MemoryError};
-use phalanx_ir::{BindingInfo, BindingKind, ImageLayout};
+use phalanx_ir::{BindingInfo, BindingKind, ImageLayout, Sampler};
 
 use crate::buffer::Buffer;
 
 /// Offsets of bindings are multiples of this number of bytes.
 pub const OFFSET_ALIGNMENT: u64 = 16;
 
-/// A buffer at its place in a shader.
+/// A buffer, an image or a sampler at its place in a shader.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding<'a> {
     /// Descriptor set.
@@ -19,20 +19,45 @@ pub struct Binding<'a> {
     pub binding: u32,
     /// Index in the descriptor array; 0 where there is none.
     pub index: u32,
-    /// The buffer.
-    pub buffer: &'a Buffer,
+    /// The buffer; none where there is only a sampler.
+    pub buffer: Option<&'a Buffer>,
     /// First byte that the shader sees: a multiple of [`OFFSET_ALIGNMENT`].
     pub offset: u64,
     /// Bytes that the shader sees; all up to the end without it.
     pub size: Option<u64>,
     /// How texels lie in the buffer, where the shader has an image or a texel buffer.
     pub image: Option<&'a ImageLayout>,
+    /// The sampler, where the shader has one, or an image with one.
+    pub sampler: Option<&'a Sampler>,
 }
 
 impl<'a> Binding<'a> {
     /// A whole buffer at a binding.
     pub fn new(set: u32, binding: u32, buffer: &'a Buffer) -> Self {
-        Self { set, binding, index: 0, buffer, offset: 0, size: None, image: None }
+        Self {
+            set,
+            binding,
+            index: 0,
+            buffer: Some(buffer),
+            offset: 0,
+            size: None,
+            image: None,
+            sampler: None,
+        }
+    }
+
+    /// A sampler at a binding.
+    pub fn of_sampler(set: u32, binding: u32, sampler: &'a Sampler) -> Self {
+        Self {
+            set,
+            binding,
+            index: 0,
+            buffer: None,
+            offset: 0,
+            size: None,
+            image: None,
+            sampler: Some(sampler),
+        }
     }
 
     /// The same at an index of a descriptor array.
@@ -43,6 +68,20 @@ impl<'a> Binding<'a> {
     /// The same as an image.
     pub fn as_image(self, layout: &'a ImageLayout) -> Self {
         Self { image: Some(layout), ..self }
+    }
+
+    /// The same with a sampler, for an image that is read through it.
+    pub fn with_sampler(self, sampler: &'a Sampler) -> Self {
+        Self { sampler: Some(sampler), ..self }
+    }
+
+    /// Whether it is what a shader has. Texture and sampler may be two variables at the place of one image.
+    fn is(&self, kind: BindingKind) -> bool {
+        match kind {
+            BindingKind::Storage | BindingKind::Uniform => self.image.is_none() && self.sampler.is_none(),
+            BindingKind::Image(_) => self.buffer.is_some() && self.image.is_some(),
+            BindingKind::Sampler => self.sampler.is_some(),
+        }
     }
 
     fn place(&self) -> Place {
@@ -93,7 +132,7 @@ pub enum BindingProblem {
     Twice(Place),
     /// An offset is no multiple of [`OFFSET_ALIGNMENT`].
     Alignment(Place, u64),
-    /// A buffer is bound where the shader has an image, or the other way round.
+    /// Of a buffer, an image and a sampler, one is bound and the shader has another.
     Kind(Place),
     /// A range lies outside of its buffer.
     Range(Place, MemoryError),
@@ -110,7 +149,10 @@ impl fmt::Display for BindingProblem {
                 write!(f, "the offset {offset} at {place} is no multiple of {OFFSET_ALIGNMENT}")
             }
             Self::Kind(place) => {
-                write!(f, "of a buffer and an image, the shader has one at {place}, and the other is bound")
+                write!(
+                    f,
+                    "of a buffer, an image and a sampler, the shader has one at {place}, and another is bound"
+                )
             }
             Self::Range(place, error) => write!(f, "at {place}: {error}"),
         }
@@ -163,7 +205,9 @@ fn describe(f: &mut fmt::Formatter<'_>, info: &BindingInfo) -> fmt::Result {
 pub(crate) fn views<'a>(bound: &[Binding<'a>]) -> Vec<Option<ImageView<'a>>> {
     let view = |binding: &Binding<'a>| {
         let layout = binding.image?.clone();
-        ImageView::new(binding.buffer.memory(), binding.offset, binding.size, layout).ok()
+        let memory = binding.buffer?.memory();
+        let view = ImageView::new(memory, binding.offset, binding.size, layout).ok()?;
+        Some(binding.sampler.map_or(view.clone(), |sampler| view.with_sampler(*sampler)))
     };
     bound.iter().map(view).collect()
 }
@@ -198,7 +242,7 @@ pub(crate) fn resolve<'a>(
                 continue;
             }
             is_known = true;
-            if matches!(info.kind, BindingKind::Image(_)) != binding.image.is_some() {
+            if !binding.is(info.kind) {
                 return Err(error(BindingProblem::Kind(place)));
             }
             if place.index >= info.count.unwrap_or(MAX_DESCRIPTORS).min(MAX_DESCRIPTORS) {
@@ -227,8 +271,10 @@ fn descriptor<'a>(binding: &Binding<'a>) -> Result<Descriptor<'a>, BindingProble
     if !binding.offset.is_multiple_of(OFFSET_ALIGNMENT) {
         return Err(BindingProblem::Alignment(binding.place(), binding.offset));
     }
-    let memory = binding.buffer.memory();
-    let described = memory.descriptor(binding.offset, binding.size);
+    let Some(buffer) = binding.buffer else {
+        return Ok(binding.sampler.map_or_else(Descriptor::default, Descriptor::sampler));
+    };
+    let described = buffer.memory().descriptor(binding.offset, binding.size);
     described.map_err(|range| BindingProblem::Range(binding.place(), range))
 }
 
@@ -291,6 +337,9 @@ mod tests {
         assert!(matches!(problem(&[outside, b]), BindingProblem::Range(..)));
         let layout = ImageLayout::buffer(phalanx_ir::Format::R8Uint, 16);
         assert_eq!(problem(&[a.as_image(&layout), b]), BindingProblem::Kind(place(0, 0)));
+        let sampler = Sampler::default();
+        assert_eq!(problem(&[a.with_sampler(&sampler), b]), BindingProblem::Kind(place(0, 0)));
+        assert_eq!(problem(&[Binding::of_sampler(0, 0, &sampler), b]), BindingProblem::Kind(place(0, 0)));
     }
 
     #[test]

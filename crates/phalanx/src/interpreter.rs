@@ -63,17 +63,25 @@ impl Interpreter {
             .map(|(buffer, copy)| memory.add_buffer(copy, buffer.device_address()))
             .collect();
         for binding in dispatch.bindings {
-            let slot = module
-                .bindings
-                .iter()
-                .position(|info| (info.set, info.binding) == (binding.set, binding.binding));
-            let id = buffers.iter().position(|buffer| Arc::ptr_eq(buffer, binding.buffer.memory()));
-            let Some(slot) = slot else { continue };
-            let id = id.map(|index| ids[index]).ok_or(Error::OtherDevice { what: "buffer" })?;
-            let (slot, index) = (BindingId::new(slot), binding.index as usize);
-            match binding.image {
-                None => memory.bind(slot, index, region(binding, id)),
-                Some(layout) => memory.bind_image(slot, index, region(binding, id), layout.clone()),
+            let id = |bound: &crate::Buffer| {
+                let id = buffers.iter().position(|buffer| Arc::ptr_eq(buffer, bound.memory()));
+                id.map(|index| ids[index]).ok_or(Error::OtherDevice { what: "buffer" })
+            };
+            let place = (binding.set, binding.binding);
+            let is_there =
+                |slot: &usize| (module.bindings[*slot].set, module.bindings[*slot].binding) == place;
+            for slot in (0..module.bindings.len()).filter(is_there) {
+                let (slot, index) = (BindingId::new(slot), binding.index as usize);
+                if let Some(sampler) = binding.sampler {
+                    memory.bind_sampler(slot, index, *sampler);
+                }
+                let Some(buffer) = binding.buffer else { continue };
+                match binding.image {
+                    None => memory.bind(slot, index, region(binding, id(buffer)?)),
+                    Some(layout) => {
+                        memory.bind_image(slot, index, region(binding, id(buffer)?), layout.clone())
+                    }
+                }
             }
         }
         memory.set_push(dispatch.push_constants);

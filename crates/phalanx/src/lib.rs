@@ -75,6 +75,7 @@ pub use phalanx_front_spirv::{
     MatrixInfo, MemberLayout, MulAddInfo, ScalarType, SpecConstant, TypeLayout,
 };
 pub use phalanx_ir::image::{ImageDim, ImageKind, ImageLayout, ImageLevel, ImageUse, MAX_LEVELS, Swizzle};
+pub use phalanx_ir::sampler::{AddressMode, CompareFunction, Filter, Reduction, Sampler};
 pub use phalanx_ir::texel::{Format, MAX_TEXEL_BYTES, Numeric};
 pub use phalanx_ir::{BindingInfo, BindingKind, MatType, Scalar, Scope, Use};
 pub use phalanx_spirv_asm::AsmError;

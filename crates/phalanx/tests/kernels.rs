@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use phalanx::glsl::{self, GlslOptions};
 use phalanx::{
-    Binding, Buffer, Device, DeviceKind, DeviceOptions, Dispatch, Error, ErrorClass, Format, ImageLayout,
-    Pipeline, PipelineDescriptor, SpecValue,
+    AddressMode, Binding, Buffer, Device, DeviceKind, DeviceOptions, Dispatch, Error, ErrorClass, Filter,
+    Format, ImageLayout, Pipeline, PipelineDescriptor, Sampler, SpecValue,
 };
 
 fn devices() -> [Device; 2] {
@@ -315,6 +315,41 @@ fn images_are_buffers_with_a_layout() {
         let plain = Binding::new(0, 1, &numbers);
         let dispatch = Dispatch { bindings: &[a, plain], ..Dispatch::new(&pipeline, [1; 3]) };
         assert_eq!(device.dispatch(&dispatch).unwrap_err().class(), ErrorClass::Invalid);
+    }
+}
+
+#[test]
+fn images_are_sampled() {
+    for device in devices() {
+        let pipeline = pipeline(
+            &device,
+            "layout(local_size_x = 4) in;
+             layout(binding = 0) uniform sampler2D both;
+             layout(binding = 1) uniform texture1D image;
+             layout(binding = 2) uniform sampler nearest;
+             layout(binding = 3) buffer Out { vec2 texels[]; };
+             void main() {
+                 float at = gl_LocalInvocationID.x / 4.0;
+                 texels[gl_LocalInvocationID.x] = vec2(
+                     textureLod(both, vec2(at, 0.5), 0).x,
+                     textureLod(sampler1D(image, nearest), at, 0).x);
+             }",
+        );
+        let texels = device.create_buffer_from(&[10.0_f32, 20.0, 30.0, 40.0]).unwrap();
+        let out = device.create_buffer(32).unwrap();
+        let [square, row] =
+            [[2, 2, 1], [4, 1, 1]].map(|extent| ImageLayout::packed(Format::R32Sfloat, extent, 1, 1));
+        let linear = Sampler { mag: Filter::Linear, address: [AddressMode::Repeat; 3], ..Sampler::default() };
+        let nearest = Sampler::default();
+        let bindings = [
+            Binding::new(0, 0, &texels).as_image(&square).with_sampler(&linear),
+            Binding::new(0, 1, &texels).as_image(&row),
+            Binding::of_sampler(0, 2, &nearest),
+            Binding::new(0, 3, &out),
+        ];
+        device.dispatch(&Dispatch { bindings: &bindings, ..Dispatch::new(&pipeline, [1; 3]) }).unwrap();
+        let found: Vec<f32> = out.read_slice(0, 8).unwrap();
+        assert_eq!(found, [25.0, 10.0, 20.0, 20.0, 25.0, 30.0, 30.0, 40.0]);
     }
 }
 

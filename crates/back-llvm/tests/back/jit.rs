@@ -89,7 +89,7 @@ unsafe extern "C" fn barrier(context: *const SubgroupContext) {
 unsafe extern "C" fn image(
     _cx: *const SubgroupContext,
     _binding: u32,
-    _code: u32,
+    _code: u64,
     _mask: *const u64,
     _places: *const i32,
     _values: *mut u8,

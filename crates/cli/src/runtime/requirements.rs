@@ -74,7 +74,8 @@ fn layouts(info: &ModuleInfo) -> Vec<&'static str> {
         let feature = match (binding.info.kind, Rules::of(&binding.layout)) {
             (_, Rules::Scalar) => "scalarBlockLayout",
             (BindingKind::Uniform, Rules::Std430) => "uniformBufferStandardLayout",
-            (BindingKind::Storage | BindingKind::Image(_), Rules::Std430) | (_, Rules::Std140) => continue,
+            (BindingKind::Storage | BindingKind::Image(_) | BindingKind::Sampler, Rules::Std430)
+            | (_, Rules::Std140) => continue,
         };
         features.push(feature);
     }

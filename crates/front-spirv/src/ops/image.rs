@@ -1,4 +1,4 @@
-//! Images and texel buffers: reads and writes of texels, and queries.
+//! Images and texel buffers: reads and writes of texels, and queries. Sampling is in [`super::sample`].
 //!
 //! An image is no value of the IR. Its handle is a pointer to its descriptor, and a load hands that on.
 
@@ -13,7 +13,7 @@ use phalanx_ir::{self as ir, AtomicOp, BinaryOp, ConvertKind, ImageOp, Scalar, V
 use spirv::{ImageOperands, Op};
 
 /// Components of a texel.
-const COMPONENTS: usize = 4;
+pub(super) const COMPONENTS: usize = 4;
 
 /// Translates an instruction of this family.
 pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
@@ -29,16 +29,16 @@ pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
 }
 
 /// An image operand.
-struct Image {
-    descriptor: DescriptorPtr,
-    kind: ImageKind,
+pub(super) struct Image {
+    pub(super) descriptor: DescriptorPtr,
+    pub(super) kind: ImageKind,
     /// Type of a component.
-    texel: Ty,
+    pub(super) texel: Ty,
 }
 
 impl Image {
     /// The handle that an operand is.
-    fn read(cx: &mut Cx<'_>, id: Id) -> Res<Self> {
+    pub(super) fn read(cx: &mut Cx<'_>, id: Id) -> Res<Self> {
         match &*cx.pointer(id)? {
             Pointer::Descriptors(p) => Self::of(cx, p.clone()),
             _ => Err(operand(format!("operand %{id} is no image"))),
@@ -56,7 +56,7 @@ impl Image {
     }
 
     /// The type of a component in the IR.
-    fn scalar(&self, cx: &Cx<'_>) -> Res<Scalar> {
+    pub(super) fn scalar(&self, cx: &Cx<'_>) -> Res<Scalar> {
         let scalar = cx.types().scalar(self.texel);
         let known = scalar.filter(|s| [Scalar::I32, Scalar::F32, Scalar::I64].contains(s));
         known.ok_or_else(|| {
@@ -66,7 +66,7 @@ impl Image {
     }
 
     /// Appends an operation on the image: its index stands before all other operands.
-    fn emit(&self, cx: &mut Cx<'_>, op: ImageOp, args: &[Value], results: &[ir::Type]) -> Values {
+    pub(super) fn emit(&self, cx: &mut Cx<'_>, op: ImageOp, args: &[Value], results: &[ir::Type]) -> Values {
         let mut all = Values::from_slice(&[cx.index_value(self.descriptor.index)]);
         all.extend_from_slice(args);
         let values = cx.b().values(ir::Op::Image(self.descriptor.binding, op), &all, results);
@@ -94,7 +94,7 @@ impl Image {
 }
 
 /// The components of an integer operand as `i32`s.
-fn words(cx: &mut Cx<'_>, id: Id) -> Res<Values> {
+pub(super) fn words(cx: &mut Cx<'_>, id: Id) -> Res<Values> {
     let values = cx.values(id)?;
     let signed = cx.types().is_signed(cx.ty_of(id)?);
     let kind = if signed { ConvertKind::SToS } else { ConvertKind::UToU };
@@ -106,42 +106,79 @@ fn words(cx: &mut Cx<'_>, id: Id) -> Res<Values> {
     values.into_iter().map(word).collect()
 }
 
-/// What the image operands of an instruction ask for.
+/// What the image operands of an instruction ask for, by the ids behind the mask.
 #[derive(Default)]
-struct Extras {
-    level: Option<Value>,
-    offset: Option<Values>,
+pub(super) struct Extras {
+    pub(super) lod: Option<Id>,
+    pub(super) gradients: Option<[Id; 2]>,
+    pub(super) offset: Option<Id>,
+    pub(super) offsets: Option<Id>,
+    pub(super) min_lod: Option<Id>,
 }
 
 impl Extras {
     /// Reads a mask and what follows its bits, in the order of the bits. Reading sees all that is written anyway, and
     /// a format says itself how its integers are extended.
-    fn read(cx: &mut Cx<'_>, words: &[u32]) -> Res<Self> {
+    pub(super) fn read(cx: &Cx<'_>, words: &[u32]) -> Res<Self> {
         use ImageOperands as O;
         let Some((&mask, mut rest)) = words.split_first() else { return Ok(Self::default()) };
-        let with_operand =
-            O::LOD | O::CONST_OFFSET | O::OFFSET | O::MAKE_TEXEL_AVAILABLE | O::MAKE_TEXEL_VISIBLE;
         let alone =
             O::NON_PRIVATE_TEXEL | O::VOLATILE_TEXEL | O::SIGN_EXTEND | O::ZERO_EXTEND | O::NONTEMPORAL;
-        let missing = mask & !(with_operand | alone).bits();
-        if missing != 0 {
-            return Err(unsupported(code::OPERAND, format!("image operands {missing:#x}")));
-        }
         let mut extras = Self::default();
-        for bit in with_operand.iter().filter(|bit| mask & bit.bits() != 0) {
-            let Some((&id, tail)) = rest.split_first() else {
-                return Err(operand("the image operands are incomplete"));
+        let asked = O::from_bits_retain(mask);
+        for (name, bit) in asked.difference(alone).iter_names() {
+            let mut next = || -> Res<Id> {
+                let (&id, tail) =
+                    rest.split_first().ok_or_else(|| operand("the image operands are incomplete"))?;
+                rest = tail;
+                Ok(id)
             };
-            rest = tail;
             match bit {
-                O::LOD => extras.level = Some(cx.index_i32(id)?),
-                O::CONST_OFFSET | O::OFFSET => extras.offset = Some(self::words(cx, id)?),
-                _ => {
-                    cx.scope(id)?;
+                O::LOD => extras.lod = Some(next()?),
+                O::GRAD => extras.gradients = Some([next()?, next()?]),
+                O::CONST_OFFSET => extras.offset = Some(constant(cx, next()?)?),
+                O::OFFSET => extras.offset = Some(next()?),
+                O::CONST_OFFSETS => extras.offsets = Some(constant(cx, next()?)?),
+                O::MIN_LOD => extras.min_lod = Some(next()?),
+                O::MAKE_TEXEL_AVAILABLE | O::MAKE_TEXEL_VISIBLE => {
+                    cx.scope(next()?)?;
                 }
+                // SPIR-V 3.14: Bias is for implicit levels of detail.
+                O::BIAS => {
+                    return Err(operand(
+                        "the image operand Bias of an instruction without an implicit level",
+                    ));
+                }
+                _ => return Err(unsupported(code::OPERAND, format!("the image operand {name}"))),
             }
         }
+        let unknown = mask & !O::all().bits();
+        if unknown != 0 {
+            return Err(unsupported(code::OPERAND, format!("image operands {unknown:#x}")));
+        }
+        if (asked & (O::CONST_OFFSET | O::OFFSET | O::CONST_OFFSETS)).iter().count() > 1 {
+            // SPIR-V 3.14.
+            return Err(operand(
+                "at most one of the image operands ConstOffset, Offset and ConstOffsets is allowed",
+            ));
+        }
         Ok(extras)
+    }
+
+    /// Checks that nothing is asked for but a level and an offset of texels.
+    fn of_texel(self) -> Res<Self> {
+        if self.gradients.is_some() || self.offsets.is_some() || self.min_lod.is_some() {
+            return Err(operand("the image operands Grad, ConstOffsets and MinLod are for sampling"));
+        }
+        Ok(self)
+    }
+}
+
+/// An operand that must be a constant.
+fn constant(cx: &Cx<'_>, id: Id) -> Res<Id> {
+    match cx.globals.get(id) {
+        Some(_) => Ok(id),
+        None => Err(operand(format!("the offset %{id} must be a constant"))),
     }
 }
 
@@ -153,16 +190,19 @@ fn read(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     }
     let scalar = image.scalar(cx)?;
     let mut args = image.coordinates(cx, inst.arg(1)?)?;
-    let extras = Extras::read(cx, inst.rest(2))?;
-    // There is an offset for each axis, but none for the layer of an array.
-    for (coordinate, offset) in args.iter_mut().zip(extras.offset.into_iter().flatten()) {
-        *coordinate = cx.b().binary(BinaryOp::Iadd, *coordinate, offset);
+    let extras = Extras::read(cx, inst.rest(2))?.of_texel()?;
+    if let Some(id) = extras.offset {
+        // There is an offset for each axis, but none for the layer of an array.
+        for (coordinate, offset) in args.iter_mut().zip(words(cx, id)?) {
+            *coordinate = cx.b().binary(BinaryOp::Iadd, *coordinate, offset);
+        }
     }
-    match extras.level {
+    match extras.lod {
         Some(_) if image.kind.is_storage() => {
             return Err(unsupported(code::OPERAND, "a level of detail of a storage image"));
         }
-        level => args.extend(level),
+        Some(id) => args.push(cx.index_i32(id)?),
+        None => {}
     }
     let mut texel = image.emit(cx, ImageOp::Load, &args, &[scalar.into(); COMPONENTS]);
     let ty = cx.result_ty(inst)?;
@@ -188,8 +228,8 @@ fn write(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     // VUID-RuntimeSpirv-OpImageWrite-07112: there are at least as many components as the format has.
     let zero = cx.constant(scalar, 0);
     texel.resize(COMPONENTS, zero);
-    let extras = Extras::read(cx, inst.rest(3))?;
-    if extras.level.is_some() || extras.offset.is_some() {
+    let extras = Extras::read(cx, inst.rest(3))?.of_texel()?;
+    if extras.lod.is_some() || extras.offset.is_some() {
         return Err(unsupported(code::OPERAND, "a level of detail or an offset of a write"));
     }
     args.extend(texel);
@@ -275,7 +315,7 @@ fn part(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
         Kind::Image { texel, kind }
             if texel == image.texel && (kind.dim, kind.arrayed) == (image.kind.dim, image.kind.arrayed) =>
         {
-            let descriptor = DescriptorPtr { ty, ..image.descriptor };
+            let descriptor = DescriptorPtr { ty, sampler: None, ..image.descriptor };
             cx.define(inst, Val::ptr(Pointer::Descriptors(descriptor)))
         }
         _ => {

@@ -14,6 +14,7 @@ mod group;
 mod image;
 mod memory;
 mod qcom;
+mod sample;
 mod tensor;
 
 use crate::cx::Cx;
@@ -186,6 +187,18 @@ pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
         | Op::ImageQuerySizeLod
         | Op::ImageQueryLevels
         | Op::Image => image::emit(cx, inst),
+        Op::SampledImage
+        | Op::ImageSampleImplicitLod
+        | Op::ImageSampleExplicitLod
+        | Op::ImageSampleDrefImplicitLod
+        | Op::ImageSampleDrefExplicitLod
+        | Op::ImageSampleProjImplicitLod
+        | Op::ImageSampleProjExplicitLod
+        | Op::ImageSampleProjDrefImplicitLod
+        | Op::ImageSampleProjDrefExplicitLod
+        | Op::ImageGather
+        | Op::ImageDrefGather
+        | Op::ImageQueryLod => sample::emit(cx, inst),
 
         Op::GroupNonUniformElect
         | Op::GroupNonUniformAll

@@ -2,7 +2,7 @@
 
 use super::{Run, shader};
 use phalanx_front_spirv::{Class, TypeLayout, inspect};
-use phalanx_ir::BindingKind;
+use phalanx_ir::{BindingInfo, BindingKind};
 
 #[test]
 fn the_size_of_a_work_group_comes_from_three_places() {
@@ -113,6 +113,43 @@ fn unsupported_capabilities_are_named() {
     assert_eq!(found.0[0].class, Class::Unsupported);
     let message = "unsupported: OpCapability (word 7): the capability Geometry is not supported";
     assert_eq!(found.to_string(), message);
+}
+
+#[test]
+fn images_and_samplers_may_share_a_binding() {
+    let globals = "%image = OpTypeImage %f32 2D 2 0 0 1 Unknown\n%sampler = OpTypeSampler\n\
+        %both = OpTypeSampledImage %image\n%many = OpTypeArray %sampler %3\n%ptr_i = OpTypePointer UniformConstant %image\n\
+        %ptr_s = OpTypePointer UniformConstant %sampler\n%ptr_m = OpTypePointer UniformConstant %many\n\
+        %ptr_b = OpTypePointer UniformConstant %both\n%i = OpVariable %ptr_i UniformConstant\n\
+        %s = OpVariable %ptr_s UniformConstant\n%m = OpVariable %ptr_m UniformConstant\n\
+        %b = OpVariable %ptr_b UniformConstant\n%unused = OpVariable %ptr_s UniformConstant\n\
+        %v2f = OpTypeVector %f32 2\n%v4f = OpTypeVector %f32 4\n%half = OpConstant %f32 0.5\n\
+        %middle = OpConstantComposite %v2f %half %half";
+    let annotations: String = [("i", 2), ("s", 2), ("b", 2), ("m", 1), ("unused", 5)]
+        .map(|(id, binding)| {
+            format!("OpDecorate %{id} DescriptorSet 0\nOpDecorate %{id} Binding {binding}\nOpName %{id} \"{id}\"\n")
+        })
+        .concat();
+    let body = "%li = OpLoad %image %i\n%ls = OpLoad %sampler %s\n%p = OpAccessChain %ptr_s %m %lane\n\
+        %lm = OpLoad %sampler %p\n%lb = OpLoad %both %b\n%x = OpSampledImage %both %li %ls\n\
+        %y = OpSampledImage %both %li %lm\n%a = OpImageSampleExplicitLod %v4f %x %middle Lod %half\n\
+        %c = OpImageSampleExplicitLod %v4f %y %middle Lod %half\n\
+        %d = OpImageSampleExplicitLod %v4f %lb %middle Lod %half";
+    let text = shader(&annotations, globals, body);
+    let info = inspect(&phalanx_spirv_asm::assemble(&text).unwrap()).unwrap();
+    let describe = |b: &BindingInfo| (b.binding, b.kind.name(), b.count, b.name.clone());
+    let mut listed: Vec<_> = info.entry_points[0].images.iter().map(describe).collect();
+    listed.sort();
+    let expected = [
+        (1, "sampler".to_owned(), Some(3), "m".to_owned()),
+        (2, "combined_image_2d".to_owned(), Some(1), "b".to_owned()),
+        (2, "sampled_image_2d".to_owned(), Some(1), "i".to_owned()),
+        (2, "sampler".to_owned(), Some(1), "s".to_owned()),
+    ];
+    assert_eq!(listed, expected);
+    let module = Run::on(&[0]).compile(&text).unwrap();
+    let kinds: Vec<_> = module.bindings.iter().map(|b| (b.binding, b.kind.name(), b.writable)).collect();
+    assert!(kinds.contains(&(2, "sampler".to_owned(), false)) && kinds.len() == 5, "{kinds:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::Exec;
 use crate::memory::Image;
 use phalanx_ir::image::ImageKind;
-use phalanx_ir::{AtomicOp, Binding, BindingKind, ImageOp, InstInfo, eval};
+use phalanx_ir::{AtomicOp, Binding, BindingKind, ImageOp, InstInfo, SampleOp, eval, sample};
 
 impl Exec<'_, '_, '_> {
     pub(super) fn image(&mut self, info: &InstInfo, binding: Binding, op: ImageOp) {
@@ -23,6 +23,7 @@ impl Exec<'_, '_, '_> {
                         self.sub.set_scalar(result, lane, texels.into());
                     }
                 }
+                ImageOp::Sample(op) => self.image_sample(info, kind, op, binding, lane),
                 ImageOp::Levels => {
                     let levels = image.map_or(0, |image| image.layout.levels);
                     self.sub.set_scalar(info.results[0], lane, levels.into());
@@ -33,11 +34,37 @@ impl Exec<'_, '_, '_> {
 
     fn image_load(&mut self, info: &InstInfo, kind: ImageKind, image: Option<&Image>, lane: usize) {
         let at = self.texel_of(info, kind, image, lane);
-        let texel = image.zip(at).and_then(|(image, at)| {
-            let bytes = self.dispatch.view.texel(image, at)?;
-            Some(image.layout.read(bytes))
+        let texel = image.map_or([0; 4], |image| {
+            let bytes = at.and_then(|at| self.dispatch.view.texel(image, at));
+            bytes.map_or_else(|| image.layout.read_outside(), |bytes| image.layout.read(bytes))
         });
-        for (&result, bits) in info.results.iter().zip(texel.unwrap_or([0; 4])) {
+        for (&result, bits) in info.results.iter().zip(texel) {
+            self.sub.set_scalar(result, lane, bits & self.elem(result).mask());
+        }
+    }
+
+    fn image_sample(
+        &mut self,
+        info: &InstInfo,
+        kind: ImageKind,
+        op: SampleOp,
+        binding: Binding,
+        lane: usize,
+    ) {
+        let index = self.index(info.args[0], lane);
+        let image = self.dispatch.view.image(binding, index);
+        let sampler = match op.sampler {
+            Some(sampler) => (sampler, self.index(info.args[1], lane)),
+            None => (binding, index),
+        };
+        let sampler = self.dispatch.view.sampler(sampler.0, sampler.1);
+        let operands =
+            sample::Operands::read(op, kind, |number| self.sub.scalar(info.args[number], lane) as u32);
+        let results = image.map_or([0; 4], |image| {
+            let mut texel = |at| Some(image.layout.format.decode(self.dispatch.view.texel(&image, at)?));
+            sample::sample(&image.layout, &sampler, kind, op, &operands, &mut texel)
+        });
+        for (&result, bits) in info.results.iter().zip(results) {
             self.sub.set_scalar(result, lane, bits & self.elem(result).mask());
         }
     }

@@ -30,6 +30,7 @@ mod literal;
 pub(crate) mod ops;
 mod parse;
 mod print;
+mod sample;
 mod tensor;
 mod token;
 

@@ -4,7 +4,7 @@
 //! [`attrs`], through a trait that the printer implements by writing and the parser by reading, so
 //! the two cannot disagree.
 
-use super::tensor;
+use super::{sample, tensor};
 use crate::entities::{Binding, Var};
 use crate::module::Function;
 use crate::op::{
@@ -139,6 +139,7 @@ fn image_name(op: ImageOp) -> &'static str {
         ImageOp::Atomic(_) => "image_atomic",
         ImageOp::Size => "image_size",
         ImageOp::Levels => "image_levels",
+        ImageOp::Sample(_) => "image_sample",
     }
 }
 
@@ -233,8 +234,14 @@ pub(crate) fn templates() -> Vec<Op> {
     ops.extend(CompareOp::ALL.iter().map(|&op| Op::Compare(op)));
     ops.extend(ConvertKind::ALL.iter().map(|&kind| Op::Convert(ConvertOp::new(kind))));
     ops.extend(AtomicOp::ALL.iter().map(|&op| Op::Atomic(op)));
-    let image =
-        [ImageOp::Load, ImageOp::Store, ImageOp::Atomic(AtomicOp::Load), ImageOp::Size, ImageOp::Levels];
+    let image = [
+        ImageOp::Load,
+        ImageOp::Store,
+        ImageOp::Atomic(AtomicOp::Load),
+        ImageOp::Size,
+        ImageOp::Levels,
+        ImageOp::Sample(sample::DEFAULT),
+    ];
     ops.extend(image.map(|op| Op::Image(Binding::new(0), op)));
     let subgroup = [
         S::Elect,
@@ -304,6 +311,7 @@ pub(crate) fn attrs<A: Attrs>(op: &mut Op, a: &mut A) -> Result<(), A::Error> {
                     let words: Vec<_> = AtomicOp::ALL.iter().map(|op| (op.name(), *op)).collect();
                     a.word(&words, op)
                 }
+                ImageOp::Sample(op) => sample::attrs(op, a),
                 ImageOp::Load | ImageOp::Store | ImageOp::Size | ImageOp::Levels => Ok(()),
             }
         }

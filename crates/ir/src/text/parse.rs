@@ -175,7 +175,7 @@ impl Parser {
             self.at -= 1;
             return Err(self.wrong("a set and a binding, `0.0`"));
         };
-        let expected = "`storage`, `uniform` or the kind of an image";
+        let expected = "`storage`, `uniform`, `sampler` or the kind of an image";
         let word = self.word(expected)?;
         let Some(kind) = BindingKind::from_name(&word) else {
             self.at -= 1;

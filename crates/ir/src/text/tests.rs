@@ -189,3 +189,22 @@ fn examples_of_the_manual_are_valid() {
         verify(module).unwrap();
     }
 }
+
+#[test]
+fn every_kind_of_sampling_round_trips() {
+    let kinds =
+        ["sample", "compare", "gather_red", "gather_green", "gather_blue", "gather_alpha", "gather_compare"];
+    let ends =
+        ["level", "gradients", "base", "level, offset", "gradients, min_lod", "level, offset, min_lod"];
+    for (sampler, kind, end) in ["", "sampler, buf1, "]
+        .into_iter()
+        .flat_map(|s| kinds.into_iter().flat_map(move |k| ends.map(move |e| (s, k, e))))
+    {
+        let text = format!(
+            "kernel \"main\"\nworkgroup_size 1 1 1\nsubgroup_size 4\n\
+             binding buf0 = 0.0 combined_image_2d\nbinding buf1 = 0.1 sampler\n\n\
+             {{\n  image_sample<buf0, {sampler}{kind}, {end}>\n}}\n"
+        );
+        assert_eq!(parse(&text).map(|module| print(&module)), Ok(text));
+    }
+}

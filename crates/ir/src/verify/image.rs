@@ -5,12 +5,14 @@ use super::structure::Checker;
 use super::types::atomic_class;
 use super::want::Want;
 use crate::entities::Binding;
-use crate::image::ImageKind;
+use crate::image::{ImageDim, ImageKind, ImageUse};
 use crate::module::{BindingKind, InstInfo};
 use crate::op::{AtomicOp, ImageOp};
+use crate::sample::{LodKind, SampleKind, SampleOp};
 use crate::types::Type;
 
 const I32: Want = Want::Is(Type::I32);
+const F32: Want = Want::Is(Type::F32);
 
 /// Components of a texel.
 const COMPONENTS: usize = 4;
@@ -25,7 +27,7 @@ impl Checker<'_> {
         let BindingKind::Image(kind) = info.kind else {
             return self.error(Problem::BindingKind { index: b.index(), expected: "an image" });
         };
-        let writes = !matches!(op, ImageOp::Load | ImageOp::Size | ImageOp::Levels)
+        let writes = !matches!(op, ImageOp::Load | ImageOp::Size | ImageOp::Levels | ImageOp::Sample(_))
             && op != ImageOp::Atomic(AtomicOp::Load);
         if writes && !info.writable {
             self.error(Problem::ReadOnly);
@@ -45,6 +47,7 @@ impl Checker<'_> {
                 self.sig(i, &[I32; 2][..1 + level], &vec![I32; kind.sizes()]);
             }
             ImageOp::Levels => self.sig(i, &[I32], &[I32]),
+            ImageOp::Sample(op) => self.image_sample(i, kind, op),
         }
     }
 
@@ -52,6 +55,27 @@ impl Checker<'_> {
         let level = usize::from(i.args.len() > place && !kind.is_storage());
         let results = Self::components(self.result_ty(i));
         self.sig(i, &vec![I32; place + level], &results);
+    }
+
+    fn image_sample(&mut self, i: &InstInfo, kind: ImageKind, op: SampleOp) {
+        if let Some(problem) = no_sampling(kind, op) {
+            return self.error(Problem::Sample(problem));
+        }
+        if let Some(sampler) = op.sampler {
+            let count = self.module.bindings.len();
+            let Some(info) = self.module.bindings.get(sampler.index()) else {
+                return self.error(Problem::Index { what: "binding", index: sampler.index(), count });
+            };
+            if info.kind != BindingKind::Sampler {
+                return self.error(Problem::BindingKind { index: sampler.index(), expected: "a sampler" });
+            }
+        }
+        let mut args = vec![I32; op.indices()];
+        args.extend(vec![F32; kind.sample_coordinates()]);
+        args.extend(op.rest(kind).map(Want::Is));
+        let first = self.result_ty(i).filter(|&ty| ty == Type::I32 && !op.kind.is_compare());
+        let component = Want::Is(first.unwrap_or(Type::F32));
+        self.sig(i, &args, &vec![component; op.kind.results()]);
     }
 
     fn image_atomic(&mut self, i: &InstInfo, op: AtomicOp, place: usize) {
@@ -82,4 +106,19 @@ impl Checker<'_> {
     fn component(found: Option<Type>) -> Want {
         Want::Is(found.filter(|ty| [Type::I32, Type::F32, Type::I64].contains(ty)).unwrap_or(Type::I32))
     }
+}
+
+/// Why an image of a kind is not sampled this way.
+fn no_sampling(kind: ImageKind, op: SampleOp) -> Option<&'static str> {
+    let is_gather = op.kind.is_gather();
+    let problems = [
+        (kind.is_storage() || kind.dim == ImageDim::Buffer, "the image is for no sampling"),
+        (op.sampler.is_none() && kind.usage != ImageUse::Combined, "there is no sampler"),
+        (matches!(op.kind, SampleKind::Gather(4..)), "there are four components"),
+        (is_gather && matches!(kind.dim, ImageDim::D1 | ImageDim::D3), "gathers need two dimensions"),
+        (is_gather != (op.lod == LodKind::Base), "gathers, and they alone, are of the base level"),
+        (is_gather && op.has_min_lod, "gathers are of the base level"),
+        (op.has_offset && kind.dim == ImageDim::Cube, "cubes have no offsets"),
+    ];
+    problems.into_iter().find_map(|(is_wrong, problem)| is_wrong.then_some(problem))
 }

@@ -187,8 +187,10 @@ impl fmt::Display for VerifyError {
 pub enum Problem {
     #[error("{what} is {found}, expected {expected}")]
     Limit { what: &'static str, found: u64, expected: &'static str },
-    #[error("binding {index}: a uniform buffer or an image to be sampled cannot be writable")]
+    #[error("binding {index}: a uniform buffer, a sampler or an image to be sampled cannot be writable")]
     WritableUniform { index: usize },
+    #[error("no sampling of this kind: {0}")]
+    Sample(&'static str),
     #[error("binding {index} is not {expected}")]
     BindingKind { index: usize, expected: &'static str },
     #[error("{var}: table has {found} words for {count} elements")]

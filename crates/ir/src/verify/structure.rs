@@ -101,7 +101,7 @@ impl<'m> Checker<'m> {
             self.limit(binding.count != Some(0), "a binding's count", 0, "at least 1");
             let is_constant = match binding.kind {
                 BindingKind::Storage => false,
-                BindingKind::Uniform => true,
+                BindingKind::Uniform | BindingKind::Sampler => true,
                 BindingKind::Image(image) => !image.is_storage(),
             };
             if is_constant && binding.writable {

@@ -368,7 +368,7 @@ impl Checker<'_> {
         let count = self.module.bindings.len();
         if b.index() >= count {
             self.error(Problem::Index { what: "binding", index: b.index(), count });
-        } else if matches!(self.module.binding(b).kind, BindingKind::Image(_)) {
+        } else if matches!(self.module.binding(b).kind, BindingKind::Image(_) | BindingKind::Sampler) {
             self.error(Problem::BindingKind { index: b.index(), expected: "a buffer" });
         }
     }

@@ -112,6 +112,8 @@ fn limits() -> sys::glslang_resource_t {
     limits.max_compute_work_group_size_y = 1024;
     limits.max_compute_work_group_size_z = 1024;
     limits.max_compute_uniform_components = 1 << 20;
+    limits.min_program_texel_offset = -32;
+    limits.max_program_texel_offset = 31;
     limits.limits = sys::glslang_limits_t::default();
     limits
 }

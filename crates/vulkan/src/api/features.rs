@@ -1,8 +1,8 @@
 //! The features, of which those are true that work.
 //!
 //! A table says of each structure which of its fields are supported; from it come what
-//! `vkGetPhysicalDeviceFeatures2` fills and what `vkCreateDevice` accepts. Features of graphics and
-//! of sampling are false, those that Vulkan demands of graphics implementations among them.
+//! `vkGetPhysicalDeviceFeatures2` fills and what `vkCreateDevice` accepts. Features of graphics are false, those that
+//! Vulkan demands of graphics implementations among them.
 
 use std::ffi::c_void;
 
@@ -96,7 +96,12 @@ table! {
             PhysicalDeviceShaderDrawParametersFeatures {}
             PhysicalDeviceVariablePointersFeatures { variable_pointers_storage_buffer, variable_pointers }
         }
-        PhysicalDeviceVulkan12Features { descriptor_indexing, subgroup_broadcast_dynamic_id } and {
+        PhysicalDeviceVulkan12Features {
+            sampler_mirror_clamp_to_edge,
+            descriptor_indexing,
+            sampler_filter_minmax,
+            subgroup_broadcast_dynamic_id
+        } and {
             PhysicalDevice8BitStorageFeatures {
                 storage_buffer_8bit_access,
                 uniform_and_storage_buffer_8bit_access,
@@ -126,7 +131,7 @@ table! {
             PhysicalDeviceHostQueryResetFeatures { host_query_reset }
             PhysicalDeviceImagelessFramebufferFeatures {}
             PhysicalDeviceScalarBlockLayoutFeatures { scalar_block_layout }
-            PhysicalDeviceSeparateDepthStencilLayoutsFeatures {}
+            PhysicalDeviceSeparateDepthStencilLayoutsFeatures { separate_depth_stencil_layouts }
             PhysicalDeviceShaderAtomicInt64Features { shader_buffer_int64_atomics, shader_shared_int64_atomics }
             PhysicalDeviceShaderFloat16Int8Features { shader_float16, shader_int8 }
             PhysicalDeviceShaderSubgroupExtendedTypesFeatures { shader_subgroup_extended_types }
@@ -193,7 +198,13 @@ table! {
             cooperative_matrix_robust_buffer_access,
         }
         PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
-        PhysicalDeviceRobustness2FeaturesKHR { robust_buffer_access2, null_descriptor }
+        PhysicalDeviceRobustness2FeaturesKHR {
+            robust_buffer_access2,
+            robust_image_access2,
+            null_descriptor,
+        }
+        // Addresses have 64 bits always, so the flag and the execution mode change nothing.
+        PhysicalDeviceShader64BitIndexingFeaturesEXT { shader_64bit_indexing }
         PhysicalDeviceShaderAtomicFloat2FeaturesEXT {
             shader_buffer_float16_atomics,
             shader_buffer_float16_atomic_add,
@@ -280,6 +291,7 @@ fn set_core(features: &mut vk::PhysicalDeviceFeatures, value: vk::Bool32) {
     features.robust_buffer_access = value;
     features.image_cube_array = value;
     features.shader_uniform_buffer_array_dynamic_indexing = value;
+    features.shader_image_gather_extended = value;
     features.shader_sampled_image_array_dynamic_indexing = value;
     features.shader_storage_buffer_array_dynamic_indexing = value;
     features.shader_storage_image_array_dynamic_indexing = value;
@@ -287,6 +299,7 @@ fn set_core(features: &mut vk::PhysicalDeviceFeatures, value: vk::Bool32) {
     features.shader_storage_image_read_without_format = value;
     features.shader_storage_image_write_without_format = value;
     features.shader_float64 = value;
+    features.shader_resource_min_lod = value;
     features.shader_int64 = value;
     features.shader_int16 = value;
 }
@@ -344,7 +357,7 @@ mod tests {
     fn a_chain_is_filled_and_what_was_filled_is_accepted() {
         let mut matrices = vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default();
         let mut vulkan12 = vk::PhysicalDeviceVulkan12Features {
-            sampler_filter_minmax: vk::TRUE,
+            shader_output_layer: vk::TRUE,
             next: (&raw mut matrices).cast(),
             ..Default::default()
         };
@@ -352,12 +365,12 @@ mod tests {
         // SAFETY: a chain of two structures.
         unsafe { fill(next) };
         assert_eq!(vulkan12.next, (&raw mut matrices).cast::<c_void>(), "the chain is kept");
-        assert_eq!((vulkan12.shader_float16, vulkan12.sampler_filter_minmax), (vk::TRUE, vk::FALSE));
+        assert_eq!((vulkan12.shader_float16, vulkan12.shader_output_layer), (vk::TRUE, vk::FALSE));
         assert_eq!(matrices.cooperative_matrix, vk::TRUE);
         let next: *mut c_void = (&raw mut vulkan12).cast();
         // SAFETY: as above.
         assert!(unsafe { accepts(next) });
-        vulkan12.sampler_filter_minmax = vk::TRUE;
+        vulkan12.shader_output_layer = vk::TRUE;
         let next: *mut c_void = (&raw mut vulkan12).cast();
         // SAFETY: as above.
         assert!(!unsafe { accepts(next) });

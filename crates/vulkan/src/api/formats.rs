@@ -1,7 +1,6 @@
 //! What can be done with formats. All tilings are linear, so what works with one works with the other.
 //!
-//! Kernels read and write texels; nothing samples images or draws into them, and blits are commands of queues for
-//! graphics.
+//! Kernels read, write and sample texels; nothing draws into images, and blits are commands of queues for graphics.
 
 use vulkanalia_sys as vk;
 
@@ -24,22 +23,40 @@ fn image_features(format: vk::Format) -> vk::FormatFeatureFlags2 {
     use vk::FormatFeatureFlags2 as F;
     let Some(texel) = texel(format) else { return F::empty() };
     let transfer = F::TRANSFER_SRC | F::TRANSFER_DST;
-    // What kernels write is stored as it is computed, without the transfer function of a format.
-    let storage = match texel.numeric() {
-        phalanx::Numeric::Srgb => F::empty(),
-        _ => F::STORAGE_IMAGE | F::STORAGE_READ_WITHOUT_FORMAT | F::STORAGE_WRITE_WITHOUT_FORMAT,
+    let storage = match is_storage(texel) {
+        true => F::STORAGE_IMAGE | F::STORAGE_READ_WITHOUT_FORMAT | F::STORAGE_WRITE_WITHOUT_FORMAT,
+        false => F::empty(),
     };
     let atomic = if is_atomic(texel) { F::STORAGE_IMAGE_ATOMIC } else { F::empty() };
-    transfer | storage | atomic
+    let compared = if is_depth(texel) { F::SAMPLED_IMAGE_DEPTH_COMPARISON } else { F::empty() };
+    // Samples have 32 bits.
+    let sampled = match texel {
+        phalanx::Format::R64Uint | phalanx::Format::R64Sint => F::empty(),
+        _ if texel.is_integer() => F::SAMPLED_IMAGE,
+        _ => F::SAMPLED_IMAGE | F::SAMPLED_IMAGE_FILTER_LINEAR | F::SAMPLED_IMAGE_FILTER_MINMAX,
+    };
+    transfer | storage | atomic | compared | sampled
+}
+
+/// Whether kernels store texels. They are stored as they are computed, without the transfer function of a format;
+/// and Vulkan has no storage images of depths.
+fn is_storage(texel: phalanx::Format) -> bool {
+    texel.numeric() != phalanx::Numeric::Srgb && !is_depth(texel)
+}
+
+/// Whether texels are depths.
+fn is_depth(texel: phalanx::Format) -> bool {
+    matches!(texel, phalanx::Format::D16Unorm | phalanx::Format::D32Sfloat)
 }
 
 /// What can be done with texel buffers of a format.
 fn buffer_features(format: vk::Format) -> vk::FormatFeatureFlags2 {
     use vk::FormatFeatureFlags2 as F;
-    let Some(texel) = texel(format) else { return F::empty() };
-    let storage = match texel.numeric() {
-        phalanx::Numeric::Srgb => F::empty(),
-        _ => F::STORAGE_TEXEL_BUFFER | F::STORAGE_READ_WITHOUT_FORMAT | F::STORAGE_WRITE_WITHOUT_FORMAT,
+    // There are no buffers of depths.
+    let Some(texel) = texel(format).filter(|texel| !is_depth(*texel)) else { return F::empty() };
+    let storage = match is_storage(texel) {
+        true => F::STORAGE_TEXEL_BUFFER | F::STORAGE_READ_WITHOUT_FORMAT | F::STORAGE_WRITE_WITHOUT_FORMAT,
+        false => F::empty(),
     };
     let atomic = if is_atomic(texel) { F::STORAGE_TEXEL_BUFFER_ATOMIC } else { F::empty() };
     F::UNIFORM_TEXEL_BUFFER | storage | atomic
@@ -92,10 +109,17 @@ pub(super) fn image_properties(
     // Of a view with another format may be asked what the image's own does not have
     // (`VK_IMAGE_CREATE_EXTENDED_USAGE_BIT`). Such a view is asked itself.
     let extended = C::MUTABLE_FORMAT | C::EXTENDED_USAGE;
-    let known = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
-    let storage = vk::ImageUsageFlags::STORAGE;
-    let has_storage = features.contains(vk::FormatFeatureFlags2::STORAGE_IMAGE);
-    let usages = if has_storage || wish.flags.contains(extended) { known | storage } else { known };
+    use vk::FormatFeatureFlags2 as F;
+    use vk::ImageUsageFlags as U;
+    let is_extended = wish.flags.contains(extended);
+    let allowed = |feature, usage| match is_extended || features.contains(feature) {
+        true => usage,
+        false => U::empty(),
+    };
+    let usages = U::TRANSFER_SRC
+        | U::TRANSFER_DST
+        | allowed(F::STORAGE_IMAGE, U::STORAGE)
+        | allowed(F::SAMPLED_IMAGE, U::SAMPLED);
     let plain = extended | C::ALIAS | C::SPLIT_INSTANCE_BIND_REGIONS;
     let flags = match wish.ty {
         vk::ImageType::_2D => plain | C::CUBE_COMPATIBLE,

@@ -1,6 +1,6 @@
 //! The limits (`VkPhysicalDeviceLimits`).
 //!
-//! What the device runs has limits of its own. For samplers and graphics, which it does not run, stand the least
+//! What the device runs has limits of its own. For graphics, which it does not run, stand the least
 //! values that Vulkan allows (*Required Limits*).
 
 use vulkanalia_sys as vk;
@@ -10,6 +10,14 @@ use crate::core::instance::PhysicalDevice;
 
 /// Descriptors of one kind, in a set and altogether.
 pub(super) const DESCRIPTORS: u32 = crate::core::descriptor::MAX_PER_SET;
+
+/// Bits of the weights between texels and between levels that are exact: they are floats, and a place among the most
+/// texels takes the others.
+const PRECISION_BITS: u32 = 8;
+
+/// How far from a place texels may be sampled. Sums of coordinates and offsets do not wrap, so it could be any number.
+const MIN_TEXEL_OFFSET: i32 = -32;
+const MAX_TEXEL_OFFSET: u32 = 31;
 
 /// Least value of the limits that count samples of images that do not exist.
 const SAMPLES: vk::SampleCountFlags = vk::SampleCountFlags::_1.union(vk::SampleCountFlags::_4);
@@ -29,15 +37,17 @@ pub(super) fn limits(physical: &PhysicalDevice) -> vk::PhysicalDeviceLimits {
         max_storage_buffer_range: u32::MAX,
         max_push_constants_size: info.max_push_bytes,
         max_memory_allocation_count: 1 << 20,
-        max_sampler_allocation_count: 4000,
+        max_sampler_allocation_count: 1 << 20,
         buffer_image_granularity: 1,
         sparse_address_space_size: 0,
         max_bound_descriptor_sets: 32,
+        max_per_stage_descriptor_samplers: DESCRIPTORS,
         max_per_stage_descriptor_uniform_buffers: DESCRIPTORS,
         max_per_stage_descriptor_storage_buffers: DESCRIPTORS,
         max_per_stage_descriptor_sampled_images: DESCRIPTORS,
         max_per_stage_descriptor_storage_images: DESCRIPTORS,
         max_per_stage_resources: 4 * DESCRIPTORS,
+        max_descriptor_set_samplers: DESCRIPTORS,
         max_descriptor_set_uniform_buffers: DESCRIPTORS,
         max_descriptor_set_uniform_buffers_dynamic: 64,
         max_descriptor_set_storage_buffers: DESCRIPTORS,
@@ -48,10 +58,18 @@ pub(super) fn limits(physical: &PhysicalDevice) -> vk::PhysicalDeviceLimits {
         max_compute_work_group_count: [i32::MAX as u32, 65_535, 65_535],
         max_compute_work_group_invocations: invocations,
         max_compute_work_group_size: [invocations; 3],
+        sub_texel_precision_bits: PRECISION_BITS,
+        mipmap_precision_bits: PRECISION_BITS,
+        max_sampler_lod_bias: 16.0,
+        max_sampler_anisotropy: 1.0,
         min_memory_map_alignment: 64,
         min_texel_buffer_offset_alignment: phalanx::OFFSET_ALIGNMENT,
         min_uniform_buffer_offset_alignment: phalanx::OFFSET_ALIGNMENT,
         min_storage_buffer_offset_alignment: phalanx::OFFSET_ALIGNMENT,
+        min_texel_offset: MIN_TEXEL_OFFSET,
+        max_texel_offset: MAX_TEXEL_OFFSET,
+        min_texel_gather_offset: MIN_TEXEL_OFFSET,
+        max_texel_gather_offset: MAX_TEXEL_OFFSET,
         timestamp_compute_and_graphics: vk::TRUE,
         timestamp_period: 1.0,
         discrete_queue_priorities: 2,
@@ -65,9 +83,7 @@ pub(super) fn limits(physical: &PhysicalDevice) -> vk::PhysicalDeviceLimits {
 /// The least values of the limits of what is not supported.
 fn least() -> vk::PhysicalDeviceLimits {
     vk::PhysicalDeviceLimits {
-        max_per_stage_descriptor_samplers: 16,
         max_per_stage_descriptor_input_attachments: 4,
-        max_descriptor_set_samplers: 96,
         max_descriptor_set_input_attachments: 4,
         max_vertex_input_attributes: 16,
         max_vertex_input_bindings: 16,
@@ -78,17 +94,11 @@ fn least() -> vk::PhysicalDeviceLimits {
         max_fragment_output_attachments: 4,
         max_fragment_combined_output_resources: 4,
         sub_pixel_precision_bits: 4,
-        sub_texel_precision_bits: 4,
-        mipmap_precision_bits: 4,
         max_draw_indexed_index_value: (1 << 24) - 1,
         max_draw_indirect_count: 1,
-        max_sampler_lod_bias: 2.0,
-        max_sampler_anisotropy: 1.0,
         max_viewports: 1,
         max_viewport_dimensions: [4096, 4096],
         viewport_bounds_range: [-8192.0, 8191.0],
-        min_texel_offset: -8,
-        max_texel_offset: 7,
         max_framebuffer_width: 4096,
         max_framebuffer_height: 4096,
         max_framebuffer_layers: 256,

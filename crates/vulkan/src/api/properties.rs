@@ -102,7 +102,7 @@ table! {
         robust_uniform_buffer_access_size_alignment: 1,
         ..Default::default()
     },
-    PhysicalDeviceSamplerFilterMinmaxProperties: |_| vk::PhysicalDeviceSamplerFilterMinmaxProperties::default(),
+    PhysicalDeviceSamplerFilterMinmaxProperties: |_| sampler_filter_minmax(),
     PhysicalDeviceShaderIntegerDotProductProperties: |_| integer_dot_products(),
     PhysicalDeviceSubgroupProperties: subgroups,
     PhysicalDeviceSubgroupSizeControlProperties: subgroup_sizes,
@@ -271,6 +271,15 @@ fn inline_uniform_blocks() -> vk::PhysicalDeviceInlineUniformBlockProperties {
     vk::PhysicalDeviceInlineUniformBlockProperties {
         max_inline_uniform_block_size: INLINE_BYTES,
         max_per_stage_descriptor_inline_uniform_blocks: INLINE_BLOCKS,
+/// All components of all formats are compared, each by itself.
+fn sampler_filter_minmax() -> vk::PhysicalDeviceSamplerFilterMinmaxProperties {
+    vk::PhysicalDeviceSamplerFilterMinmaxProperties {
+        filter_minmax_single_component_formats: vk::TRUE,
+        filter_minmax_image_component_mapping: vk::TRUE,
+        ..Default::default()
+    }
+}
+
         max_per_stage_descriptor_update_after_bind_inline_uniform_blocks: INLINE_BLOCKS,
         max_descriptor_set_inline_uniform_blocks: INLINE_BLOCKS,
         max_descriptor_set_update_after_bind_inline_uniform_blocks: INLINE_BLOCKS,
@@ -288,13 +297,13 @@ fn integer_dot_products() -> vk::PhysicalDeviceShaderIntegerDotProductProperties
     }
 }
 
-/// All pipelines behave in the strictest way that exists for buffers, and no texel outside of an image is touched.
+/// All pipelines behave in the strictest way that exists.
 fn robustness() -> vk::PhysicalDevicePipelineRobustnessProperties {
     vk::PhysicalDevicePipelineRobustnessProperties {
         default_robustness_storage_buffers: vk::PipelineRobustnessBufferBehavior::ROBUST_BUFFER_ACCESS_2,
         default_robustness_uniform_buffers: vk::PipelineRobustnessBufferBehavior::ROBUST_BUFFER_ACCESS_2,
         default_robustness_vertex_inputs: vk::PipelineRobustnessBufferBehavior::DISABLED,
-        default_robustness_images: vk::PipelineRobustnessImageBehavior::ROBUST_IMAGE_ACCESS,
+        default_robustness_images: vk::PipelineRobustnessImageBehavior::ROBUST_IMAGE_ACCESS_2,
         ..Default::default()
     }
 }
@@ -413,6 +422,10 @@ fn vulkan12(_physical: &PhysicalDevice) -> vk::PhysicalDeviceVulkan12Properties 
         ; max_timeline_semaphore_value_difference: u64::MAX
         ; framebuffer_integer_color_sample_counts: vk::SampleCountFlags::_1
     })
+        sampler_filter_minmax() => {
+            filter_minmax_single_component_formats,
+            filter_minmax_image_component_mapping,
+        }
 }
 
 fn vulkan13(physical: &PhysicalDevice) -> vk::PhysicalDeviceVulkan13Properties {

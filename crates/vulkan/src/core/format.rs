@@ -1,4 +1,4 @@
-//! Formats of texels: those that kernels read and write. Others the device does not have.
+//! Formats of texels: those that kernels read, write and sample. Others the device does not have.
 
 use phalanx::Format as Texel;
 use smallvec::SmallVec;
@@ -101,6 +101,8 @@ texels! {
     R64_SINT: R64Sint,
     B10G11R11_UFLOAT_PACK32: B10g11r11Ufloat,
     E5B9G9R9_UFLOAT_PACK32: E5b9g9r9Ufloat,
+    D16_UNORM: D16Unorm,
+    D32_SFLOAT: D32Sfloat,
     A4R4G4B4_UNORM_PACK16: A4r4g4b4Unorm,
     A4B4G4R4_UNORM_PACK16: A4b4g4r4Unorm,
 }

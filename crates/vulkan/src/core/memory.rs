@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use vulkanalia_sys as vk;
 
 use crate::core::machine::Held;
+use crate::core::sampler::Sampler;
 
 /// Words that a fill copies at once.
 const FILL_WORDS: usize = 1024;
@@ -246,6 +247,11 @@ impl Surface {
         // and is lent for no longer than this value is; no Rust reference to the bytes exists.
         let view = unsafe { phalanx::ImageView::from_raw(range.address(), range.size(), layout) };
         Self { _range: range, view }
+    }
+
+    /// The same texels with a sampler.
+    pub(crate) fn with_sampler(&self, sampler: &Sampler) -> Self {
+        Self { _range: self._range.clone(), view: self.view.clone().with_sampler(sampler.state) }
     }
 
     /// A descriptor of the texels, which must live as long as the descriptor is used.

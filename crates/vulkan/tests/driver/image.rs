@@ -161,6 +161,32 @@ cases! {
         }
     }
 
+    /// A depth is clamped where the format has no others.
+    fn depths_are_cleared(gpu) {
+        gpu.allow("VUID-vkCmdClearDepthStencilImage-commandBuffer-cmdpool");
+        for (format, depth, expected) in [
+            (vk::Format::D32_SFLOAT, 0.25, 0.25_f32.to_bits()),
+            (vk::Format::D16_UNORM, 1.0, 0xFFFF_FFFF),
+            (vk::Format::D16_UNORM, 0.5, 0x8000_8000),
+        ] {
+            let usage = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
+            let info = vk::ImageCreateInfo { usage, ..flat(format, 2, 1) };
+            let (image, to) = (gpu.image(&info), gpu.buffer(16));
+            let depths = vk::ImageAspectFlags::DEPTH;
+            gpu.execute(|commands| {
+                gpu.aspect_to_general(commands, image, depths);
+                let range = vk::ImageSubresourceRange { aspect_mask: depths, level_count: 1, layer_count: 1, ..Default::default() };
+                let value = vk::ClearDepthStencilValue { depth, stencil: 0 };
+                gpu.device.cmd_clear_depth_stencil_image(commands, image.image, GENERAL, &value, &[range]);
+                gpu.barrier(commands);
+                let mut region = whole(&info);
+                region.image_subresource.aspect_mask = depths;
+                gpu.device.cmd_copy_image_to_buffer(commands, image.image, GENERAL, to.buffer, &[region]);
+            });
+            assert_eq!(to.read::<u32>(1), [expected], "{format:?}");
+        }
+    }
+
     /// The host finds texels where the layout of a subresource says.
     fn layouts_of_subresources(gpu) {
         let mut info = flat(vk::Format::R8_UINT, 5, 3);
@@ -205,7 +231,8 @@ cases! {
         let refused = [
             ask(unorm, flat, optimal, vk::ImageUsageFlags::COLOR_ATTACHMENT, no_flags),
             ask(vk::Format::R8G8B8A8_SRGB, flat, optimal, storage, no_flags),
-            ask(vk::Format::D32_SFLOAT, flat, optimal, vk::ImageUsageFlags::TRANSFER_SRC, no_flags),
+            ask(vk::Format::D32_SFLOAT, flat, optimal, storage, no_flags),
+            ask(vk::Format::D24_UNORM_S8_UINT, flat, optimal, vk::ImageUsageFlags::TRANSFER_SRC, no_flags),
             ask(vk::Format::BC1_RGB_UNORM_BLOCK, flat, optimal, vk::ImageUsageFlags::TRANSFER_SRC, no_flags),
             ask(unorm, flat, optimal, storage, vk::ImageCreateFlags::SPARSE_BINDING),
             ask(unorm, vk::ImageType::_1D, optimal, storage, vk::ImageCreateFlags::CUBE_COMPATIBLE),

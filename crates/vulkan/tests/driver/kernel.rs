@@ -243,6 +243,9 @@ impl Gpu {
             vk::DescriptorType::STORAGE_IMAGE,
             vk::DescriptorType::STORAGE_TEXEL_BUFFER,
             vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
+            vk::DescriptorType::SAMPLER,
+            vk::DescriptorType::SAMPLED_IMAGE,
+            vk::DescriptorType::COMBINED_IMAGE_SAMPLER,
         ]
         .map(|type_| vk::DescriptorPoolSize { type_, descriptor_count: 16 });
         let info = vk::DescriptorPoolCreateInfo::builder().max_sets(1).pool_sizes(&sizes);

@@ -47,6 +47,7 @@ mod matrix;
 mod matrix2;
 mod pipeline;
 mod refused;
+mod sampling;
 mod start;
 mod storage_image;
 mod sync;

@@ -169,13 +169,23 @@ impl Gpu {
 
     /// Gives an image, whose contents are undefined yet, a layout in which everything can be done.
     pub(crate) unsafe fn to_general(&self, commands: vk::CommandBuffer, image: Picture) {
+        self.aspect_to_general(commands, image, vk::ImageAspectFlags::COLOR);
+    }
+
+    /// The same for an image of another aspect.
+    pub(crate) unsafe fn aspect_to_general(
+        &self,
+        commands: vk::CommandBuffer,
+        image: Picture,
+        aspect_mask: vk::ImageAspectFlags,
+    ) {
         let barrier = vk::ImageMemoryBarrier2 {
             src_stage_mask: vk::PipelineStageFlags2::ALL_COMMANDS,
             dst_stage_mask: vk::PipelineStageFlags2::ALL_COMMANDS,
             dst_access_mask: vk::AccessFlags2::MEMORY_READ | vk::AccessFlags2::MEMORY_WRITE,
             new_layout: GENERAL,
             image: image.image,
-            subresource_range: ALL,
+            subresource_range: vk::ImageSubresourceRange { aspect_mask, ..ALL },
             ..Default::default()
         };
         let barriers = [barrier];

@@ -235,4 +235,22 @@ entries! {
         // SAFETY: a valid command buffer.
         unsafe { record(buffer, |device, recording| clear(device, recording, image, *color, ranges)) };
     }
+
+    /// Gives texels of an image a depth. Vulkan has this for queues of graphics, but asks nothing of them for it.
+    fn cmd_clear_depth_stencil_image(
+        buffer: vk::CommandBuffer,
+        image: vk::Image,
+        _layout: vk::ImageLayout,
+        value: *const vk::ClearDepthStencilValue,
+        count: u32,
+        ranges: *const vk::ImageSubresourceRange,
+    ) {
+        // SAFETY: a valid structure, or null.
+        let Some(value) = (unsafe { value.as_ref() }) else { return };
+        // SAFETY: a valid array.
+        let ranges = unsafe { chain::slice(ranges, count) };
+        let color = [value.depth.to_bits(), 0, 0, 0];
+        // SAFETY: a valid command buffer.
+        unsafe { record(buffer, |device, recording| clear(device, recording, image, color, ranges)) };
+    }
 }

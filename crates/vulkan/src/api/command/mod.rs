@@ -59,6 +59,7 @@ pub(super) const COMMANDS: &[entry::Command] = entry::commands![Device;
     PFN_vkCmdCopyImage2: image::cmd_copy_image_2,
     PFN_vkCmdCopyImage2KHR: image::cmd_copy_image_2,
     PFN_vkCmdClearColorImage: image::cmd_clear_color_image,
+    PFN_vkCmdClearDepthStencilImage: image::cmd_clear_depth_stencil_image,
     PFN_vkCmdFillBuffer: action::cmd_fill_buffer,
     PFN_vkCmdUpdateBuffer: action::cmd_update_buffer,
     PFN_vkCmdExecuteCommands: action::cmd_execute_commands,

@@ -57,13 +57,6 @@ pub(in crate::api) const COMMANDS: &[Command] = refused![
     PFN_vkCmdBlitImage2(*const vk::BlitImageInfo2),
     PFN_vkCmdBlitImage2KHR(*const vk::BlitImageInfo2),
     PFN_vkCmdClearAttachments(u32, *const vk::ClearAttachment, u32, *const vk::ClearRect),
-    PFN_vkCmdClearDepthStencilImage(
-        vk::Image,
-        vk::ImageLayout,
-        *const vk::ClearDepthStencilValue,
-        u32,
-        *const vk::ImageSubresourceRange,
-    ),
     PFN_vkCmdDraw(u32, u32, u32, u32),
     PFN_vkCmdDrawIndexed(u32, u32, u32, i32, u32),
     PFN_vkCmdDrawIndexedIndirect(vk::Buffer, vk::DeviceSize, u32, u32),

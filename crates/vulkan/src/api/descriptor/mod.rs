@@ -3,17 +3,22 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use vulkanalia_sys::{self as vk, Handle};
 
 use super::chain::{self, structures};
 use super::dispatchable;
 use super::entry::{Command, Outcome, commands, entries};
 use crate::core::descriptor::{
-    Content, DescriptorPool, DescriptorSet, Kind, LayoutBinding, MAX_INLINE_BYTES, MAX_PER_SET, SetLayout,
-    Slot, TemplateEntry, UpdateTemplate, Usage, Write,
+    DescriptorPool, DescriptorSet, Kind, LayoutBinding, MAX_INLINE_BYTES, MAX_PER_SET, SetLayout,
+    TemplateEntry, UpdateTemplate, Usage, Write,
 };
 use crate::core::device::Device;
+use crate::core::sampler::Sampler;
+
+mod write;
+
+use write::write;
+pub(super) use write::{template_writes, writes};
 
 structures! {
     DescriptorPoolInlineUniformBlockCreateInfo = DESCRIPTOR_POOL_INLINE_UNIFORM_BLOCK_CREATE_INFO,
@@ -21,7 +26,6 @@ structures! {
     DescriptorSetVariableDescriptorCountAllocateInfo = DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_ALLOCATE_INFO,
     DescriptorSetVariableDescriptorCountLayoutSupport =
         DESCRIPTOR_SET_VARIABLE_DESCRIPTOR_COUNT_LAYOUT_SUPPORT,
-    WriteDescriptorSetInlineUniformBlock = WRITE_DESCRIPTOR_SET_INLINE_UNIFORM_BLOCK,
 }
 
 entries! {
@@ -37,7 +41,7 @@ entries! {
             unsafe { (dispatchable::object::<Device>(device)?, info.as_ref(), layout.as_mut()) };
         let (Some(info), Some(out)) = (info, out) else { return Err(vk::Result::ERROR_UNKNOWN) };
         // SAFETY: see `entries`.
-        let layout = unsafe { set_layout(info) };
+        let layout = unsafe { set_layout(device, info) };
         *out = vk::DescriptorSetLayout::from_raw(device.set_layouts.insert(Arc::new(layout)));
         Ok(())
     }
@@ -56,15 +60,16 @@ entries! {
 
     /// `vkGetDescriptorSetLayoutSupport`.
     fn get_descriptor_set_layout_support(
-        _device: vk::Device,
+        device: vk::Device,
         info: *const vk::DescriptorSetLayoutCreateInfo,
         support: *mut vk::DescriptorSetLayoutSupport,
     ) {
         // SAFETY: see `entries`.
-        let (info, support) = unsafe { (info.as_ref(), support.as_mut()) };
-        let (Some(info), Some(support)) = (info, support) else { return };
+        let (device, info, support) =
+            unsafe { (dispatchable::object::<Device>(device), info.as_ref(), support.as_mut()) };
+        let (Ok(device), Some(info), Some(support)) = (device, info, support) else { return };
         // SAFETY: see `entries`.
-        let layout = unsafe { set_layout(info) };
+        let layout = unsafe { set_layout(device, info) };
         support.supported = layout.is_supported().into();
         // SAFETY: see `entries`.
         let variable = unsafe {
@@ -246,7 +251,7 @@ entries! {
 /// # Safety
 ///
 /// As for `vkCreateDescriptorSetLayout`.
-unsafe fn set_layout(info: &vk::DescriptorSetLayoutCreateInfo) -> SetLayout {
+unsafe fn set_layout(device: &Device, info: &vk::DescriptorSetLayoutCreateInfo) -> SetLayout {
     // SAFETY: valid usage.
     let bindings = unsafe { chain::slice(info.bindings, info.binding_count) };
     // SAFETY: valid usage.
@@ -259,10 +264,28 @@ unsafe fn set_layout(info: &vk::DescriptorSetLayoutCreateInfo) -> SetLayout {
         ty: binding.descriptor_type,
         count: binding.descriptor_count,
         flags: flags.get(index).copied().unwrap_or_default(),
+        // SAFETY: as this function's.
+        immutable: unsafe { immutable_samplers(device, binding) },
         first: 0,
         first_dynamic: None,
     };
     SetLayout::new(info.flags, bindings.iter().enumerate().map(binding).collect())
+}
+
+/// The immutable samplers of a binding; none if it has none, or one of them does not exist.
+///
+/// # Safety
+///
+/// As for `vkCreateDescriptorSetLayout`.
+unsafe fn immutable_samplers(device: &Device, binding: &vk::DescriptorSetLayoutBinding) -> Vec<Arc<Sampler>> {
+    // Other descriptors have no samplers, and what is there in their place means nothing.
+    if !matches!(Kind::of(binding.descriptor_type), Kind::Sampler | Kind::Combined) {
+        return Vec::new();
+    }
+    // SAFETY: valid usage.
+    let samplers = unsafe { chain::slice(binding.immutable_samplers, binding.descriptor_count) };
+    let samplers: Option<_> = samplers.iter().map(|sampler| device.samplers.get(sampler.as_raw())).collect();
+    samplers.unwrap_or_default()
 }
 
 /// Most descriptors that the last binding of a layout can have, if their number is variable.
@@ -358,112 +381,6 @@ fn free(device: &Device, pool: &DescriptorPool, set: vk::DescriptorSet) {
     {
         pool.give_back(&Usage::of_set(&set.layout, set.variable_count));
     }
-}
-
-/// The updates that an application describes, with the objects that it names.
-///
-/// # Safety
-///
-/// As for `vkUpdateDescriptorSets`; `dstSet` is not looked at.
-pub(super) unsafe fn writes(device: &Device, writes: &[vk::WriteDescriptorSet]) -> Vec<Write> {
-    // SAFETY: as this function's.
-    writes.iter().map(|update| unsafe { write(device, update) }).collect()
-}
-
-/// One such update.
-///
-/// # Safety
-///
-/// As for [`writes`].
-unsafe fn write(device: &Device, write: &vk::WriteDescriptorSet) -> Write {
-    let content = match Kind::of(write.descriptor_type) {
-        Kind::Buffer | Kind::Dynamic => {
-            // SAFETY: valid usage.
-            let infos = unsafe { chain::slice(write.buffer_info, write.descriptor_count) };
-            Content::Slots(infos.iter().map(|info| slot(device, info)).collect())
-        }
-        Kind::Texels => {
-            // SAFETY: valid usage.
-            let views = unsafe { chain::slice(write.texel_buffer_view, write.descriptor_count) };
-            Content::Slots(views.iter().map(|view| texels(device, *view)).collect())
-        }
-        Kind::Image => {
-            // SAFETY: valid usage.
-            let infos = unsafe { chain::slice(write.image_info, write.descriptor_count) };
-            Content::Slots(infos.iter().map(|info| image(device, info)).collect())
-        }
-        Kind::Inline => {
-            // SAFETY: valid usage.
-            let block = unsafe { chain::find::<vk::WriteDescriptorSetInlineUniformBlock>(write.next) };
-            // SAFETY: valid usage.
-            let bytes = block.map(|block| unsafe { chain::slice(block.data.cast::<u8>(), block.data_size) });
-            Content::Inline(bytes.unwrap_or_default().to_vec())
-        }
-        Kind::Inert => Content::Inert,
-    };
-    Write { binding: write.dst_binding, element: write.dst_array_element, content }
-}
-
-/// The updates that a template finds in the application's memory.
-///
-/// # Safety
-///
-/// As for `vkUpdateDescriptorSetWithTemplate`.
-pub(super) unsafe fn template_writes(
-    device: &Device,
-    template: &UpdateTemplate,
-    data: *const c_void,
-) -> Vec<Write> {
-    let data = data.cast::<u8>();
-    let write = |entry: &TemplateEntry| {
-        let content = match entry.kind {
-            Kind::Buffer | Kind::Dynamic => {
-                let places =
-                    entry.places().map(|at| data.wrapping_add(at).cast::<vk::DescriptorBufferInfo>());
-                // SAFETY: valid usage: a structure of this type lies there, aligned to anything.
-                let slots = places.map(|at| slot(device, &unsafe { at.read_unaligned() }));
-                Content::Slots(slots.collect::<SmallVec<_>>())
-            }
-            Kind::Texels => {
-                let places = entry.places().map(|at| data.wrapping_add(at).cast::<vk::BufferView>());
-                // SAFETY: as above.
-                let slots = places.map(|at| texels(device, unsafe { at.read_unaligned() }));
-                Content::Slots(slots.collect::<SmallVec<_>>())
-            }
-            Kind::Image => {
-                let places = entry.places().map(|at| data.wrapping_add(at).cast::<vk::DescriptorImageInfo>());
-                // SAFETY: as above.
-                let slots = places.map(|at| image(device, &unsafe { at.read_unaligned() }));
-                Content::Slots(slots.collect::<SmallVec<_>>())
-            }
-            Kind::Inline => {
-                let at = data.wrapping_add(entry.offset);
-                // SAFETY: valid usage: so many bytes lie there.
-                Content::Inline(unsafe { chain::slice(at, entry.count) }.to_vec())
-            }
-            Kind::Inert => Content::Inert,
-        };
-        Write { binding: entry.binding, element: entry.element, content }
-    };
-    template.entries.iter().map(write).collect()
-}
-
-/// What a descriptor of a buffer refers to; nothing for a null descriptor, and for a buffer without memory.
-fn slot(device: &Device, info: &vk::DescriptorBufferInfo) -> Option<Slot> {
-    let buffer = device.buffers.get(info.buffer.as_raw())?;
-    Some(Slot::new(buffer.range(info.offset, vk::WHOLE_SIZE)?, info.range))
-}
-
-/// What a descriptor of a texel buffer refers to; nothing for a null descriptor.
-fn texels(device: &Device, view: vk::BufferView) -> Option<Slot> {
-    let view = device.buffer_views.get(view.as_raw())?;
-    Some(Slot::Texels(Arc::clone(&view.surface)))
-}
-
-/// What a descriptor of an image refers to; nothing for a null descriptor.
-fn image(device: &Device, info: &vk::DescriptorImageInfo) -> Option<Slot> {
-    let view = device.image_views.get(info.image_view.as_raw())?;
-    Some(Slot::Texels(Arc::clone(&view.surface)))
 }
 
 pub(super) const COMMANDS: &[Command] = commands![Device;

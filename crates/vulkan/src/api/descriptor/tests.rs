@@ -4,7 +4,7 @@ use std::ptr;
 
 use super::super::{buffer, memory};
 use super::*;
-use crate::core::descriptor::Target;
+use crate::core::descriptor::{Content, Target};
 use crate::core::instance::Instance;
 
 /// Calls an entry point.
@@ -117,7 +117,7 @@ impl Fixture {
         self.core.sets.get(set.as_raw()).unwrap().collect(&info, &[], &mut targets);
         let place = |target: &Option<Target>| match target.as_ref()? {
             Target::Bytes(range) => Some((range.address(), range.size())),
-            Target::Texels(_) => None,
+            Target::Texels(_) | Target::Sampler(_) => None,
         };
         targets.iter().map(place).collect()
     }

@@ -1,8 +1,8 @@
 //! Descriptor sets, their layouts and pools.
 //!
-//! A set holds a [`Slot`] for each descriptor of a buffer or an image, and one for each inline uniform block, whose
-//! bytes lie in memory of the set. Descriptors of samplers are inert: they may appear in layouts, pools and
-//! updates, where they count, and hold nothing, as no shader that runs here can use them.
+//! A set holds a [`Slot`] for each descriptor of a buffer, an image or a sampler, and one for each inline uniform
+//! block, whose bytes lie in memory of the set. Descriptors of input attachments are inert: they may appear in layouts,
+//! pools and updates, where they count, and hold nothing, as no shader that runs here can use them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use vulkanalia_sys as vk;
 
 use crate::core::memory::{Memory, Range, Surface};
+use crate::core::sampler::Sampler;
 
 mod pool;
 mod write;
@@ -35,8 +36,12 @@ pub(crate) enum Kind {
     Dynamic,
     /// A view of a buffer as texels.
     Texels,
-    /// A view of an image, alone or with a sampler that nothing samples with.
+    /// A view of an image.
     Image,
+    /// A sampler.
+    Sampler,
+    /// A view of an image with a sampler.
+    Combined,
     /// Bytes in the set.
     Inline,
     /// Something that is not supported, or that needs nothing.
@@ -54,17 +59,17 @@ impl Kind {
             vk::DescriptorType::UNIFORM_TEXEL_BUFFER | vk::DescriptorType::STORAGE_TEXEL_BUFFER => {
                 Self::Texels
             }
-            vk::DescriptorType::STORAGE_IMAGE
-            | vk::DescriptorType::SAMPLED_IMAGE
-            | vk::DescriptorType::COMBINED_IMAGE_SAMPLER => Self::Image,
+            vk::DescriptorType::STORAGE_IMAGE | vk::DescriptorType::SAMPLED_IMAGE => Self::Image,
+            vk::DescriptorType::SAMPLER => Self::Sampler,
+            vk::DescriptorType::COMBINED_IMAGE_SAMPLER => Self::Combined,
             vk::DescriptorType::INLINE_UNIFORM_BLOCK => Self::Inline,
             _ => Self::Inert,
         }
     }
 
     /// Whether each descriptor has a slot.
-    fn is_slots(self) -> bool {
-        matches!(self, Self::Buffer | Self::Dynamic | Self::Texels | Self::Image)
+    pub(crate) fn is_slots(self) -> bool {
+        !matches!(self, Self::Inline | Self::Inert)
     }
 }
 
@@ -76,6 +81,8 @@ pub(crate) struct LayoutBinding {
     /// Descriptors of the array; bytes of an inline uniform block.
     pub(crate) count: u32,
     pub(crate) flags: vk::DescriptorBindingFlags,
+    /// The sampler of each descriptor, if they are immutable.
+    pub(crate) immutable: Vec<Arc<Sampler>>,
     /// Where its slots begin among those of the set.
     pub(crate) first: usize,
     /// Where its dynamic offsets begin among those of the set, if it has any.
@@ -103,10 +110,31 @@ impl LayoutBinding {
     /// Slots for so many descriptors.
     fn slots(&self, count: u32) -> usize {
         match self.kind() {
-            Kind::Buffer | Kind::Dynamic | Kind::Texels | Kind::Image => count as usize,
             Kind::Inline => 1,
             Kind::Inert => 0,
+            _ => count as usize,
         }
+    }
+
+    /// What an update puts into the slot of a descriptor. An immutable sampler stays, whatever sampler comes
+    /// (`VkWriteDescriptorSet`, `VkCopyDescriptorSet`).
+    fn slot(&self, element: usize, new: Option<&Slot>) -> Option<Slot> {
+        match (self.immutable.get(element), new) {
+            (Some(sampler), _) if self.kind() == Kind::Sampler => Some(Slot::Sampler(Arc::clone(sampler))),
+            (Some(sampler), Some(Slot::Texels(surface))) => {
+                Some(Slot::Texels(Arc::new(surface.with_sampler(sampler))))
+            }
+            (_, new) => new.cloned(),
+        }
+    }
+
+    /// Whether descriptors of one are those of the other (*Pipeline Layout Compatibility*).
+    fn is_compatible(&self, other: &Self) -> bool {
+        let shape = |b: &Self| (b.binding, b.ty, b.count, b.flags);
+        let samplers = self.immutable.iter().zip(&other.immutable);
+        shape(self) == shape(other)
+            && self.immutable.len() == other.immutable.len()
+            && samplers.into_iter().all(|(own, other)| Arc::ptr_eq(own, other) || own.state == other.state)
     }
 }
 
@@ -135,8 +163,10 @@ impl SetLayout {
 
     /// Whether sets of one can stand where sets of the other are expected (*Pipeline Layout Compatibility*).
     pub(crate) fn is_compatible(&self, other: &Self) -> bool {
-        let shape = |b: &LayoutBinding| (b.binding, b.ty, b.count, b.flags);
-        self.flags == other.flags && self.bindings.iter().map(shape).eq(other.bindings.iter().map(shape))
+        let mut bindings = self.bindings.iter().zip(&other.bindings);
+        self.flags == other.flags
+            && self.bindings.len() == other.bindings.len()
+            && bindings.all(|(own, other)| own.is_compatible(other))
     }
 
     /// Dynamic offsets that a set takes when it is bound.
@@ -209,8 +239,9 @@ pub(crate) enum Slot {
         /// Bytes that the descriptor covers.
         size: u64,
     },
-    /// Texels of an image or a buffer.
+    /// Texels of an image or a buffer; those of an image may have a sampler.
     Texels(Arc<Surface>),
+    Sampler(Arc<Sampler>),
 }
 
 impl Slot {
@@ -229,6 +260,7 @@ impl Slot {
                 rest.part(offset, left.min(*size)).map(Target::Bytes)
             }
             Self::Texels(surface) => Some(Target::Texels(Arc::clone(surface))),
+            Self::Sampler(sampler) => Some(Target::Sampler(Arc::clone(sampler))),
         }
     }
 
@@ -236,7 +268,7 @@ impl Slot {
     fn part(&self, offset: u32, size: u32) -> Option<Range> {
         match self {
             Self::Buffer { rest, .. } => rest.part(offset.into(), size.into()),
-            Self::Texels(_) => None,
+            Self::Texels(_) | Self::Sampler(_) => None,
         }
     }
 }
@@ -246,6 +278,7 @@ impl Slot {
 pub(crate) enum Target {
     Bytes(Range),
     Texels(Arc<Surface>),
+    Sampler(Arc<Sampler>),
 }
 
 impl Target {
@@ -254,6 +287,7 @@ impl Target {
         match self {
             Self::Bytes(range) => range.descriptor(),
             Self::Texels(surface) => surface.descriptor(),
+            Self::Sampler(sampler) => sampler.descriptor(),
         }
     }
 }
@@ -268,7 +302,7 @@ pub(crate) struct DescriptorSet {
 }
 
 impl DescriptorSet {
-    /// A set without descriptors, whose inline uniform blocks are zero.
+    /// A set without descriptors but immutable samplers, whose inline uniform blocks are zero.
     pub(crate) fn new(
         layout: &Arc<SetLayout>,
         variable_count: Option<u32>,
@@ -283,6 +317,13 @@ impl DescriptorSet {
         let inline = layout.bindings.iter().filter(|binding| binding.kind() == Kind::Inline);
         let sizes = inline.map(|binding| (binding.first, u64::from(binding.count_in(variable_count))));
         fill_inline(&mut slots, sizes, device)?;
+        for binding in &layout.bindings {
+            for (element, slot) in
+                slots.iter_mut().skip(binding.first).take(binding.immutable.len()).enumerate()
+            {
+                *slot = binding.slot(element, None);
+            }
+        }
         let layout = Arc::clone(layout);
         Ok(Self { layout, variable_count, slots: Mutex::new(slots) })
     }
@@ -305,10 +346,12 @@ impl DescriptorSet {
             done = source.end;
             match &write.content {
                 Content::Slots(new) if binding.kind().is_slots() => {
-                    let first = binding.first + element as usize;
+                    let element = element as usize;
+                    let first = binding.first + element;
                     let to = slots.get_mut(first..first + count as usize);
-                    if let (Some(to), Some(from)) = (to, new.get(source)) {
-                        to.clone_from_slice(from);
+                    let (to, from) = (to.unwrap_or_default(), new.get(source).unwrap_or_default());
+                    for (index, (to, from)) in to.iter_mut().zip(from).enumerate() {
+                        *to = binding.slot(element + index, from.as_ref());
                     }
                 }
                 Content::Inline(bytes) if binding.kind() == Kind::Inline => {
@@ -329,7 +372,7 @@ impl DescriptorSet {
         let mut content = Content::Inert;
         for (binding, element, count) in self.layout.run(self.variable_count, from, count) {
             match binding.kind() {
-                Kind::Buffer | Kind::Dynamic | Kind::Texels | Kind::Image => {
+                kind if kind.is_slots() => {
                     let first = binding.first + element as usize;
                     content.push_slots(slots.get(first..first + count as usize).unwrap_or_default());
                 }
@@ -341,7 +384,7 @@ impl DescriptorSet {
                     }
                     content.push_bytes(&bytes);
                 }
-                Kind::Inert => {}
+                _ => {}
             }
         }
         content

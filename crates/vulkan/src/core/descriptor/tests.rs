@@ -4,10 +4,11 @@ const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
 const DYNAMIC: vk::DescriptorType = vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC;
 const INLINE: vk::DescriptorType = vk::DescriptorType::INLINE_UNIFORM_BLOCK;
 const SAMPLER: vk::DescriptorType = vk::DescriptorType::SAMPLER;
+const ATTACHMENT: vk::DescriptorType = vk::DescriptorType::INPUT_ATTACHMENT;
 
 pub(super) fn binding(binding: u32, ty: vk::DescriptorType, count: u32) -> LayoutBinding {
     let flags = vk::DescriptorBindingFlags::empty();
-    LayoutBinding { binding, ty, count, flags, first: 0, first_dynamic: None }
+    LayoutBinding { binding, ty, count, flags, immutable: Vec::new(), first: 0, first_dynamic: None }
 }
 
 pub(super) fn layout(bindings: Vec<LayoutBinding>) -> Arc<SetLayout> {
@@ -53,7 +54,7 @@ fn collect(
     set.collect(&info, offsets, &mut out);
     let place = |target: &Option<Target>| match target.as_ref()? {
         Target::Bytes(range) => Some((range.address(), range.size())),
-        Target::Texels(_) => None,
+        Target::Texels(_) | Target::Sampler(_) => None,
     };
     out.iter().map(place).collect()
 }
@@ -64,7 +65,7 @@ fn slots_follow_the_numbers_of_bindings() {
         binding(9, DYNAMIC, 2),
         binding(1, INLINE, 100),
         binding(0, STORAGE, 3),
-        binding(4, SAMPLER, 5),
+        binding(4, ATTACHMENT, 5),
         binding(7, DYNAMIC, 4),
     ]);
     let firsts: Vec<_> = layout.bindings.iter().map(|b| (b.binding, b.first, b.first_dynamic)).collect();
@@ -146,6 +147,37 @@ fn copies_carry_descriptors_to_another_set() {
 }
 
 #[test]
+fn immutable_samplers_stay() {
+    let sampler = |lod_bias| Arc::new(Sampler { state: phalanx::Sampler { lod_bias, ..Default::default() } });
+    let immutable =
+        |lod_bias| vec![LayoutBinding { immutable: vec![sampler(lod_bias)], ..binding(0, SAMPLER, 1) }];
+    let other = Write {
+        binding: 0,
+        element: 0,
+        content: Content::Slots([Some(Slot::Sampler(sampler(7.0)))].into_iter().collect()),
+    };
+    let bias = |set: &DescriptorSet| match set.read((0, 0), 1) {
+        Content::Slots(slots) => match slots.first() {
+            Some(Some(Slot::Sampler(sampler))) => Some(sampler.state.lod_bias),
+            _ => None,
+        },
+        _ => None,
+    };
+    let kept = set(immutable(1.0));
+    assert_eq!(bias(&kept), Some(1.0));
+    kept.apply(&other);
+    assert_eq!(bias(&kept), Some(1.0));
+    let written = set(vec![binding(0, SAMPLER, 1)]);
+    assert_eq!(bias(&written), None);
+    written.apply(&other);
+    assert_eq!(bias(&written), Some(7.0));
+    let layouts = [immutable(1.0), immutable(1.0), immutable(2.0), vec![binding(0, SAMPLER, 1)]].map(layout);
+    let [first, ..] = &layouts;
+    let compatible = layouts.each_ref().map(|other| first.is_compatible(other));
+    assert_eq!(compatible, [true, true, false, false], "samplers are part of a layout");
+}
+
+#[test]
 fn a_variable_count_shortens_the_last_binding() {
     let mut last = binding(3, STORAGE, 1 << 20);
     last.flags = vk::DescriptorBindingFlags::VARIABLE_DESCRIPTOR_COUNT;
@@ -173,5 +205,6 @@ fn places_of_templates() {
     };
     assert_eq!(entry(STORAGE, 3).places().collect::<Vec<_>>(), [8, 32, 56]);
     assert_eq!(entry(INLINE, 64).places().collect::<Vec<_>>(), [8]);
-    assert_eq!(entry(SAMPLER, 3).places().count(), 0);
+    assert_eq!(entry(SAMPLER, 3).places().count(), 3);
+    assert_eq!(entry(ATTACHMENT, 3).places().count(), 0);
 }

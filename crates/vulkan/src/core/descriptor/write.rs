@@ -95,9 +95,9 @@ impl TemplateEntry {
     pub(crate) fn places(&self) -> impl Iterator<Item = usize> {
         let (offset, stride) = (self.offset, self.stride);
         let count = match self.kind {
-            Kind::Buffer | Kind::Dynamic | Kind::Texels | Kind::Image => self.count as usize,
             Kind::Inline => 1,
             Kind::Inert => 0,
+            _ => self.count as usize,
         };
         (0..count).map(move |index| offset.wrapping_add(index.wrapping_mul(stride)))
     }

@@ -56,6 +56,7 @@ fn set(device: &Device, buffer: &Range) -> Arc<DescriptorSet> {
         ty: vk::DescriptorType::STORAGE_BUFFER,
         count: 1,
         flags: vk::DescriptorBindingFlags::empty(),
+        immutable: Vec::new(),
         first: 0,
         first_dynamic: None,
     };
