@@ -77,6 +77,7 @@ pub(crate) struct Cx<'m> {
     pub(crate) shared: FxHashMap<Id, (u32, u32)>,
     /// Large variables of functions, and tables.
     pub(crate) large_locals: FxHashMap<Id, Rc<LocalVar>>,
+    pub(crate) long: crate::long::Pool,
     /// Bytes of all variables so far.
     pub(crate) private_bytes: u64,
     /// SPIR-V instructions translated so far, repeated for each inlined call.
@@ -122,6 +123,7 @@ impl<'m> Cx<'m> {
             tables: Tables::find(spv, globals),
             shared: FxHashMap::default(),
             large_locals: FxHashMap::default(),
+            long: crate::long::Pool::default(),
             private_bytes: 0,
             translated: 0,
             depth: 0,
@@ -340,9 +342,10 @@ impl<'m> Cx<'m> {
         let (ty, val) = self.val(id)?;
         match val {
             Val::Ptr(p) => Ok(p),
-            Val::Zero | Val::Ir(_) | Val::Const(..) | Val::Many(_) => {
-                let v = self.flatten(ty, &val)?;
-                self.pointer_from(ty, v[0]).map(Rc::new)
+            Val::Zero | Val::Ir(_) | Val::Const(..) | Val::Many(_) | Val::Long(_) => {
+                let v = self.flatten(ty, &val)?.first().copied();
+                let v = v.ok_or_else(|| operand(format!("operand %{id} is empty, expected a pointer")))?;
+                self.pointer_from(ty, v).map(Rc::new)
             }
         }
     }
@@ -403,7 +406,7 @@ impl<'m> Cx<'m> {
             operand(format!("expected a value in registers, found {}", self.types().describe(ty)))
         })?;
         for i in 0..n {
-            let part = self.types().part(ty, val, i)?;
+            let part = self.part(ty, val, i)?;
             let elem = self.types().constituent(ty, i).ok_or_else(|| bug("a constituent lacks its type"))?;
             self.flatten_into(elem, &part, out)?;
         }
@@ -430,7 +433,9 @@ impl<'m> Cx<'m> {
                 ir::Type::Ptr(space) => self.null_pointer(space),
                 _ => Err(bug("the null of a scalar must be a constant")),
             },
-            Val::Const(ir::Type::Ptr(_), _) | Val::Many(_) => Err(bug(format!("{val:?} is no {leaf}"))),
+            Val::Const(ir::Type::Ptr(_), _) | Val::Many(_) | Val::Long(_) => {
+                Err(bug(format!("{val:?} is no {leaf}")))
+            }
         }
     }
 

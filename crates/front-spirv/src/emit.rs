@@ -7,6 +7,7 @@
 //! exit of a loop the end of its body.
 
 mod call;
+mod vars;
 
 pub(crate) use call::Instance;
 
@@ -203,9 +204,12 @@ impl<'m> Cx<'m> {
         }
     }
 
-    fn operation(&mut self, inst: &Inst<'_>) -> Res<()> {
+    pub(crate) fn operation(&mut self, inst: &Inst<'_>) -> Res<()> {
         self.modes.check(self.globals, inst)?;
         self.check_region(inst)?;
+        if self.long_operation(inst)? {
+            return Ok(());
+        }
         self.flush_operands(inst)?;
         ops::emit(self, inst)?;
         self.flush_result(inst)
@@ -401,24 +405,21 @@ impl<'m> Cx<'m> {
                 _ => break,
             }
         }
-        for (values, vars) in moves {
-            for (value, var) in values.into_iter().zip(vars.iter()) {
-                self.b().var_store(*var, None, value);
-            }
+        for (ty, val, vars) in moves {
+            self.store_vars(ty, &val, &vars)?;
         }
         Ok(())
     }
 
-    /// The values that a phi takes, and its variables.
-    fn phi_move(&mut self, inst: &Inst<'_>, source: Id) -> Res<(crate::cx::Values, Rc<[Var]>)> {
+    /// The value that a phi takes, and its variables.
+    fn phi_move(&mut self, inst: &Inst<'_>, source: Id) -> Res<(Ty, Val, Rc<[Var]>)> {
         let ty = self.result_ty(inst)?;
         let (found, val) = self.val(source)?;
         if !self.passes(found, ty) {
             let (wanted, found) = (self.types().describe(ty), self.types().describe(found));
             return Err(operand(format!("operand %{source} is {found}, expected {wanted}")));
         }
-        let values = self.flatten(found, &val)?;
-        Ok((values, self.phi_vars(inst.id, ty)?))
+        Ok((found, val, self.phi_vars(inst.id, ty)?))
     }
 
     fn phi_vars(&mut self, id: Id, ty: Ty) -> Res<Rc<[Var]>> {
@@ -428,25 +429,5 @@ impl<'m> Cx<'m> {
         let vars = self.vars_for(ty)?;
         self.instance()?.phis.insert(id, vars.clone());
         Ok(vars)
-    }
-
-    // ── variables for values that cross constructs ──
-
-    fn vars_for(&mut self, ty: Ty) -> Res<Rc<[Var]>> {
-        let leaves = self.types().leaf_types(ty)?;
-        Ok(leaves.into_iter().map(|leaf| self.func.new_var(leaf, 1, "")).collect())
-    }
-
-    fn store_vars(&mut self, ty: Ty, val: &Val, vars: &[Var]) -> Res<()> {
-        let values = self.flatten(ty, val)?;
-        for (value, var) in values.into_iter().zip(vars) {
-            self.b().var_store(*var, None, value);
-        }
-        Ok(())
-    }
-
-    fn load_vars(&mut self, ty: Ty, vars: &[Var]) -> Res<Val> {
-        let values: crate::cx::Values = vars.iter().map(|var| self.b().var_load(*var, None)).collect();
-        self.unflatten(ty, &values)
     }
 }

@@ -17,6 +17,9 @@ use std::cell::Cell;
 
 mod image;
 mod tensor;
+mod vector;
+
+pub use vector::MAX_VECTOR_COMPONENTS;
 
 /// The types and constants of a module.
 #[derive(Debug, Default)]
@@ -25,11 +28,11 @@ pub(crate) struct Globals {
     consts: FxHashMap<Id, (Ty, Val)>,
     /// Invocations of a subgroup.
     pub(crate) subgroup_size: u32,
+    /// Invocations of a work-group; 0 before it is known.
+    pub(crate) workgroup_invocations: u32,
     /// Constituents made that no word of the module stands for.
     spent: Cell<u32>,
 }
-    /// Invocations of a work-group; 0 before it is known.
-    pub(crate) workgroup_invocations: u32,
 
 /// Constituents that constants may have in all, beyond one for each word of the module.
 const MAX_CONSTITUENTS: u32 = 1 << 23;
@@ -43,10 +46,10 @@ impl Globals {
         spv: &Spv<'_>,
         specialization: &[(u32, u64)],
         subgroup_size: u32,
+        workgroup_invocations: u32,
     ) -> Result<Self, Vec<Diagnostic>> {
         let (globals, faults) = Self::build_partly(spv, specialization, subgroup_size, workgroup_invocations);
         if faults.is_empty() { Ok(globals) } else { Err(faults) }
-        workgroup_invocations: u32,
     }
 
     /// Evaluates what can be evaluated, and says what is wrong with the rest.
@@ -54,10 +57,10 @@ impl Globals {
         spv: &Spv<'_>,
         specialization: &[(u32, u64)],
         subgroup_size: u32,
+        workgroup_invocations: u32,
     ) -> (Self, Vec<Diagnostic>) {
         let spec = specialization.iter().copied().collect();
         let mut g = Self { subgroup_size, workgroup_invocations, ..Self::default() };
-        workgroup_invocations: u32,
         let mut faults = Vec::new();
         for &i in &spv.globals {
             if let Err(fault) = g.declare(spv, &spv.insts[i], &spec) {
@@ -89,11 +92,11 @@ impl Globals {
             Op::TypeForwardPointer => self.forward_pointer(spv, inst),
             Op::Line | Op::NoLine | Op::Nop | Op::ExtInst | Op::ExtInstWithForwardRefsKHR => Ok(()),
             Op::Source | Op::SourceContinued | Op::SourceExtension | Op::ModuleProcessed => Ok(()),
-            _ => self.declare_type(inst),
+            _ => self.declare_type(spv, inst),
         }
     }
 
-    fn declare_type(&mut self, inst: &Inst<'_>) -> Res<()> {
+    fn declare_type(&mut self, spv: &Spv<'_>, inst: &Inst<'_>) -> Res<()> {
         let kind = match inst.op {
             Op::TypeVoid => Kind::Void,
             Op::TypeBool => Kind::Bool,
@@ -104,22 +107,8 @@ impl Globals {
                 Kind::Int { scalar, signed: inst.arg(1)? != 0 }
             }
             Op::TypeFloat => Kind::Float(float(inst)?),
-            Op::TypeVector => {
-                let (elem, n) = (self.types.lookup(inst.arg(0)?)?, inst.arg(1)?);
-                let is_scalar = self.types.lanes(elem) == Some(1) && self.types.coop_mat(elem).is_none();
-                if !is_scalar || !(2..=16).contains(&n) {
-                    let m = format!("expected 2 to 16 scalars, found {n} of {}", self.types.describe(elem));
-                    return Err(invalid(code::TYPE, m));
-                }
-                Kind::Vector { elem, n }
-            }
-            Op::TypeMatrix => {
-                let (column, n) = (self.types.lookup(inst.arg(0)?)?, inst.arg(1)?);
-                if !matches!(self.types.kind(column), Kind::Vector { .. }) || !(2..=4).contains(&n) {
-                    return Err(invalid(code::TYPE, "expected 2 to 4 columns of a vector type"));
-                }
-                Kind::Matrix { column, n }
-            }
+            Op::TypeVector | Op::TypeVectorIdEXT => vector::kind(self, spv, inst)?,
+            Op::TypeMatrix => vector::matrix(self, spv, inst)?,
             Op::TypeArray => self.array(inst)?,
             Op::TypeRuntimeArray => Kind::RuntimeArray { elem: self.element(inst.arg(0)?)? },
             Op::TypeStruct => Kind::Struct(inst.args.iter().map(|&m| self.element(m)).collect::<Res<_>>()?),

@@ -50,6 +50,7 @@ mod interface;
 mod layout;
 mod load_store;
 mod locals;
+mod long;
 mod module;
 mod ops;
 mod reader;
@@ -63,7 +64,9 @@ mod value;
 
 pub use diag::{Class, Diagnostic, Diagnostics, Location, code};
 pub use facts::{AtomicInfo, AtomicKind};
-pub use globals::{MAX_DIMENSION as MAX_MATRIX_DIMENSION, MAX_ELEMENTS as MAX_MATRIX_ELEMENTS};
+pub use globals::{
+    MAX_DIMENSION as MAX_MATRIX_DIMENSION, MAX_ELEMENTS as MAX_MATRIX_ELEMENTS, MAX_VECTOR_COMPONENTS,
+};
 pub use inspect::{
     BindingLayout, EntryInfo, Info, MatrixInfo, MemberLayout, MulAddInfo, ScalarType, SpecConstant,
     TypeLayout, inspect, inspect_specialized, inspect_unspecialized,
@@ -135,14 +138,14 @@ pub fn translate(words: &[u32], options: &Options<'_>) -> Result<phalanx_ir::Mod
     };
     let mut globals = build(0)?;
     let workgroup_size = workgroup_size(&spv, &globals, entry, options)?;
-    let mut cx = cx::Cx::new(&spv, &globals, options);
-    cx.modes = float_modes::FloatModes::of(&spv, &globals, entry)?;
-    cx.module.name = entry.name.clone();
     globals.workgroup_invocations = workgroup_size.iter().product();
     if spec_op::has_length(&spv) {
         // Constants that follow from the size of a work-group, which may be a constant itself.
         globals = build(globals.workgroup_invocations)?;
     }
+    let mut cx = cx::Cx::new(&spv, &globals, options);
+    cx.modes = float_modes::FloatModes::of(&spv, &globals, entry)?;
+    cx.module.name = entry.name.clone();
     cx.module.workgroup_size = workgroup_size;
     cx.module.subgroup_size = options.subgroup_size;
     let done = cx.translate(entry.function);

@@ -111,6 +111,9 @@ impl Cx<'_> {
 
     fn load_memory(&mut self, p: &MemPtr, flags: MemFlags) -> Res<Val> {
         let ty = p.ty.ok_or_else(|| bug("a load without a type"))?;
+        if self.long(ty).is_some() {
+            return self.load_long(&Pointer::Memory(p.clone()), ty, flags);
+        }
         match *self.types().kind(ty) {
             Kind::Vector { elem, n } if p.spread.vector.is_none() => {
                 let scalars = self.load_scalars(p, elem, n, flags)?;
@@ -167,6 +170,9 @@ impl Cx<'_> {
 
     fn store_memory(&mut self, p: &MemPtr, val: &Val, flags: MemFlags) -> Res<()> {
         let ty = p.ty.ok_or_else(|| bug("a store without a type"))?;
+        if self.long(ty).is_some() {
+            return self.store_long(&Pointer::Memory(p.clone()), ty, val, flags);
+        }
         match *self.types().kind(ty) {
             Kind::Vector { .. } if p.spread.vector.is_some() => self.store_parts(p, ty, val, flags),
             Kind::Bool | Kind::Int { .. } | Kind::Float(_) | Kind::Vector { .. } => {
@@ -182,7 +188,7 @@ impl Cx<'_> {
             }
             Kind::Struct(_) => {
                 for i in 0..self.types().count(ty).unwrap_or(0) {
-                    let part = self.types().part(ty, val, i)?;
+                    let part = self.part(ty, val, i)?;
                     let member = self.memory_member(p.clone(), ty, i)?;
                     let flags = MemFlags { volatile: flags.volatile || member.volatile, ..flags };
                     self.store_memory(&member, &part, flags)?;
@@ -196,7 +202,7 @@ impl Cx<'_> {
 
     fn store_parts(&mut self, p: &MemPtr, ty: Ty, val: &Val, flags: MemFlags) -> Res<()> {
         for i in 0..self.types().count(ty).unwrap_or(0) {
-            let part = self.types().part(ty, val, i)?;
+            let part = self.part(ty, val, i)?;
             let elem = self.memory_element(p.clone(), ty, Index::constant(i64::from(i)))?;
             self.store_memory(&elem, &part, flags)?;
         }
@@ -233,6 +239,9 @@ impl Cx<'_> {
         let ty = p.ty;
         if self.types().leaf(ty).is_some() {
             return self.load_leaf(p);
+        }
+        if self.long(ty).is_some() {
+            return self.load_long(&Pointer::Local(p.clone()), ty, MemFlags::default());
         }
         let n = self.types().count(ty).ok_or_else(|| self.not_in_memory(ty))?;
         let mut parts = Vec::with_capacity(n as usize);
@@ -284,8 +293,11 @@ impl Cx<'_> {
             self.b().var_store(var, index, v);
             return Ok(());
         }
+        if self.long(ty).is_some() {
+            return self.store_long(&Pointer::Local(p.clone()), ty, val, MemFlags::default());
+        }
         for i in 0..self.types().count(ty).ok_or_else(|| self.not_in_memory(ty))? {
-            let value = self.types().part(ty, val, i)?;
+            let value = self.part(ty, val, i)?;
             let part = self.local_part(p, i)?;
             self.store_local(&part, &value)?;
         }

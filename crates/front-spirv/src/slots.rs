@@ -19,6 +19,7 @@ impl Cx<'_> {
         if id == 0 {
             return Err(bug("a result without an id"));
         }
+        let val = self.settled(ty, val)?;
         let node = self.stack.last().map(|i| i.node);
         let spill = match self.stack.last() {
             Some(instance) if instance.structure.escapes(id) => Some(self.spill(&val)?),
@@ -53,12 +54,16 @@ impl Cx<'_> {
             // all others.
             return Err(invalid(code::ID, "an operand's definition does not dominate its use"));
         };
+        // In the order of the values, as they were stored.
         let mut loaded: SmallVec<[(Value, Value); 4]> = SmallVec::new();
         for (value, var) in spill.iter() {
             let v = self.b().var_load(*var, None);
             loaded.push((*value, v));
         }
-        Ok(map(&slot.val, &mut |v| loaded.iter().find(|(from, _)| *from == v).map_or(v, |(_, to)| *to)))
+        Ok(map(&slot.val, &mut |v| {
+            let found = loaded.binary_search_by_key(&v, |(from, _)| *from);
+            found.ok().and_then(|i| loaded.get(i)).map_or(v, |(_, to)| *to)
+        }))
     }
 
     /// Stores the IR values of a value in variables.
@@ -113,7 +118,7 @@ impl Cx<'_> {
 fn map(val: &Val, f: &mut impl FnMut(Value) -> Value) -> Val {
     match val {
         Val::Ir(v) => Val::Ir(f(*v)),
-        Val::Const(..) | Val::Zero => val.clone(),
+        Val::Const(..) | Val::Zero | Val::Long(_) => val.clone(),
         Val::Many(parts) => Val::Many(parts.iter().map(|p| map(p, f)).collect()),
         Val::Ptr(p) => Val::ptr(map_pointer(p, f)),
     }

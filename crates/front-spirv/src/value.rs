@@ -18,6 +18,8 @@ pub(crate) enum Val {
     Const(ir::Type, u64),
     /// All zeros, of any type.
     Zero,
+    /// A long vector: the variable that holds its components (see [`crate::long`]).
+    Long(Var),
     /// The constituents of a composite.
     Many(Rc<[Val]>),
     /// A pointer.
@@ -128,10 +130,10 @@ pub(crate) struct DescriptorPtr {
     /// The array, the image or the sampler.
     pub(crate) ty: Ty,
     pub(crate) volatile: bool,
-}
-
     /// The sampler of another binding that *OpSampledImage* puts to an image.
     pub(crate) sampler: Option<(Binding, Index)>,
+}
+
 /// A pointer to a texel.
 #[derive(Clone, Debug)]
 pub(crate) struct TexelPtr {

@@ -72,7 +72,7 @@ pub use module::{Module, SpecValue};
 pub use phalanx_cpu::{CacheKey, CancelToken, Descriptor, ImageView, MemoryError, SealedCode, report_faults};
 pub use phalanx_front_spirv::{
     AtomicInfo, AtomicKind, BindingLayout, Diagnostic, Diagnostics, EntryInfo, Info as ModuleInfo, Location,
-    MatrixInfo, MemberLayout, MulAddInfo, ScalarType, SpecConstant, TypeLayout,
+    MAX_VECTOR_COMPONENTS, MatrixInfo, MemberLayout, MulAddInfo, ScalarType, SpecConstant, TypeLayout,
 };
 pub use phalanx_ir::image::{ImageDim, ImageKind, ImageLayout, ImageLevel, ImageUse, MAX_LEVELS, Swizzle};
 pub use phalanx_ir::sampler::{AddressMode, CompareFunction, Filter, Reduction, Sampler};

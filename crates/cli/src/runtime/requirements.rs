@@ -96,8 +96,8 @@ const FEATURES: &[(&str, &str)] = &[
     ("Int8", "shaderInt8"),
     ("Int16", "shaderInt16"),
     ("Int64", "shaderInt64"),
-    ("StorageBuffer8BitAccess", "storageBuffer8BitAccess"),
     ("Shader64BitIndexingEXT", "shader64BitIndexing"),
+    ("StorageBuffer8BitAccess", "storageBuffer8BitAccess"),
     ("UniformAndStorageBuffer8BitAccess", "uniformAndStorageBuffer8BitAccess"),
     ("StoragePushConstant8", "storagePushConstant8"),
     ("StorageBuffer16BitAccess", "storageBuffer16BitAccess"),
@@ -108,6 +108,7 @@ const FEATURES: &[(&str, &str)] = &[
     ("CooperativeMatrixKHR", "cooperativeMatrix"),
     ("CooperativeMatrixNV", "cooperativeMatrix (NV)"),
     ("CooperativeVectorNV", "cooperativeVector (NV)"),
+    ("LongVectorEXT", "longVector"),
     ("BFloat16TypeKHR", "shaderBFloat16Type"),
     ("BFloat16DotProductKHR", "shaderBFloat16DotProduct"),
     ("BFloat16CooperativeMatrixKHR", "shaderBFloat16CooperativeMatrix"),
@@ -205,7 +206,7 @@ impl Rules {
     /// What offsets and strides of a type must be multiples of.
     fn alignment(self, layout: &TypeLayout) -> u64 {
         let vector = |scalar: &phalanx::ScalarType, n: u32| {
-            u64::from(scalar.scalar.bytes()) * u64::from(n).next_power_of_two()
+            u64::from(scalar.scalar.bytes()) * u64::from(n).next_power_of_two().min(4)
         };
         let composite = |alignment: u64| match self {
             Self::Std140 => alignment.next_multiple_of(16),

@@ -79,14 +79,14 @@ fn construct(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
             let mut parts = Vec::with_capacity(n as usize);
             for &id in inst.args {
                 let (found, val) = cx.val(id)?;
-                match cx.types().lanes(found) {
-                    Some(1) => parts.push(val),
-                    Some(lanes) => {
-                        for i in 0..lanes {
-                            parts.push(cx.types().part(found, &val, i)?);
+                match *cx.types().kind(found) {
+                    Kind::Vector { n, .. } => {
+                        for i in 0..n {
+                            parts.push(cx.part(found, &val, i)?);
                         }
                     }
-                    None => return Err(operand(format!("operand %{id} is no scalar or vector"))),
+                    _ if cx.types().lanes(found) == Some(1) => parts.push(val),
+                    _ => return Err(operand(format!("operand %{id} is no scalar or vector"))),
                 }
                 let same = cx.types().scalar(found) == cx.types().scalar(elem);
                 if !same || cx.types().coop_mat(found).is_some() {
@@ -163,7 +163,7 @@ fn extract(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
             }
             return cx.define_values(inst, &[v]);
         }
-        val = cx.types().part(ty, &val, i)?;
+        val = cx.part(ty, &val, i)?;
         ty = cx.types().constituent(ty, i).ok_or_else(|| not_composite(cx, ty))?;
     }
     let wanted = cx.result_ty(inst)?;
@@ -195,15 +195,19 @@ fn with_part(cx: &mut Cx<'_>, ty: Ty, val: &Val, path: &[u32], object: Ty, part:
         let x = cx.leaf_value(mat.elem.into(), &part)?;
         return Ok(Val::Ir(insert_component(cx, mat, m, component, x)));
     }
-    let old = cx.types().part(ty, val, i)?;
     let elem = cx.types().constituent(ty, i).ok_or_else(|| not_composite(cx, ty))?;
+    let old = if rest.is_empty() { Val::Zero } else { cx.part(ty, val, i)? };
     let new = with_part(cx, elem, &old, rest, object, part)?;
+    if let (Some(_), Some(leaf)) = (cx.long(ty).filter(|(_, n)| i < *n), cx.types().leaf(elem)) {
+        let (i, x) = (cx.i32(i.cast_signed()), cx.leaf_value(leaf, &new)?);
+        return cx.long_with(ty, val, i, x);
+    }
     let n =
         cx.types().leaf_types(ty).and_then(|_| cx.types().count(ty).ok_or_else(|| not_composite(cx, ty)))?;
     cx.spend(n);
     let mut parts = Vec::with_capacity(n as usize);
     for j in 0..n {
-        parts.push(if j == i { new.clone() } else { cx.types().part(ty, val, j)? });
+        parts.push(if j == i { new.clone() } else { cx.part(ty, val, j)? });
     }
     Ok(Val::many(parts))
 }
@@ -229,7 +233,7 @@ fn shuffle(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
         }
         for i in 0..cx.types().count(found).unwrap_or(0) {
             let elem = cx.types().constituent(found, i).ok_or_else(|| not_composite(cx, found))?;
-            all.push((elem, cx.types().part(found, &val, i)?));
+            all.push((elem, cx.part(found, &val, i)?));
         }
     }
     let (Some(n), Some(elem)) = (cx.types().count(ty), cx.types().constituent(ty, 0)) else {
@@ -260,6 +264,12 @@ fn vector(cx: &mut Cx<'_>, id: Id) -> Res<crate::cx::Values> {
 }
 
 fn extract_dynamic(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
+    let (ty, val) = cx.val(inst.arg(0)?)?;
+    if cx.long(ty).is_some() {
+        let index = cx.index_i32(inst.arg(1)?)?;
+        let v = cx.long_component(ty, &val, index)?;
+        return cx.define_values(inst, &[v]);
+    }
     let values = vector(cx, inst.arg(0)?)?;
     let index = cx.index(inst.arg(1)?)?;
     let v = match index.base {
@@ -273,10 +283,17 @@ fn extract_dynamic(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
 }
 
 fn insert_dynamic(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
-    let mut values = vector(cx, inst.arg(0)?)?;
+    let (ty, val) = cx.val(inst.arg(0)?)?;
     let x = cx.value(inst.arg(1)?)?;
-    cx.expect(inst.arg(1)?, x, cx.func.ty(values[0]))?;
     let index = cx.index_i32(inst.arg(2)?)?;
+    if let Some((elem, _)) = cx.long(ty) {
+        check(cx, cx.ty_of(inst.arg(1)?)?, elem)?;
+        check(cx, ty, cx.result_ty(inst)?)?;
+        let val = cx.long_with(ty, &val, index, x)?;
+        return cx.define(inst, val);
+    }
+    let mut values = vector(cx, inst.arg(0)?)?;
+    cx.expect(inst.arg(1)?, x, cx.func.ty(values[0]))?;
     for (i, v) in values.iter_mut().enumerate() {
         let i = cx.constant(Scalar::I32, i as u64);
         let here = cx.b().compare(CompareOp::Ieq, index, i);
@@ -293,8 +310,8 @@ fn transpose(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     for r in 0..rows {
         let mut parts = Vec::with_capacity(n as usize);
         for c in 0..n {
-            let col = cx.types().part(ty, &val, c)?;
-            parts.push(cx.types().part(column, &col, r)?);
+            let col = cx.part(ty, &val, c)?;
+            parts.push(cx.part(column, &col, r)?);
         }
         columns.push(Val::many(parts));
     }

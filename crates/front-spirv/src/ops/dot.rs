@@ -7,6 +7,7 @@ use super::componentwise::{self as cw, Class};
 use crate::cx::{Cx, Values};
 use crate::diag::{Res, code, operand, unsupported};
 use crate::reader::{Id, Inst};
+use crate::types::Kind;
 use phalanx_ir::{BinaryOp as B, CompareOp as C, ConvertKind, Scalar, Value};
 use spirv::Op;
 
@@ -46,9 +47,10 @@ pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
 fn factors(cx: &mut Cx<'_>, id: Id, packed: Option<u32>, to: Scalar, signed: bool) -> Res<Values> {
     let x = cw::components(cx, id, Class::Int)?;
     let from = cw::scalar_ty(cx, x[0])?;
+    let is_vector = matches!(cx.types().kind(cx.ty_of(id)?), Kind::Vector { .. });
     let x = match packed {
-        None if x.len() > 1 => x,
-        Some(0) if x.len() == 1 && from == Scalar::I32 => unpack(cx, x[0]),
+        None if is_vector => x,
+        Some(0) if !is_vector && from == Scalar::I32 => unpack(cx, x[0]),
         // A vector may carry the format operand only by mistake, and a scalar must carry it.
         Some(0) => return Err(operand(format!("operand %{id} must be an integer of 32 bits"))),
         Some(format) => return Err(operand(format!("unknown packed vector format {format}"))),

@@ -52,6 +52,7 @@ fn load(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     let p = cx.pointer(inst.arg(0)?)?;
     let (flags, _) = cx.memory_operands(inst.rest(1))?;
     let val = cx.load(&p, ty, flags)?;
+    cx.own_long(inst.id, &val);
     cx.define(inst, val)
 }
 
@@ -59,7 +60,9 @@ fn store(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     let p = cx.pointer(inst.arg(0)?)?;
     let (ty, val) = cx.val(inst.arg(1)?)?;
     let (flags, _) = cx.memory_operands(inst.rest(2))?;
-    cx.store(&p, ty, &val, flags)
+    cx.store(&p, ty, &val, flags)?;
+    cx.release_long(inst);
+    Ok(())
 }
 
 /// *OpCopyMemory*: one set of memory operands is for both sides; of two, the first is the target's.

@@ -239,6 +239,7 @@ table! {
         PhysicalDeviceShaderFloat8FeaturesEXT { shader_float8, shader_float8_cooperative_matrix }
         PhysicalDeviceShaderFmaFeaturesKHR { shader_fma_float16, shader_fma_float32, shader_fma_float64 }
         PhysicalDeviceShaderImageAtomicInt64FeaturesEXT { shader_image_int64_atomics }
+        PhysicalDeviceShaderLongVectorFeaturesEXT { long_vector }
         PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR { shader_maximal_reconvergence }
         PhysicalDeviceShaderQuadControlFeaturesKHR { shader_quad_control }
         PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR { shader_relaxed_extended_instruction }
@@ -290,16 +291,16 @@ pub(super) fn core() -> vk::PhysicalDeviceFeatures {
 fn set_core(features: &mut vk::PhysicalDeviceFeatures, value: vk::Bool32) {
     features.robust_buffer_access = value;
     features.image_cube_array = value;
-    features.shader_uniform_buffer_array_dynamic_indexing = value;
     features.shader_image_gather_extended = value;
+    features.shader_uniform_buffer_array_dynamic_indexing = value;
     features.shader_sampled_image_array_dynamic_indexing = value;
     features.shader_storage_buffer_array_dynamic_indexing = value;
     features.shader_storage_image_array_dynamic_indexing = value;
     features.shader_storage_image_extended_formats = value;
     features.shader_storage_image_read_without_format = value;
     features.shader_storage_image_write_without_format = value;
-    features.shader_float64 = value;
     features.shader_resource_min_lod = value;
+    features.shader_float64 = value;
     features.shader_int64 = value;
     features.shader_int16 = value;
 }

@@ -104,6 +104,10 @@ table! {
     },
     PhysicalDeviceSamplerFilterMinmaxProperties: |_| sampler_filter_minmax(),
     PhysicalDeviceShaderIntegerDotProductProperties: |_| integer_dot_products(),
+    PhysicalDeviceShaderLongVectorPropertiesEXT: |_| vk::PhysicalDeviceShaderLongVectorPropertiesEXT {
+        max_vector_components: phalanx::MAX_VECTOR_COMPONENTS,
+        ..Default::default()
+    },
     PhysicalDeviceSubgroupProperties: subgroups,
     PhysicalDeviceSubgroupSizeControlProperties: subgroup_sizes,
     PhysicalDeviceTexelBufferAlignmentProperties: |_| texel_buffers(),
@@ -267,10 +271,6 @@ fn descriptor_indexing() -> vk::PhysicalDeviceDescriptorIndexingProperties {
     }
 }
 
-fn inline_uniform_blocks() -> vk::PhysicalDeviceInlineUniformBlockProperties {
-    vk::PhysicalDeviceInlineUniformBlockProperties {
-        max_inline_uniform_block_size: INLINE_BYTES,
-        max_per_stage_descriptor_inline_uniform_blocks: INLINE_BLOCKS,
 /// All components of all formats are compared, each by itself.
 fn sampler_filter_minmax() -> vk::PhysicalDeviceSamplerFilterMinmaxProperties {
     vk::PhysicalDeviceSamplerFilterMinmaxProperties {
@@ -280,6 +280,10 @@ fn sampler_filter_minmax() -> vk::PhysicalDeviceSamplerFilterMinmaxProperties {
     }
 }
 
+fn inline_uniform_blocks() -> vk::PhysicalDeviceInlineUniformBlockProperties {
+    vk::PhysicalDeviceInlineUniformBlockProperties {
+        max_inline_uniform_block_size: INLINE_BYTES,
+        max_per_stage_descriptor_inline_uniform_blocks: INLINE_BLOCKS,
         max_per_stage_descriptor_update_after_bind_inline_uniform_blocks: INLINE_BLOCKS,
         max_descriptor_set_inline_uniform_blocks: INLINE_BLOCKS,
         max_descriptor_set_update_after_bind_inline_uniform_blocks: INLINE_BLOCKS,
@@ -418,14 +422,14 @@ fn vulkan12(_physical: &PhysicalDevice) -> vk::PhysicalDeviceVulkan12Properties 
             max_descriptor_set_update_after_bind_storage_images,
             max_descriptor_set_update_after_bind_input_attachments,
         }
-        depth_stencil_resolve() => { supported_depth_resolve_modes, supported_stencil_resolve_modes }
-        ; max_timeline_semaphore_value_difference: u64::MAX
-        ; framebuffer_integer_color_sample_counts: vk::SampleCountFlags::_1
-    })
         sampler_filter_minmax() => {
             filter_minmax_single_component_formats,
             filter_minmax_image_component_mapping,
         }
+        depth_stencil_resolve() => { supported_depth_resolve_modes, supported_stencil_resolve_modes }
+        ; max_timeline_semaphore_value_difference: u64::MAX
+        ; framebuffer_integer_color_sample_counts: vk::SampleCountFlags::_1
+    })
 }
 
 fn vulkan13(physical: &PhysicalDevice) -> vk::PhysicalDeviceVulkan13Properties {

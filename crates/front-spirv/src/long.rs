@@ -1,0 +1,390 @@
+//! Long vectors as values (SPV_EXT_long_vector).
+//!
+//! The value of a vector of more than [`MAX_LISTED`] components is a variable, written where the value is made and
+//! nowhere else. What works component by component is a loop around the same instruction on scalars, so that code does
+//! not grow with the vectors; whatever else takes such a vector reads its components one after the other.
+
+use crate::cx::{Cx, Slot};
+use crate::diag::{Res, bug, operand};
+use crate::module::ExtSet;
+use crate::reader::{Id, Inst};
+use crate::types::{Kind, Ty};
+use crate::value::{Index, Pointer, Val};
+use phalanx_ir::{self as ir, BinaryOp, MemFlags, Value, Var};
+use rustc_hash::FxHashMap;
+use spirv::{GlslStd450Op as G, Op};
+
+/// Components of the vectors whose values are lists of components.
+const MAX_LISTED: u32 = 32;
+
+/// Where components come from.
+#[derive(Clone, Debug)]
+enum Source {
+    Var(Var),
+    /// All components are this.
+    Same(Val),
+}
+
+/// Variables of values that are dead, to be used again.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    /// How often each id is mentioned as an operand, or more.
+    uses: Option<FxHashMap<Id, u32>>,
+    /// The instruction that each variable was made for.
+    owners: FxHashMap<Var, Id>,
+    free: Vec<Var>,
+}
+
+impl Cx<'_> {
+    /// A variable for a value that [`Cx::own_long`] is told of.
+    fn long_var(&mut self, leaf: ir::Type, n: u32) -> Res<Var> {
+        let fits = |var: &Var| self.func.var(*var).ty == leaf && self.func.var(*var).count == n;
+        match self.long.free.iter().position(fits) {
+            Some(i) => Ok(self.long.free.swap_remove(i)),
+            None => self.scratch_var(leaf, n),
+        }
+    }
+
+    /// Notes that a variable holds nothing but the value of this id.
+    pub(crate) fn own_long(&mut self, id: Id, val: &Val) {
+        if let Val::Long(var) = val {
+            self.long.owners.insert(*var, id);
+        }
+    }
+
+    /// Behind an instruction: frees the variables of operands that are used by nothing else, if they are of the same
+    /// block. Whatever takes over a value as it is, is a use of another kind, and does not come here.
+    pub(crate) fn release_long(&mut self, inst: &Inst<'_>) {
+        let spv = self.spv;
+        let uses = self.long.uses.get_or_insert_with(|| {
+            let mut uses = FxHashMap::default();
+            for &word in
+                spv.insts.iter().filter(|i| !matches!(i.op, Op::Name | Op::Decorate)).flat_map(|i| i.args)
+            {
+                *uses.entry(word).or_default() += 1;
+            }
+            uses
+        });
+        let here = self.stack.last().map(|i| (i.node, i.serial));
+        for id in inst.args.iter().filter(|id| uses.get(id) == Some(&1)) {
+            let Some(slot) = self.slots.get(id) else { continue };
+            let Val::Long(var) = slot.val else { continue };
+            if slot.node.map(|node| (node, slot.serial)) == here && self.long.owners.get(&var) == Some(id) {
+                self.long.owners.remove(&var);
+                self.long.free.push(var);
+            }
+        }
+    }
+
+    /// The component type and the length, if this is a vector type whose values lie in variables.
+    pub(crate) fn long(&self, ty: Ty) -> Option<(Ty, u32)> {
+        match *self.types().kind(ty) {
+            Kind::Vector { elem, n } if n > MAX_LISTED => Some((elem, n)),
+            _ => None,
+        }
+    }
+
+    fn component_type(&self, elem: Ty) -> Res<ir::Type> {
+        self.types().leaf(elem).ok_or_else(|| bug("a vector of no scalars"))
+    }
+
+    fn source(&mut self, ty: Ty, val: &Val) -> Res<Source> {
+        let (elem, n) = self.long(ty).ok_or_else(|| bug("no long vector"))?;
+        let parts = match val {
+            Val::Long(var) => return Ok(Source::Var(*var)),
+            Val::Zero => return Ok(Source::Same(self.types().zero(elem))),
+            Val::Many(parts) if parts.len() == n as usize => parts.clone(),
+            _ => return Err(bug("a long vector of another length")),
+        };
+        if let Some(same) = repeated(&parts) {
+            return Ok(Source::Same(same));
+        }
+        let leaf = self.component_type(elem)?;
+        let bits: Option<Vec<u64>> = parts.iter().map(constant).collect();
+        if bits.is_some() {
+            let var = self.func.new_var(leaf, n, "");
+            self.func.vars[var.index()].table = bits;
+            return Ok(Source::Var(var));
+        }
+        let var = self.scratch_var(leaf, n)?;
+        for (i, part) in parts.iter().enumerate() {
+            let (i, v) = (self.i32(i as i32), self.leaf_value(leaf, part)?);
+            self.b().var_store(var, Some(i), v);
+        }
+        Ok(Source::Var(var))
+    }
+
+    fn component(&mut self, source: &Source, leaf: ir::Type, i: Value) -> Res<Value> {
+        match source {
+            Source::Var(var) => Ok(self.b().var_load(*var, Some(i))),
+            Source::Same(val) => self.leaf_value(leaf, val),
+        }
+    }
+
+    /// What stands for a value once it has a name: a list of components that are no constants becomes a variable.
+    pub(crate) fn settled(&mut self, ty: Ty, val: Val) -> Res<Val> {
+        let Val::Many(parts) = &val else { return Ok(val) };
+        if self.long(ty).is_none() || parts.iter().all(|p| constant(p).is_some()) || repeated(parts).is_some()
+        {
+            return Ok(val);
+        }
+        match self.source(ty, &val)? {
+            Source::Var(var) => Ok(Val::Long(var)),
+            Source::Same(_) => Ok(val),
+        }
+    }
+
+    /// Constituent `i` of a composite value.
+    pub(crate) fn part(&mut self, ty: Ty, val: &Val, i: u32) -> Res<Val> {
+        match val {
+            Val::Long(var) if self.types().count(ty).is_some_and(|n| i < n) => {
+                let i = self.i32(i.cast_signed());
+                Ok(Val::Ir(self.b().var_load(*var, Some(i))))
+            }
+            _ => self.types().part(ty, val, i),
+        }
+    }
+
+    /// The component with a dynamic index.
+    pub(crate) fn long_component(&mut self, ty: Ty, val: &Val, i: Value) -> Res<Value> {
+        let (elem, _) = self.long(ty).ok_or_else(|| bug("no long vector"))?;
+        let (source, leaf) = (self.source(ty, val)?, self.component_type(elem)?);
+        self.component(&source, leaf, i)
+    }
+
+    /// The vector with one component replaced.
+    pub(crate) fn long_with(&mut self, ty: Ty, val: &Val, i: Value, x: Value) -> Res<Val> {
+        let (elem, n) = self.long(ty).ok_or_else(|| bug("no long vector"))?;
+        let var = self.scratch_var(self.component_type(elem)?, n)?;
+        self.copy_long(ty, val, var)?;
+        self.b().var_store(var, Some(i), x);
+        Ok(Val::Long(var))
+    }
+
+    /// Stores the components in a variable of as many elements.
+    pub(crate) fn copy_long(&mut self, ty: Ty, val: &Val, to: Var) -> Res<()> {
+        let (elem, n) = self.long(ty).ok_or_else(|| bug("no long vector"))?;
+        let (source, leaf) = (self.source(ty, val)?, self.component_type(elem)?);
+        self.count_up(0, n, 1, |cx, i| {
+            let v = cx.component(&source, leaf, i)?;
+            cx.b().var_store(to, Some(i), v);
+            Ok(())
+        })
+    }
+
+    fn component_at(&mut self, p: &Pointer, ty: Ty, i: Value) -> Res<Pointer> {
+        let i = Index { base: Some(i), offset: 0 };
+        match p {
+            Pointer::Memory(p) => self.memory_element(p.clone(), ty, i).map(Pointer::Memory),
+            Pointer::Local(p) => self.local_element(p.clone(), i).map(Pointer::Local),
+            _ => Err(operand("a pointer to a long vector that is in no memory")),
+        }
+    }
+
+    pub(crate) fn load_long(&mut self, p: &Pointer, ty: Ty, flags: MemFlags) -> Res<Val> {
+        let (elem, n) = self.long(ty).ok_or_else(|| bug("no long vector"))?;
+        let leaf = self.component_type(elem)?;
+        let var = self.long_var(leaf, n)?;
+        self.count_up(0, n, 1, |cx, i| {
+            let at = cx.component_at(p, ty, i)?;
+            let val = cx.load(&at, elem, flags)?;
+            let v = cx.leaf_value(leaf, &val)?;
+            cx.b().var_store(var, Some(i), v);
+            Ok(())
+        })?;
+        Ok(Val::Long(var))
+    }
+
+    pub(crate) fn store_long(&mut self, p: &Pointer, ty: Ty, val: &Val, flags: MemFlags) -> Res<()> {
+        let (elem, n) = self.long(ty).ok_or_else(|| bug("no long vector"))?;
+        let (source, leaf) = (self.source(ty, val)?, self.component_type(elem)?);
+        self.count_up(0, n, 1, |cx, i| {
+            let at = cx.component_at(p, ty, i)?;
+            let v = cx.component(&source, leaf, i)?;
+            cx.store(&at, elem, &Val::Ir(v), flags)
+        })
+    }
+
+    /// Translates an instruction on long vectors by a loop; false if it is not one that can be.
+    pub(crate) fn long_operation(&mut self, inst: &Inst<'_>) -> Res<bool> {
+        let Ok(result) = self.types().lookup(inst.ty) else { return Ok(false) };
+        match (self.long(result), fold(inst.op)) {
+            (Some((elem, n)), _) if is_componentwise(self, inst) => {
+                let vectors = self.vectors(inst, Some(n))?;
+                let leaf = self.component_type(elem)?;
+                let var = self.long_var(leaf, n)?;
+                self.count_up(0, n, 1, |cx, i| {
+                    let v = cx.on_components(inst, elem, &vectors, i)?;
+                    cx.expect(inst.id, v, leaf)?;
+                    cx.b().var_store(var, Some(i), v);
+                    Ok(())
+                })?;
+                self.own_long(inst.id, &Val::Long(var));
+                self.define(inst, Val::Long(var))?;
+                self.release_long(inst);
+                Ok(true)
+            }
+            (None, Some(op)) if self.types().leaf(result).is_some_and(is_summed) => {
+                let vectors = self.vectors(inst, None)?;
+                let Some(n) = vectors.first().map(|v| v.n) else { return Ok(false) };
+                let first = self.i32(0);
+                let first = self.on_components(inst, result, &vectors, first)?;
+                let sum = self.func.new_var(self.func.ty(first), 1, "");
+                self.b().var_store(sum, None, first);
+                self.count_up(1, n, 1, |cx, i| {
+                    let term = cx.on_components(inst, result, &vectors, i)?;
+                    let before = cx.b().var_load(sum, None);
+                    let after = cx.b().binary(op, before, term);
+                    cx.b().var_store(sum, None, after);
+                    Ok(())
+                })?;
+                let v = self.b().var_load(sum, None);
+                self.define_values(inst, &[v])?;
+                self.release_long(inst);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The operands that are long vectors, all of one length.
+    fn vectors(&mut self, inst: &Inst<'_>, wanted: Option<u32>) -> Res<Vec<Vector>> {
+        let mut out: Vec<Vector> = Vec::new();
+        let mut wanted = wanted;
+        let ids = inst.rest(if inst.op == Op::ExtInst { 2 } else { 0 });
+        for &id in ids {
+            let Ok(ty) = self.ty_of(id) else { continue };
+            let Some((elem, n)) = self.long(ty) else { continue };
+            if *wanted.get_or_insert(n) != n {
+                let m = format!("operand %{id} has {n} components, expected {}", wanted.unwrap_or(n));
+                return Err(operand(m));
+            }
+            if out.iter().all(|v| v.id != id) {
+                let (_, val) = self.val(id)?;
+                out.push(Vector { id, elem, n, source: self.source(ty, &val)? });
+            }
+        }
+        Ok(out)
+    }
+
+    /// The result of an instruction on component `i` of its vectors, where each has its component's name for it.
+    fn on_components(&mut self, inst: &Inst<'_>, elem: Ty, vectors: &[Vector], i: Value) -> Res<Value> {
+        let mut kept = Vec::with_capacity(vectors.len());
+        for v in vectors {
+            let leaf = self.component_type(v.elem)?;
+            let component = self.component(&v.source, leaf, i)?;
+            let before = self.slots.remove(&v.id);
+            self.bind_everywhere(v.id, v.elem, Val::Ir(component));
+            kept.push((v.id, before));
+        }
+        let done = self.operation(&Inst { ty: elem.id(), ..*inst });
+        let result = done.and_then(|()| self.value(inst.id));
+        self.slots.remove(&inst.id);
+        for (id, before) in kept {
+            let _: Option<Slot> = match before {
+                Some(slot) => self.slots.insert(id, slot),
+                None => self.slots.remove(&id),
+            };
+        }
+        result
+    }
+}
+
+/// An operand that is a long vector.
+struct Vector {
+    id: Id,
+    elem: Ty,
+    n: u32,
+    source: Source,
+}
+
+fn constant(val: &Val) -> Option<u64> {
+    match val {
+        Val::Const(ir::Type::Scalar(_), bits) => Some(*bits),
+        _ => None,
+    }
+}
+
+/// The component that all are.
+fn repeated(parts: &[Val]) -> Option<Val> {
+    let first = parts.first()?;
+    let is_first = |val: &Val| match (first, val) {
+        (Val::Const(a, x), Val::Const(b, y)) => (a, x) == (b, y),
+        (Val::Ir(x), Val::Ir(y)) => x == y,
+        _ => false,
+    };
+    parts.iter().all(is_first).then(|| first.clone())
+}
+
+/// What joins the results on the components of an instruction that gives a scalar.
+fn fold(op: Op) -> Option<BinaryOp> {
+    match op {
+        Op::Dot => Some(BinaryOp::Fadd),
+        Op::Any => Some(BinaryOp::Or),
+        Op::All => Some(BinaryOp::And),
+        _ => None,
+    }
+}
+
+/// Whether sums may be rounded after each term, which those of bfloat16 may not.
+fn is_summed(ty: ir::Type) -> bool {
+    ty.scalar().is_some_and(|s| s.is_arithmetic_float() || s == ir::Scalar::Bool)
+}
+
+/// Whether an instruction that gives a vector does the same to each component.
+fn is_componentwise(cx: &Cx<'_>, inst: &Inst<'_>) -> bool {
+    match inst.op {
+        Op::ExtInst => {
+            let number = inst.args.get(1).copied().and_then(G::from_u32);
+            cx.spv.ext_set_of(inst) == ExtSet::Glsl && number.is_some_and(is_componentwise_in_glsl)
+        }
+        Op::Bitcast => {
+            let from = inst.args.first().and_then(|&id| cx.ty_of(id).ok());
+            from.is_some_and(|from| {
+                cx.types().lanes(from) == cx.result_ty(inst).ok().and_then(|to| cx.types().lanes(to))
+            })
+        }
+        Op::VectorTimesMatrix
+        | Op::MatrixTimesVector
+        | Op::GroupNonUniformPartitionEXT
+        | Op::GroupNonUniformBallot => false,
+        op => {
+            let number = op as u32;
+            let among = |first: Op, last: Op| (first as u32..=last as u32).contains(&number);
+            among(Op::ConvertFToU, Op::FConvert)
+                || op == Op::QuantizeToF16
+                || among(Op::SNegate, Op::VectorTimesScalar)
+                || among(Op::IsNan, Op::SignBitSet)
+                || among(Op::LessOrGreater, Op::FUnordGreaterThanEqual)
+                || among(Op::ShiftRightLogical, Op::BitCount)
+                || among(Op::GroupNonUniformBroadcast, Op::GroupNonUniformBroadcastFirst)
+                || among(Op::GroupNonUniformShuffle, Op::GroupNonUniformQuadSwap)
+                || matches!(
+                    op,
+                    Op::FmaKHR
+                        | Op::GroupNonUniformRotateKHR
+                        | Op::SubgroupFirstInvocationKHR
+                        | Op::SubgroupReadInvocationKHR
+                )
+        }
+    }
+}
+
+fn is_componentwise_in_glsl(op: G) -> bool {
+    !matches!(
+        op,
+        G::Modf
+            | G::ModfStruct
+            | G::Frexp
+            | G::FrexpStruct
+            | G::Length
+            | G::Distance
+            | G::Cross
+            | G::Normalize
+            | G::FaceForward
+            | G::Reflect
+            | G::Refract
+            | G::Determinant
+            | G::MatrixInverse
+    )
+}
