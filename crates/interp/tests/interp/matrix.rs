@@ -245,8 +245,7 @@ fn group_mat(rows: u32, cols: u32, use_: Use) -> MatType {
 
 #[test]
 fn matrices_of_the_work_group() {
-    // A(r, c) is the invocation (4 r + c) % 8 of the first of 3 subgroups; B is the identity, in place. Component 1
-    // of 24 elements is 20 to 23.
+    // A(r, c) is the invocation (4 r + c) % 20; B is the identity, in place. Component 1 of 24 elements is 20 to 23.
     let module = Kernel::new([20, 1, 1]).body(|b| {
         let (lane, out) = (b.local(), b.buffer(0));
         let a = b.value(Op::MatSplat, &[lane], group_mat(6, 4, Use::A).into());
@@ -269,7 +268,7 @@ fn matrices_of_the_work_group() {
     }
     dispatch(&module, &mut buffers, [1; 3]).unwrap();
     let got = to_words(&buffers[0]);
-    let element = |i: i32| if i < 20 { 2 * (i % 8) } else { i - 20 };
+    let element = |i: i32| if i < 20 { 2 * i } else { i - 20 };
     let want: Vec<_> = (0..24).map(|i| element(4 * (i % 6) + i / 6)).collect();
     assert_eq!(got[..24], want);
     let second: Vec<_> = (0..20).map(|lane| if lane < 4 { lane } else { 0 }).collect();
