@@ -171,16 +171,29 @@ The driver, libvulkan_phalanx.so, is looked for beside this command and in the l
 
 Example:
   phalanx exec -- vulkaninfo --summary
-  phalanx exec --as discrete -- ./program that passes over CPUs";
+  phalanx exec --as discrete -- ./program that passes over CPUs
+  phalanx exec --claim conformant -- ./program built on wgpu";
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecArgs {
     /// What the device says it is; some programs pass over CPUs
     #[arg(long = "as", value_name = "TYPE")]
     pub(crate) present_as: Option<DeviceType>,
+    /// What the device claims to be though it is not; some programs want it and do without it
+    #[arg(long, value_name = "CLAIM", value_delimiter = ',')]
+    pub(crate) claim: Vec<Claim>,
     /// The program and its arguments
     #[arg(value_name = "APP", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<OsString>,
+}
+
+/// What a device may be taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Claim {
+    /// One whose driver has passed the conformance suite: wgpu hides others
+    Conformant,
+    /// One with queues for graphics: Taichi does not start without
+    Graphics,
 }
 
 /// A type of Vulkan devices.
@@ -359,10 +372,11 @@ mod tests {
 
     #[test]
     fn a_program_keeps_its_own_options() {
-        let line = "phalanx exec --as integrated -- vulkaninfo --summary --as x";
+        let line = "phalanx exec --as integrated --claim conformant,graphics -- vulkaninfo --summary --as x";
         let cli = Cli::try_parse_from(line.split_whitespace()).expect("well formed");
         let Command::Exec(args) = cli.command else { panic!("another command") };
         assert_eq!(args.present_as, Some(DeviceType::Integrated));
+        assert_eq!(args.claim, [Claim::Conformant, Claim::Graphics]);
         assert_eq!(args.command, ["vulkaninfo", "--summary", "--as", "x"]);
         assert!(Cli::try_parse_from(["phalanx", "exec"]).is_err());
     }

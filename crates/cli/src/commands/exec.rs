@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::Status;
-use crate::args::{DeviceType, ExecArgs};
+use crate::args::{Claim, DeviceType, ExecArgs};
 
 /// The driver, and the manifest that tells the loader of it.
 const LIBRARY: &str = "libvulkan_phalanx.so";
@@ -45,6 +45,10 @@ pub(crate) fn run(args: &ExecArgs) -> Result<Status> {
     command.env_remove("VK_ADD_DRIVER_FILES");
     if let Some(ty) = args.present_as {
         command.env("PHALANX_DEVICE_TYPE", ty.name());
+    }
+    if !args.claim.is_empty() {
+        let claims: Vec<_> = args.claim.iter().map(|claim| claim.name()).collect();
+        command.env("PHALANX_CLAIM", claims.join(","));
     }
     Err(become_program(command, program))
 }
@@ -126,6 +130,16 @@ fn write_if_other(path: &Path, text: &str) -> std::io::Result<()> {
         // What is left is of no use to anybody.
         let _ = fs::remove_file(&new);
     })
+}
+
+impl Claim {
+    /// The word that the driver knows.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Conformant => "conformant",
+            Self::Graphics => "graphics",
+        }
+    }
 }
 
 impl DeviceType {

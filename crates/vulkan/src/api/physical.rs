@@ -84,24 +84,28 @@ entries! {
     }
 
     fn get_queue_families(
-        _physical: vk::PhysicalDevice,
+        physical: vk::PhysicalDevice,
         count: *mut u32,
         list: *mut vk::QueueFamilyProperties,
     ) {
+        // SAFETY: a handle of a physical device.
+        let Ok(physical) = (unsafe { dispatchable::object::<PhysicalDevice>(physical) }) else { return };
         // SAFETY: the caller passes a count and room for as many. Nothing says that some are left.
-        let _ = unsafe { chain::list(count, list, &properties::queue_families()) };
+        let _ = unsafe { chain::list(count, list, &properties::queue_families(physical)) };
     }
 
     fn get_queue_families2(
-        _physical: vk::PhysicalDevice,
+        physical: vk::PhysicalDevice,
         count: *mut u32,
         list: *mut vk::QueueFamilyProperties2,
     ) {
         let fill = |to: &mut vk::QueueFamilyProperties2, family: &vk::QueueFamilyProperties| {
             to.queue_family_properties = *family;
         };
+        // SAFETY: a handle of a physical device.
+        let Ok(physical) = (unsafe { dispatchable::object::<PhysicalDevice>(physical) }) else { return };
         // SAFETY: as above.
-        let _ = unsafe { chain::list_with(count, list, &properties::queue_families(), fill) };
+        let _ = unsafe { chain::list_with(count, list, &properties::queue_families(physical), fill) };
     }
 
     fn get_external_buffer_properties(

@@ -66,7 +66,7 @@ table! {
     },
     PhysicalDeviceDepthStencilResolveProperties: |_| depth_stencil_resolve(),
     PhysicalDeviceDescriptorIndexingProperties: |_| descriptor_indexing(),
-    PhysicalDeviceDriverProperties: |_| driver(),
+    PhysicalDeviceDriverProperties: driver,
     PhysicalDeviceExternalMemoryHostPropertiesEXT: |_| vk::PhysicalDeviceExternalMemoryHostPropertiesEXT {
         min_imported_host_pointer_alignment: super::memory::HOST_POINTER_ALIGNMENT,
         ..Default::default()
@@ -140,7 +140,7 @@ pub(super) fn core(physical: &PhysicalDevice) -> vk::PhysicalDeviceProperties {
         // Neither a vendor of PCI devices nor one that is registered with Khronos.
         vendor_id: 0,
         device_id: 0,
-        device_type: physical.ty,
+        device_type: physical.presented.ty,
         device_name: chain::characters(&format!("Phalanx ({})", physical.info.name)),
         pipeline_cache_uuid: pipeline_cache_uuid(physical),
         limits: limits::limits(physical),
@@ -179,8 +179,11 @@ fn ids(physical: &PhysicalDevice) -> vk::PhysicalDeviceIDProperties {
 }
 
 /// The registry has no number for this driver, and it has not passed the conformance test.
-fn driver() -> vk::PhysicalDeviceDriverProperties {
+fn driver(physical: &PhysicalDevice) -> vk::PhysicalDeviceDriverProperties {
+    // The driver was never submitted. Some applications hide devices of such drivers.
+    let claimed = vk::ConformanceVersion { major: 1, minor: 3, subminor: 0, patch: 0 };
     vk::PhysicalDeviceDriverProperties {
+        conformance_version: if physical.presented.is_conformant { claimed } else { Default::default() },
         driver_name: chain::characters(DRIVER_NAME),
         driver_info: chain::characters(DRIVER_VERSION),
         ..Default::default()
@@ -375,9 +378,9 @@ macro_rules! gather {
     }};
 }
 
-fn vulkan12(_physical: &PhysicalDevice) -> vk::PhysicalDeviceVulkan12Properties {
+fn vulkan12(physical: &PhysicalDevice) -> vk::PhysicalDeviceVulkan12Properties {
     gather!(PhysicalDeviceVulkan12Properties {
-        driver() => { driver_id, driver_name, driver_info, conformance_version }
+        driver(physical) => { driver_id, driver_name, driver_info, conformance_version }
         float_controls() => {
             denorm_behavior_independence,
             rounding_mode_independence,
@@ -487,9 +490,13 @@ pub(super) fn budget() -> vk::PhysicalDeviceMemoryBudgetPropertiesEXT {
 }
 
 /// The queue families: one for compute and transfer.
-pub(super) fn queue_families() -> [vk::QueueFamilyProperties; 1] {
+pub(super) fn queue_families(physical: &PhysicalDevice) -> [vk::QueueFamilyProperties; 1] {
+    let claimed = match physical.presented.has_graphics {
+        true => vk::QueueFlags::GRAPHICS,
+        false => vk::QueueFlags::empty(),
+    };
     [vk::QueueFamilyProperties {
-        queue_flags: vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER,
+        queue_flags: vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER | claimed,
         queue_count: QUEUES,
         timestamp_valid_bits: 64,
         min_image_transfer_granularity: vk::Extent3D { width: 1, height: 1, depth: 1 },

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use vulkanalia_sys as vk;
 
 use crate::core::machine;
+use crate::core::presented::Presented;
 
 /// An instance.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ pub(crate) struct PhysicalDevice {
     /// What it offers to kernels.
     pub(crate) info: phalanx::DeviceInfo,
     /// What it says it is.
-    pub(crate) ty: vk::PhysicalDeviceType,
+    pub(crate) presented: Presented,
     /// Bytes of its memory.
     pub(crate) memory_bytes: u64,
     /// The version of Vulkan that its instance is for.
@@ -55,7 +56,7 @@ impl PhysicalDevice {
     fn new(api_version: u32, extensions: Vec<&'static str>) -> Result<Self, phalanx::Error> {
         Ok(Self {
             info: phalanx::Device::describe(&phalanx::DeviceOptions::default())?,
-            ty: device_type()?,
+            presented: Presented::from_environment()?,
             memory_bytes: machine::memory_bytes(),
             api_version,
             extensions,
@@ -74,26 +75,6 @@ impl PhysicalDevice {
         let device = Arc::new(phalanx::Device::new(&phalanx::DeviceOptions::default())?);
         *shared = Arc::downgrade(&device);
         Ok(device)
-    }
-}
-
-/// The type that the device is presented as. It is a CPU; some applications pass those over.
-fn device_type() -> Result<vk::PhysicalDeviceType, phalanx::Error> {
-    const VARIABLE: &str = "PHALANX_DEVICE_TYPE";
-    let Ok(name) = std::env::var(VARIABLE) else { return Ok(vk::PhysicalDeviceType::CPU) };
-    type_of_name(&name).ok_or_else(|| {
-        let expected = "one of cpu, integrated, discrete, virtual".to_owned();
-        phalanx::Error::Setting { name: VARIABLE, expected, found: name }
-    })
-}
-
-fn type_of_name(name: &str) -> Option<vk::PhysicalDeviceType> {
-    match name.trim() {
-        "" | "cpu" => Some(vk::PhysicalDeviceType::CPU),
-        "integrated" => Some(vk::PhysicalDeviceType::INTEGRATED_GPU),
-        "discrete" => Some(vk::PhysicalDeviceType::DISCRETE_GPU),
-        "virtual" => Some(vk::PhysicalDeviceType::VIRTUAL_GPU),
-        _ => None,
     }
 }
 
@@ -219,12 +200,5 @@ mod tests {
         messengers.remove(handle);
         messengers.message(Severity::ERROR, "nobody hears this");
         assert_eq!(heard.load(Ordering::Relaxed), 1);
-    }
-
-    #[test]
-    fn types_have_names() {
-        assert_eq!(type_of_name("discrete"), Some(vk::PhysicalDeviceType::DISCRETE_GPU));
-        assert_eq!(type_of_name(""), Some(vk::PhysicalDeviceType::CPU));
-        assert_eq!(type_of_name("gpu"), None);
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod instance;
 pub(crate) mod machine;
 pub(crate) mod memory;
 pub(crate) mod pipeline;
+pub(crate) mod presented;
 pub(crate) mod query;
 pub(crate) mod queue;
 pub(crate) mod sampler;
