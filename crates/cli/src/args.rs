@@ -172,7 +172,7 @@ The driver, libvulkan_phalanx.so, is looked for beside this command and in the l
 Example:
   phalanx exec -- vulkaninfo --summary
   phalanx exec --as discrete -- ./program that passes over CPUs
-  phalanx exec --claim conformant -- ./program built on wgpu";
+  phalanx exec --claim conformant,graphics -- ./program built on wgpu";
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecArgs {
@@ -192,7 +192,7 @@ pub(crate) struct ExecArgs {
 pub(crate) enum Claim {
     /// One whose driver has passed the conformance suite: wgpu hides others
     Conformant,
-    /// One with queues for graphics: Taichi does not start without
+    /// One with queues for graphics: wgpu and Taichi take no other
     Graphics,
 }
 
