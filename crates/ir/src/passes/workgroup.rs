@@ -12,7 +12,7 @@
 //! mat_store %p, %m, …                        mat_store %p, %m, …
 //! ```
 //!
-//! Components, which belong to all invocations, are spread before ([`spread`]). Nobody else has to wait for the
+//! Components, which belong to all invocations, are spread before ([`spread()`]). Nobody else has to wait for the
 //! leader: where its accesses meet those of other subgroups, a program has a barrier of its own, as it cannot know
 //! which invocation makes an access. Control flow stays the same, so barriers meet.
 

@@ -80,7 +80,8 @@ pub(super) fn limits(physical: &PhysicalDevice) -> vk::PhysicalDeviceLimits {
     }
 }
 
-/// The least values of the limits of what is not supported.
+/// The limits of what is not supported: the least values, unless applications take them for limits of kernels, as wgpu
+/// takes the resources that fragments share with their outputs, and the extents of what is drawn into.
 fn least() -> vk::PhysicalDeviceLimits {
     vk::PhysicalDeviceLimits {
         max_per_stage_descriptor_input_attachments: 4,
@@ -91,22 +92,23 @@ fn least() -> vk::PhysicalDeviceLimits {
         max_vertex_input_binding_stride: 2048,
         max_vertex_output_components: 64,
         max_fragment_input_components: 64,
-        max_fragment_output_attachments: 4,
-        max_fragment_combined_output_resources: 4,
+        max_fragment_output_attachments: 8,
+        max_fragment_combined_output_resources: 4 * DESCRIPTORS,
         sub_pixel_precision_bits: 4,
         max_draw_indexed_index_value: (1 << 24) - 1,
         max_draw_indirect_count: 1,
         max_viewports: 1,
-        max_viewport_dimensions: [4096, 4096],
-        viewport_bounds_range: [-8192.0, 8191.0],
-        max_framebuffer_width: 4096,
-        max_framebuffer_height: 4096,
+        max_viewport_dimensions: [MAX_EXTENT; 2],
+        // Of twice the extents.
+        viewport_bounds_range: [-2.0 * MAX_EXTENT as f32, 2.0 * MAX_EXTENT as f32 - 1.0],
+        max_framebuffer_width: MAX_EXTENT,
+        max_framebuffer_height: MAX_EXTENT,
         max_framebuffer_layers: 256,
         framebuffer_color_sample_counts: SAMPLES,
         framebuffer_depth_sample_counts: SAMPLES,
         framebuffer_stencil_sample_counts: SAMPLES,
         framebuffer_no_attachments_sample_counts: SAMPLES,
-        max_color_attachments: 4,
+        max_color_attachments: 8,
         sampled_image_color_sample_counts: SAMPLES,
         sampled_image_integer_sample_counts: vk::SampleCountFlags::_1,
         sampled_image_depth_sample_counts: SAMPLES,
