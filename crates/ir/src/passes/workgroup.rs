@@ -34,7 +34,7 @@ pub struct Split {
 ///
 /// # Errors
 ///
-/// Those of [`spread`].
+/// Those of [`spread()`].
 pub fn split(module: &Verified, options: &Options) -> Result<Option<Split>, SpreadError> {
     let body = &module.body;
     if !body.insts.iter().any(|info| body.concerns_matrices(info, Scope::Workgroup)) {
