@@ -21,6 +21,9 @@ structures! {
 /// Pointers and sizes of imported host memory are multiples of this (`minImportedHostPointerAlignment`).
 pub(super) const HOST_POINTER_ALIGNMENT: u64 = 4096;
 
+/// Bytes from which on an allocation is held against what the machine has free, which takes a while to find out.
+const LARGE_ALLOCATION: u64 = 1 << 28;
+
 /// The kind of memory that can be imported.
 const HOST_ALLOCATION: vk::ExternalMemoryHandleTypeFlags =
     vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
@@ -176,9 +179,10 @@ unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo) -> Result<Mem
         // SAFETY: the chain of valid usage.
         return unsafe { import_host_memory(import, info.allocation_size) };
     }
-    // The system gives pages when they are touched, so it would promise more than there is.
+    // The system gives pages when they are touched, so it would promise more than there is, and end the process then.
     let left = device.physical.memory_bytes.saturating_sub(machine::held_bytes());
-    if info.allocation_size > left {
+    let is_large = info.allocation_size >= LARGE_ALLOCATION;
+    if info.allocation_size > left || is_large && info.allocation_size > machine::free_bytes() {
         return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
     }
     Ok(Memory::allocate(&device.phalanx, info.allocation_size)?.counted(Held::new(info.allocation_size)))

@@ -41,9 +41,13 @@ pub(crate) fn memory_bytes() -> u64 {
 
 /// Bytes of memory that this process could take now, those it holds included.
 pub(crate) fn budget_bytes() -> u64 {
+    free_bytes().saturating_add(held_bytes()).min(memory_bytes())
+}
+
+/// Bytes of memory that nobody uses now.
+pub(crate) fn free_bytes() -> u64 {
     let free = meminfo("MemAvailable").unwrap_or_else(memory_bytes);
-    let free = control_groups().filter_map(|group| group.free()).fold(free, u64::min);
-    free.saturating_add(held_bytes()).min(memory_bytes())
+    control_groups().filter_map(|group| group.free()).fold(free, u64::min)
 }
 
 /// A line of `/proc/meminfo`, in bytes.
