@@ -10,7 +10,8 @@
 //! reconverge where a construct ends. The constructs in progress are an explicit stack, so that
 //! nesting needs no host stack and a subgroup can stop anywhere. It stops at a barrier of the
 //! work-group until the others are there, and after a slice of instructions to let the others run.
-//! A matrix of work-group scope is the business of the work-group's first subgroup alone.
+//! A matrix of work-group scope is the business of the work-group's first subgroup alone; its components, which belong
+//! to all, come by way of shared memory ([`phalanx_ir::passes::spread()`]).
 //! Work-groups run one after the other, in order. Everything is deterministic.
 //!
 //! Variables and shared memory start as zeros. Reads outside of buffers, push constants and shared
