@@ -34,30 +34,12 @@ pub struct Binding<'a> {
 impl<'a> Binding<'a> {
     /// A whole buffer at a binding.
     pub fn new(set: u32, binding: u32, buffer: &'a Buffer) -> Self {
-        Self {
-            set,
-            binding,
-            index: 0,
-            buffer: Some(buffer),
-            offset: 0,
-            size: None,
-            image: None,
-            sampler: None,
-        }
+        Self { buffer: Some(buffer), ..Self::nothing(set, binding) }
     }
 
     /// A sampler at a binding.
     pub fn of_sampler(set: u32, binding: u32, sampler: &'a Sampler) -> Self {
-        Self {
-            set,
-            binding,
-            index: 0,
-            buffer: None,
-            offset: 0,
-            size: None,
-            image: None,
-            sampler: Some(sampler),
-        }
+        Self { sampler: Some(sampler), ..Self::nothing(set, binding) }
     }
 
     /// The same at an index of a descriptor array.
@@ -68,6 +50,11 @@ impl<'a> Binding<'a> {
     /// The same as an image.
     pub fn as_image(self, layout: &'a ImageLayout) -> Self {
         Self { image: Some(layout), ..self }
+    }
+
+    /// A binding with nothing at it yet.
+    fn nothing(set: u32, binding: u32) -> Self {
+        Self { set, binding, index: 0, buffer: None, offset: 0, size: None, image: None, sampler: None }
     }
 
     /// The same with a sampler, for an image that is read through it.
@@ -207,7 +194,10 @@ pub(crate) fn views<'a>(bound: &[Binding<'a>]) -> Vec<Option<ImageView<'a>>> {
         let layout = binding.image?.clone();
         let memory = binding.buffer?.memory();
         let view = ImageView::new(memory, binding.offset, binding.size, layout).ok()?;
-        Some(binding.sampler.map_or(view.clone(), |sampler| view.with_sampler(*sampler)))
+        Some(match binding.sampler {
+            Some(sampler) => view.with_sampler(*sampler),
+            None => view,
+        })
     };
     bound.iter().map(view).collect()
 }
