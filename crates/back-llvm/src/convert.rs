@@ -196,7 +196,10 @@ impl<'c> Lower<'_, 'c> {
     fn widen(&mut self, from: Scalar, x: V<'c>) -> Result<V<'c>> {
         let f32_ty = self.e.cx.f32_type();
         match from {
-            Scalar::F16 if self.e.caps.f16_conversion => self.e.cast(I::FPExt, x, f32_ty),
+            Scalar::F16 if self.e.caps.f16_conversion => {
+                let half = self.e.bitcast(x, self.e.ty_like(self.e.cx.f16_type(), x))?;
+                self.e.cast(I::FPExt, half, f32_ty)
+            }
             Scalar::BF16 => {
                 let wide = self.e.zext_trunc(x, 32)?;
                 let bits = self.e.shl(wide, self.e.int_like(wide, 16))?;
@@ -206,7 +209,7 @@ impl<'c> Lower<'_, 'c> {
             Scalar::E5M2 => {
                 let wide = self.e.zext_trunc(x, 16)?;
                 let bits = self.e.shl(wide, self.e.int_like(wide, 8))?;
-                let half = self.e.bitcast(bits, self.e.ty_like(self.e.cx.f16_type(), bits))?;
+                let half = self.e.bitcast(bits, self.e.ty_like(self.e.scalar_ty(Scalar::F16), bits))?;
                 self.widen(Scalar::F16, half)
             }
             _ => self.decode(&Format::of(from)?, x),
@@ -246,7 +249,8 @@ impl<'c> Lower<'_, 'c> {
     fn narrow(&mut self, op: ConvertOp, to: Scalar, x: V<'c>) -> Result<V<'c>> {
         if to == Scalar::F16 && self.e.caps.f16_conversion {
             let y = self.e.cast(I::FPTrunc, x, self.e.cx.f16_type())?;
-            return if op.rounding == Rounding::TowardZero { self.toward_zero(x, y) } else { Ok(y) };
+            let y = if op.rounding == Rounding::TowardZero { self.toward_zero(x, y)? } else { y };
+            return self.e.bitcast(y, self.e.ty_like(self.e.scalar_ty(Scalar::F16), y));
         }
         let format = Format::of(to)?;
         let bits = self.encode(&format, op, to, x)?;

@@ -67,7 +67,8 @@ impl<'c> Emit<'c> {
         self.cx.ptr_type(AddressSpace::default())
     }
 
-    /// How a scalar is carried in registers. The floats without arithmetic are carried as bits.
+    /// How a scalar is carried in registers. The floats without arithmetic are carried as bits: LLVM makes calls of
+    /// C functions of arithmetic on a `half` that the processor does not have.
     pub(crate) fn scalar_ty(&self, s: Scalar) -> BasicTypeEnum<'c> {
         match s {
             Scalar::Bool => self.cx.bool_type().into(),
@@ -75,7 +76,8 @@ impl<'c> Emit<'c> {
             Scalar::I16 | Scalar::BF16 => self.cx.i16_type().into(),
             Scalar::I32 => self.cx.i32_type().into(),
             Scalar::I64 => self.cx.i64_type().into(),
-            Scalar::F16 => self.cx.f16_type().into(),
+            Scalar::F16 if self.caps.native_f16 => self.cx.f16_type().into(),
+            Scalar::F16 => self.cx.i16_type().into(),
             Scalar::F32 => self.cx.f32_type().into(),
             Scalar::F64 => self.cx.f64_type().into(),
         }
@@ -127,6 +129,7 @@ impl<'c> Emit<'c> {
     pub(crate) fn scalar_const(&self, s: Scalar, bits: u64) -> V<'c> {
         let int: V<'c> = self.int_ty(s.bits()).const_int(bits, false).into();
         match s {
+            Scalar::F16 if !self.caps.native_f16 => int,
             Scalar::F16 | Scalar::F32 | Scalar::F64 => {
                 // SAFETY: both types have the same width, and `int` is a constant.
                 unsafe {

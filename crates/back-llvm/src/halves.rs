@@ -1,11 +1,19 @@
-//! Which of two halves is less, on vectors.
+//! What LLVM 19 does badly with halves.
 //!
-//! A processor with arithmetic on halves compares them, but LLVM 19 swaps the operands of such a comparison under
+//! Comparing vectors: a processor with arithmetic on halves compares them, but LLVM 19 swaps the operands of such a comparison under
 //! a mask without turning it round, where the first one has been spilled (`VCMPPH` with a mask and an operand in
 //! memory). Equality does not mind; for the others the numbers are compared as integers.
+//!
+//! Choosing between scalars: a processor that only converts halves has them as integers, but LLVM's passes find out
+//! that one of two converted halves is chosen, and choose before the conversion. Where the choice is a maximum or a
+//! minimum, the code generator then calls `fmaxf` or `fminf`, which objects do not have. So the last word is ours:
+//! the integers are chosen.
 
 use crate::emit::{Emit, V, elem_ty, lanes};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use inkwell::context::Context;
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::{BasicValue, FunctionValue, InstructionOpcode, InstructionValue};
 use inkwell::{FloatPredicate, IntPredicate};
 
 impl<'c> Emit<'c> {
@@ -48,4 +56,30 @@ impl<'c> Emit<'c> {
         let sign = self.ashr(bits, self.int_like(bits, 15))?;
         self.sub(self.xor(magnitude, sign)?, sign)
     }
+}
+
+/// Makes choices between scalar halves choices between integers of their bits.
+pub(crate) fn choose_words(cx: &Context, function: FunctionValue<'_>) -> Result<()> {
+    let half: BasicTypeEnum<'_> = cx.f16_type().into();
+    let is_choice = |inst: &InstructionValue<'_>| {
+        let chosen = inst.get_operand(1).and_then(|operand| operand.value());
+        inst.get_opcode() == InstructionOpcode::Select && chosen.is_some_and(|v| v.get_type() == half)
+    };
+    let blocks = function.get_basic_block_iter();
+    let choices: Vec<_> = blocks.flat_map(|block| block.get_instructions()).filter(is_choice).collect();
+    let builder = cx.create_builder();
+    for choice in choices {
+        builder.position_before(&choice);
+        let operand =
+            |i| choice.get_operand(i).and_then(|o| o.value()).ok_or_else(|| Error::bug("no operand"));
+        let [cond, x, y] = [operand(0)?, operand(1)?, operand(2)?];
+        let word = |v| builder.build_bit_cast(v, cx.i16_type(), "");
+        let chosen = builder.build_select(cond.into_int_value(), word(x)?, word(y)?, "")?;
+        let chosen = builder.build_bit_cast(chosen, half, "")?.as_instruction_value();
+        // A constant would have been folded long ago.
+        let chosen = chosen.ok_or_else(|| Error::bug("a choice between constants"))?;
+        choice.replace_all_uses_with(&chosen);
+        choice.erase_from_basic_block();
+    }
+    Ok(())
 }

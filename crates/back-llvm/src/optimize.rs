@@ -1,6 +1,7 @@
 //! From LLVM IR to an object: LLVM's verifier, a short list of passes, code generation.
 
 use crate::error::{Error, Result};
+use crate::halves;
 use crate::masks;
 use crate::report::{self, Report};
 use crate::target::Target;
@@ -41,6 +42,11 @@ pub(crate) fn to_object<'c>(
     // LLVM ends the process when it is given IR that breaks its rules.
     module.verify().map_err(|e| Error::bug(format!("LLVM refuses the module: {e}")))?;
     optimize(module, &machine)?;
+    if !target.caps().native_f16 {
+        for function in module.get_functions() {
+            halves::choose_words(cx, function)?;
+        }
+    }
     if let Some(register_bits) = target.masks_as_bytes() {
         for &function in functions {
             masks::widen(cx, function, register_bits)?;

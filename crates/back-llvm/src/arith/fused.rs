@@ -1,11 +1,13 @@
 //! Multiplication and addition with one rounding, where the processor has it and where it has not.
 
-use crate::emit::V;
+use crate::emit::{V, lanes};
 use crate::error::Result;
 use crate::lower::Lower;
+use crate::prologue::Field;
 use inkwell::values::InstructionOpcode;
 use inkwell::{FloatPredicate, IntPredicate};
 use phalanx_ir::{ConvertKind, ConvertOp, Scalar};
+use phalanx_kernels::math::MathFn;
 
 impl<'c> Lower<'_, 'c> {
     /// `x * y + z` with one rounding.
@@ -32,7 +34,7 @@ impl<'c> Lower<'_, 'c> {
                 let sum = self.add_to_odd(product, z)?;
                 self.e.cast(InstructionOpcode::FPTrunc, sum, self.e.cx.f32_type())
             }
-            _ => self.soft_fma_f64(x, y, z),
+            _ => self.call_fma_f64([x, y, z]),
         }
     }
 
@@ -66,37 +68,19 @@ impl<'c> Lower<'_, 'c> {
         self.e.bitcast(bits, self.e.ty_like(f64_ty, bits))
     }
 
-    /// `x * y + z` on processors that can't, after Boldo and Melquiond, "Emulation of a FMA and
-    /// correctly rounded sums" (2008); exact unless the product over- or underflows.
-    fn soft_fma_f64(&mut self, x: V<'c>, y: V<'c>, z: V<'c>) -> Result<V<'c>> {
-        use InstructionOpcode::FAdd;
-        let (uh, ul) = self.two_product(x, y)?;
-        let (th, tl) = self.two_sum(z, ul)?;
-        let (vh, vl) = self.two_sum(uh, th)?;
-        let low = self.add_to_odd(tl, vl)?;
-        let sum = self.e.bin(FAdd, vh, low)?;
-        // Where the parts are infinite or NaN, so is the plain result.
-        let plain = self.e.bin(FAdd, uh, z)?;
-        let ordered = self.e.fcmp(FloatPredicate::ORD, sum, sum)?;
-        self.e.select(ordered, sum, plain)
-    }
-
-    /// Product and rounding error of two `f64`, after Veltkamp and Dekker.
-    fn two_product(&mut self, x: V<'c>, y: V<'c>) -> Result<(V<'c>, V<'c>)> {
-        use InstructionOpcode::{FAdd, FMul, FSub};
-        let product = self.e.bin(FMul, x, y)?;
-        let mut halves = Vec::new();
-        for v in [x, y] {
-            let factor = self.float_like(Scalar::F64, 134_217_729.0, v);
-            let c = self.e.bin(FMul, v, factor)?;
-            let high = self.e.bin(FSub, c, self.e.bin(FSub, c, v)?)?;
-            halves.push((high, self.e.bin(FSub, v, high)?));
+    /// `x * y + z` on processors that can't, by a function of the table.
+    fn call_fma_f64(&mut self, operands: [V<'c>; 3]) -> Result<V<'c>> {
+        let ty = operands[0].get_type();
+        let mut args = vec![self.e.i64(lanes(operands[0]).unwrap_or(1).into())];
+        for (i, x) in (0..).zip(operands) {
+            let slot = self.spill_slot(ty, i)?;
+            self.e.b.build_store(slot, x)?;
+            args.push(slot.into());
         }
-        let ((xh, xl), (yh, yl)) = (halves[0], halves[1]);
-        let mut error = self.e.bin(FSub, self.e.bin(FMul, xh, yh)?, product)?;
-        for (a, b) in [(xh, yl), (xl, yh), (xl, yl)] {
-            error = self.e.bin(FAdd, error, self.e.bin(FMul, a, b)?)?;
-        }
-        Ok((product, error))
+        // The result replaces the first operand.
+        let out = args[1];
+        args.push(out);
+        self.call_table(Field::Math, MathFn::Fma as usize, &args, None)?;
+        Ok(self.e.b.build_load(ty, out.into_pointer_value(), "")?)
     }
 }

@@ -151,7 +151,28 @@ fn each_pair(function: impl Fn(f32, f32) -> f32) -> impl Fn(&Block, &Block) -> B
     }
 }
 
-/// One entry of arity 1 or 2, with the attributes of its level.
+/// Applies `function` to each triple of `n` elements at `x`, `y` and `z`.
+///
+/// # Safety
+///
+/// As [`super::TernaryFn`] demands.
+#[inline(always)]
+unsafe fn walk_ternary(
+    n: usize,
+    [x, y, z]: [*const f64; 3],
+    out: *mut f64,
+    function: impl Fn(f64, f64, f64) -> f64,
+) {
+    for i in 0..n {
+        let [x, y, z] = [x, y, z].map(|from| from.wrapping_add(i));
+        // SAFETY: `i < n` elements are readable at each.
+        let (x, y, z) = (unsafe { x.read() }, unsafe { y.read() }, unsafe { z.read() });
+        // SAFETY: as many are writable at `out`; where it is an operand, this element has been read.
+        unsafe { out.wrapping_add(i).write(function(x, y, z)) };
+    }
+}
+
+/// One entry of arity 1 to 3, with the attributes of its level.
 macro_rules! entry {
     (1, {$($attribute:tt)*} $name:ident, $body:expr) => {
         $($attribute)*
@@ -165,6 +186,13 @@ macro_rules! entry {
         unsafe extern "C" fn $name(n: usize, x: *const f32, y: *const f32, out: *mut f32) {
             // SAFETY: the caller keeps the contract of `BinaryFn`.
             unsafe { walk_binary(n, x, y, out, $body) }
+        }
+    };
+    (3, {$($attribute:tt)*} $name:ident, $body:expr) => {
+        $($attribute)*
+        unsafe extern "C" fn $name(n: usize, x: *const f64, y: *const f64, z: *const f64, out: *mut f64) {
+            // SAFETY: the caller keeps the contract of `TernaryFn`.
+            unsafe { walk_ternary(n, [x, y, z], out, $body) }
         }
     };
 }
@@ -193,6 +221,7 @@ macro_rules! level {
             2 binary pow = pow::pow::<$fused>;
             2 binary frem = rem::frem::<$fused>;
             2 binary fmod = rem::fmod::<$fused>;
+            3 ternary fma = f64::mul_add;
         }
     };
     (@entries $attributes:tt $($arity:tt $field:ident $name:ident = $body:expr;)*) => {

@@ -53,19 +53,28 @@ pub type UnaryFn = unsafe extern "C" fn(n: usize, x: *const f32, out: *mut f32);
 /// As for [`UnaryFn`], with `y` as `x`; `out` may be either of them, or both.
 pub type BinaryFn = unsafe extern "C" fn(n: usize, x: *const f32, y: *const f32, out: *mut f32);
 
-/// An entry of a [`table`]: [`UnaryFn`] or [`BinaryFn`], as the function's [arity](MathFn::arity) says. The
+/// `out[i] = f(x[i], y[i], z[i])` for `i < n`, in `f64`.
+///
+/// # Safety
+///
+/// As for [`UnaryFn`], with `y` and `z` as `x`; `out` may be any of them.
+pub type TernaryFn =
+    unsafe extern "C" fn(n: usize, x: *const f64, y: *const f64, z: *const f64, out: *mut f64);
+
+/// An entry of a [`table`]: [`UnaryFn`], [`BinaryFn`] or [`TernaryFn`], as the function's [arity](MathFn::arity) says. The
 /// size of a pointer.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub union MathEntry {
     unary: UnaryFn,
     binary: BinaryFn,
+    ternary: TernaryFn,
 }
 
 impl MathEntry {
     /// Where the entry's code begins.
     pub fn address(self) -> *const () {
-        // SAFETY: both fields are function pointers, which have one size and may hold any function's address.
+        // SAFETY: all fields are function pointers, which have one size and may hold any function's address.
         let function = unsafe { self.unary };
         function as *const ()
     }
@@ -150,7 +159,7 @@ macro_rules! functions {
                 }
             }
 
-            /// The number of arguments: 1 for a [`UnaryFn`], 2 for a [`BinaryFn`].
+            /// The number of arguments: 1 for a [`UnaryFn`], 2 for a [`BinaryFn`], 3 for a [`TernaryFn`].
             pub fn arity(self) -> usize {
                 match self {
                     $(Self::$function => $arity,)*
@@ -210,6 +219,9 @@ functions! {
     Frem: "frem", arity 2, ulp 0.0;
     /// Remainder with the sign of the divisor: SPIR-V's `OpFMod`, x − y · ⌊x / y⌋, rounded once.
     Fmod: "fmod", arity 2, ulp 0.5;
+    /// Product of the first two arguments plus the third, rounded once: the one function of `f64`, for processors
+    /// without such an instruction.
+    Fma: "fma", arity 3, ulp 0.5;
 }
 
 /// The entries of `level`, indexed by [`MathFn`]. A level of another architecture has the entries of
@@ -220,19 +232,25 @@ pub fn table(level: MathLevel) -> &'static [MathEntry; MathFn::ALL.len()] {
     instance::table(level)
 }
 
-/// Where the code of `function` at `level` begins: a [`UnaryFn`] or a [`BinaryFn`].
+/// Where the code of `function` at `level` begins: a [`UnaryFn`], a [`BinaryFn`] or a [`TernaryFn`].
 pub fn address(function: MathFn, level: MathLevel) -> *const () {
     table(level)[function as usize].address()
 }
 
-/// The unary function's entry; none if it takes two arguments.
+/// The unary function's entry; none if it takes more arguments.
 pub fn unary(function: MathFn, level: MathLevel) -> Option<UnaryFn> {
     // SAFETY: an entry of arity 1 was made from a `UnaryFn`.
     (function.arity() == 1).then(|| unsafe { table(level)[function as usize].unary })
 }
 
-/// The binary function's entry; none if it takes one argument.
+/// The binary function's entry; none if it does not take two arguments.
 pub fn binary(function: MathFn, level: MathLevel) -> Option<BinaryFn> {
     // SAFETY: an entry of arity 2 was made from a `BinaryFn`.
     (function.arity() == 2).then(|| unsafe { table(level)[function as usize].binary })
+}
+
+/// The ternary function's entry; none if it takes fewer arguments.
+pub fn ternary(function: MathFn, level: MathLevel) -> Option<TernaryFn> {
+    // SAFETY: an entry of arity 3 was made from a `TernaryFn`.
+    (function.arity() == 3).then(|| unsafe { table(level)[function as usize].ternary })
 }
