@@ -2,6 +2,9 @@
 //!
 //! Offsets and strides come from the program and may be anything. All arithmetic is exact: an offset of 64 bits,
 //! negative before the buffer, plus 2^32 strides of 63 bits stay far inside 128 bits.
+//!
+//! The buffer of a device address begins at address 0, so places in it are found by wrapping addition: the compiler
+//! may take what plain pointer addition makes of a null pointer for null again.
 
 /// Where the lines of an access lie in a buffer.
 #[derive(Clone, Copy, Debug)]

@@ -204,7 +204,7 @@ pub(crate) unsafe fn load<S: Simd>(
         let Some(start) = range.whole(count, len) else {
             return checked(access, dst, base, range);
         };
-        let lines = Lines { first: base.add(start), stride, count, bytes: len * elem.bytes() };
+        let lines = Lines { first: base.wrapping_add(start), stride, count, bytes: len * elem.bytes() };
         if access.layout.has_source() {
             let source =
                 Source { first: lines.first, stride, lines: count as u32, bytes: lines.bytes as u32 };
@@ -399,7 +399,7 @@ unsafe fn checked(access: &Access, dst: *mut u8, base: *const u8, range: Range) 
             // chunk of any type.
             unsafe {
                 if inside < inside_end {
-                    let src = base.add(start + (inside - first) * size);
+                    let src = base.wrapping_add(start + (inside - first) * size);
                     stage
                         .add((inside - from) * size)
                         .copy_from_nonoverlapping(src, (inside_end - inside) * size);

@@ -32,7 +32,7 @@ pub(crate) unsafe fn store<S: Simd>(
         let Some(start) = range.whole(count, len) else {
             return checked(access, src, base, range);
         };
-        let first = base.add(start);
+        let first = base.wrapping_add(start);
         let raw_rows = access.path == Path::Bytes && !access.column_major;
         match (access.path, elem) {
             (Path::Widen, Elem::F16) => widened::<S, F16>(access, src, first, stride),
@@ -164,7 +164,7 @@ unsafe fn checked(access: &Access, src: *const u8, base: *mut u8, range: Range) 
             let (row, col) = if access.column_major { (at, line) } else { (line, at) };
             // SAFETY: elements `at..end` lie in the buffer, the first of them at `to`.
             unsafe {
-                let to = At { layout: &native, tile: base.add(to), row: 0, col: 0 };
+                let to = At { layout: &native, tile: base.wrapping_add(to), row: 0, col: 0 };
                 copy_run(to, At { layout, tile: src, row, col }, n);
             }
             at += n;
