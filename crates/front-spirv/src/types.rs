@@ -347,12 +347,22 @@ impl Types {
         }
     }
 
+    /// The component type of a scalar, vector or cooperative matrix as a message names it.
+    pub(crate) fn describe_component(&self, ty: Ty) -> String {
+        match self.kind(ty) {
+            Kind::Vector { elem, .. } => self.describe_component(*elem),
+            Kind::CoopMat { mat, signed } if mat.elem.is_int() => sign_and_width(*signed, mat.elem),
+            Kind::CoopMat { mat, .. } => mat.elem.name().into(),
+            _ => self.describe(ty),
+        }
+    }
+
     /// The type as a message names it.
     pub(crate) fn describe(&self, ty: Ty) -> String {
         match self.kind(ty) {
             Kind::Void => "void".into(),
             Kind::Bool => "bool".into(),
-            Kind::Int { scalar, signed } => format!("{}{}", if *signed { 's' } else { 'u' }, scalar.bits()),
+            Kind::Int { scalar, signed } => sign_and_width(*signed, *scalar),
             Kind::Float(scalar) => scalar.name().into(),
             Kind::Vector { elem, n } => format!("vector of {n} {}", self.describe(*elem)),
             Kind::Matrix { column, n } => format!("matrix of {n} columns of {}", self.describe(*column)),
@@ -377,6 +387,11 @@ impl Types {
             }
         }
     }
+}
+
+/// An integer type as a message names it: `s32` or `u32`.
+fn sign_and_width(signed: bool, scalar: Scalar) -> String {
+    format!("{}{}", if signed { 's' } else { 'u' }, scalar.bits())
 }
 
 /// Leaves of a value. Larger ones would be one instruction each; no register file holds them.

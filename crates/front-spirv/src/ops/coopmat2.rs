@@ -73,12 +73,17 @@ pub(super) fn is_transposed(cx: &Cx<'_>, inst: &Inst<'_>, from: MatType, to: Mat
 }
 
 fn same_component(cx: &Cx<'_>, inst: &Inst<'_>, from: MatType, to: MatType) -> Res<()> {
-    let signed = |ty: Ty| cx.types().is_signed(ty);
     let (found, wanted) = (cx.ty_of(inst.arg(0)?)?, cx.result_ty(inst)?);
-    if from.elem == to.elem && signed(found) == signed(wanted) {
+    if from.elem == to.elem && cx.types().is_signed(found) == cx.types().is_signed(wanted) {
         return Ok(());
     }
-    Err(operand(format!("Matrix is {from}, but the result is {to}: the component types must be one")))
+    // The IR's types have no sign, so only the declared ones tell the two apart.
+    let [found_component, wanted_component] = [found, wanted].map(|ty| cx.types().describe_component(ty));
+    let m = format!(
+        "Matrix is {from} of {found_component}, but the result is {to} of {wanted_component}: \
+         the component types must be one"
+    );
+    Err(operand(m))
 }
 
 fn convert_use(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
