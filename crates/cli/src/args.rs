@@ -172,6 +172,7 @@ The driver, libvulkan_phalanx.so, is looked for beside this command and in the l
 Example:
   phalanx exec -- vulkaninfo --summary
   phalanx exec --as discrete -- ./program that passes over CPUs
+  phalanx exec --subgroup-size 16 -- ./program with shaders made for a GPU with subgroups of 16
   phalanx exec --claim conformant,graphics -- ./program built on wgpu";
 
 #[derive(Debug, Args)]
@@ -182,6 +183,10 @@ pub(crate) struct ExecArgs {
     /// What the device claims to be though it is not; some programs want it and do without it
     #[arg(long, value_name = "CLAIM", value_delimiter = ',')]
     pub(crate) claim: Vec<Claim>,
+    /// Invocations of a subgroup where the program asks for no number: 4, 8, 16, 32 (without this), 64 or 128.
+    /// Programs with shaders made for one GPU may rely on its number
+    #[arg(long, value_name = "N")]
+    pub(crate) subgroup_size: Option<u32>,
     /// The program and its arguments
     #[arg(value_name = "APP", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<OsString>,

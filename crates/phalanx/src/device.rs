@@ -26,8 +26,11 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Environment variable with that time in seconds; 0 for no limit.
 const TIMEOUT_VARIABLE: &str = "PHALANX_TIMEOUT";
 
-/// Invocations of a subgroup, unless a pipeline asks for another number.
+/// Invocations of a subgroup, unless options, environment or pipeline say otherwise.
 const DEFAULT_SUBGROUP_SIZE: u32 = 32;
+
+/// Environment variable with that number.
+const SUBGROUP_SIZE_VARIABLE: &str = "PHALANX_SUBGROUP_SIZE";
 
 /// Subgroup sizes that pipelines may ask for.
 const SUBGROUP_SIZES: [u32; 6] = [4, 8, 16, 32, 64, 128];
@@ -55,6 +58,10 @@ pub struct DeviceOptions {
     /// Time after which a dispatch is stopped. Without it, the environment variable `PHALANX_TIMEOUT`
     /// says so in seconds (0 for no limit), else it is a minute.
     pub timeout: Option<Duration>,
+    /// Invocations of a subgroup in pipelines that ask for no number. Without it, the environment variable
+    /// `PHALANX_SUBGROUP_SIZE` says so, else it is 32. SPIR-V that was compiled for one GPU may rely on its subgroup
+    /// size without saying so anywhere; this is how its user says it.
+    pub subgroup_size: Option<u32>,
 }
 
 /// Something that runs kernels. Clones refer to the same device; it may be used from several
@@ -98,6 +105,7 @@ impl Device {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let debug = Debug::from_env()?;
         let timeout = timeout(options)?;
+        let subgroup_size = default_subgroup_size(options)?;
         let (backend, threads, instruction_sets) = match options.kind {
             DeviceKind::Cpu => {
                 let config = Config {
@@ -115,7 +123,7 @@ impl Device {
             DeviceKind::Interpreter => (Backend::Interpreter(Interpreter::default()), 1, Vec::new()),
         };
         let limits = front::Limits::default();
-        let info = describe(options.kind, threads, instruction_sets, &limits);
+        let info = describe(options.kind, threads, instruction_sets, subgroup_size, &limits);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Self { inner: Arc::new(Inner { id, backend, info, limits, timeout, debug }) })
     }
@@ -134,7 +142,8 @@ impl Device {
             }
             DeviceKind::Interpreter => (1, Vec::new()),
         };
-        Ok(describe(options.kind, threads, instruction_sets, &front::Limits::default()))
+        let subgroup_size = default_subgroup_size(options)?;
+        Ok(describe(options.kind, threads, instruction_sets, subgroup_size, &front::Limits::default()))
     }
 
     /// What it is and offers.
@@ -181,7 +190,7 @@ impl Device {
     ///
     /// When the module is invalid as specialised, or needs what is not supported.
     pub fn create_pipeline(&self, descriptor: &PipelineDescriptor<'_>) -> Result<Pipeline, Error> {
-        let found = checked_subgroup_size(descriptor)?;
+        let found = self.checked_subgroup_size(descriptor)?;
         match &self.inner.backend {
             Backend::Cpu(cpu) => self.create_cpu_pipeline(cpu, descriptor, found),
             Backend::Interpreter(_) => {
@@ -206,7 +215,7 @@ impl Device {
     /// Identifies what [`Device::create_pipeline`] would compile; the interpreter compiles nothing.
     pub fn pipeline_key(&self, descriptor: &PipelineDescriptor<'_>) -> Option<CacheKey> {
         let Backend::Cpu(cpu) = &self.inner.backend else { return None };
-        let subgroup_size = descriptor.subgroup_size.unwrap_or(DEFAULT_SUBGROUP_SIZE);
+        let subgroup_size = self.subgroup_size(descriptor);
         Some(self.cache_key(cpu, descriptor, subgroup_size))
     }
 
@@ -240,7 +249,7 @@ impl Device {
         let Backend::Cpu(cpu) = &self.inner.backend else {
             return Err(Error::Unsupported { what: "machine code on the interpreter".to_owned() });
         };
-        let subgroup_size = checked_subgroup_size(descriptor)?;
+        let subgroup_size = self.checked_subgroup_size(descriptor)?;
         let (module, times) = self.optimize(descriptor, subgroup_size)?;
         let key = self.cache_key(cpu, descriptor, subgroup_size);
         let wanted = phalanx_cpu::Options { dump_llvm: true, dump_asm: true };
@@ -398,6 +407,21 @@ impl Device {
         Ok((module, start.elapsed()))
     }
 
+    /// The subgroup size that is asked for, or the device's own.
+    fn subgroup_size(&self, descriptor: &PipelineDescriptor<'_>) -> u32 {
+        descriptor.subgroup_size.unwrap_or(self.inner.info.default_subgroup_size)
+    }
+
+    /// The same, if the device has it.
+    fn checked_subgroup_size(&self, descriptor: &PipelineDescriptor<'_>) -> Result<u32, Error> {
+        let found = self.subgroup_size(descriptor);
+        if SUBGROUP_SIZES.contains(&found) {
+            Ok(found)
+        } else {
+            Err(Error::SubgroupSize { expected: SUBGROUP_SIZES.to_vec(), found })
+        }
+    }
+
     /// Hashes all that decides about a pipeline's code.
     fn cache_key(
         &self,
@@ -409,16 +433,6 @@ impl Device {
         let numbers = format!("{subgroup_size} {:?} {:?}", specialization(descriptor), self.inner.limits);
         let words = bytemuck::cast_slice(descriptor.module.words());
         cpu.cache_key(&[words, entry.as_bytes(), numbers.as_bytes()])
-    }
-}
-
-/// The subgroup size that is asked for, if the device has it.
-fn checked_subgroup_size(descriptor: &PipelineDescriptor<'_>) -> Result<u32, Error> {
-    let found = descriptor.subgroup_size.unwrap_or(DEFAULT_SUBGROUP_SIZE);
-    if SUBGROUP_SIZES.contains(&found) {
-        Ok(found)
-    } else {
-        Err(Error::SubgroupSize { expected: SUBGROUP_SIZES.to_vec(), found })
     }
 }
 
@@ -445,10 +459,26 @@ fn timeout(options: &DeviceOptions) -> Result<Option<Duration>, Error> {
     }
 }
 
+/// The subgroup size of pipelines that ask for none.
+fn default_subgroup_size(options: &DeviceOptions) -> Result<u32, Error> {
+    let text = match options.subgroup_size {
+        Some(size) => size.to_string(),
+        None => std::env::var(SUBGROUP_SIZE_VARIABLE).unwrap_or_default(),
+    };
+    match text.trim() {
+        "" => Ok(DEFAULT_SUBGROUP_SIZE),
+        text => text.parse().ok().filter(|size| SUBGROUP_SIZES.contains(size)).ok_or_else(|| {
+            let expected = format!("one of {SUBGROUP_SIZES:?}");
+            Error::Setting { name: SUBGROUP_SIZE_VARIABLE, expected, found: text.to_owned() }
+        }),
+    }
+}
+
 fn describe(
     kind: DeviceKind,
     threads: usize,
     instruction_sets: Vec<String>,
+    default_subgroup_size: u32,
     limits: &front::Limits,
 ) -> DeviceInfo {
     let name = match kind {
@@ -461,7 +491,7 @@ fn describe(
         threads,
         instruction_sets,
         subgroup_sizes: SUBGROUP_SIZES.to_vec(),
-        default_subgroup_size: DEFAULT_SUBGROUP_SIZE,
+        default_subgroup_size,
         max_workgroup_invocations: limits.workgroup_invocations,
         max_shared_bytes: limits.shared_bytes,
         max_push_bytes: limits.push_bytes,

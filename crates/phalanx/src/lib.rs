@@ -43,6 +43,7 @@
 //! | variable          | meaning                                                                  |
 //! |-------------------|--------------------------------------------------------------------------|
 //! | `PHALANX_ISA`     | instructions to use: `native`, `portable`, `avx2`, `avx512`, …           |
+//! | `PHALANX_SUBGROUP_SIZE` | invocations of a subgroup where a pipeline asks for no number: 4, 8, 16, 32 (without it), 64 or 128 |
 //! | `PHALANX_TIMEOUT` | seconds after which a dispatch is stopped, if nothing else says so; 0: never |
 //! | `PHALANX_DEBUG`   | words of `ir`, `llvm`, `asm`, `verify`, `time`: what to print when compiling; `trace`, `print`: each call, each message of the Vulkan driver |
 

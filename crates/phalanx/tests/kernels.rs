@@ -45,6 +45,32 @@ fn objects_may_be_shared_between_threads() {
     error::<Error>();
 }
 
+/// What compilers make for a GPU with subgroups of 16: nothing in the shader says so, but it counts on it.
+#[test]
+fn a_device_has_the_subgroup_size_that_its_user_names() {
+    const SOURCE: &str = "layout(local_size_x = 128) in;
+        layout(set = 0, binding = 0) buffer Out { float sums[8]; };
+        void main() {
+            float sum = subgroupAdd(1.0);
+            if (gl_LocalInvocationIndex % 16 == 0) sums[gl_LocalInvocationIndex / 16] = sum;
+        }";
+    for kind in [DeviceKind::Cpu, DeviceKind::Interpreter] {
+        for (subgroup_size, expected) in [(None, 32.0), (Some(16), 16.0)] {
+            let options = DeviceOptions { kind, subgroup_size, ..DeviceOptions::default() };
+            let device = Device::new(&options).unwrap();
+            assert_eq!(device.info().default_subgroup_size, subgroup_size.unwrap_or(32));
+            let pipeline = pipeline(&device, SOURCE);
+            let buffer = device.create_buffer_from(&[0.0_f32; 8]).unwrap();
+            let bindings = &[Binding::new(0, 0, &buffer)];
+            device.dispatch(&Dispatch { bindings, ..Dispatch::new(&pipeline, [1; 3]) }).unwrap();
+            assert_eq!(buffer.read_slice::<f32>(0, 8).unwrap(), [expected; 8]);
+        }
+    }
+    let error =
+        Device::new(&DeviceOptions { subgroup_size: Some(24), ..DeviceOptions::default() }).unwrap_err();
+    assert!(error.to_string().contains("PHALANX_SUBGROUP_SIZE: expected one of [4, 8,"), "{error}");
+}
+
 #[test]
 fn cancelled_dispatches_do_not_run() {
     for device in devices() {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail};
+use phalanx::{Device, DeviceOptions};
 
 use crate::Status;
 use crate::args::{Claim, DeviceType, ExecArgs};
@@ -25,6 +26,10 @@ const BESIDE: &str = include_str!("../../../vulkan/phalanx_icd.json");
 const VARIABLES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
 
 pub(crate) fn run(args: &ExecArgs) -> Result<Status> {
+    if args.subgroup_size.is_some() {
+        // The driver could only fail to start, and the program would say that there is no device.
+        Device::describe(&DeviceOptions { subgroup_size: args.subgroup_size, ..DeviceOptions::default() })?;
+    }
     let own = std::env::current_exe().context("the place of this command is unknown")?;
     let library = find_library(&own).ok_or_else(|| {
         let directory = own.parent().unwrap_or(Path::new(".")).display();
@@ -45,6 +50,9 @@ pub(crate) fn run(args: &ExecArgs) -> Result<Status> {
     command.env_remove("VK_ADD_DRIVER_FILES");
     if let Some(ty) = args.present_as {
         command.env("PHALANX_DEVICE_TYPE", ty.name());
+    }
+    if let Some(size) = args.subgroup_size {
+        command.env("PHALANX_SUBGROUP_SIZE", size.to_string());
     }
     if !args.claim.is_empty() {
         let claims: Vec<_> = args.claim.iter().map(|claim| claim.name()).collect();
