@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow, ensure};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+use crate::output;
 use crate::record::Record;
 
 const PANEL_WIDTH: u32 = 560;
@@ -21,7 +22,7 @@ const INK: RGBColor = RGBColor(0x2d, 0x37, 0x48);
 /// Writes an SVG of all records.
 pub(crate) fn write_svg(path: &Path, records: &[Record]) -> Result<()> {
     let picture = draw(records)?;
-    std::fs::write(path, picture).with_context(|| format!("{} cannot be written", path.display()))
+    output::write(path, picture)
 }
 
 fn draw(records: &[Record]) -> Result<String> {

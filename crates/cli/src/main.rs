@@ -16,6 +16,7 @@ mod data;
 mod ladder;
 mod measure;
 mod memory;
+mod output;
 mod picture;
 mod progress;
 mod record;

@@ -1,10 +1,10 @@
 //! Results as PNG files.
 
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+
+use crate::output::Output;
 
 /// Pixels of red, green and blue, row by row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,14 +45,15 @@ impl Picture {
 
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
         let context = || format!("{} cannot be written", path.display());
-        let file = File::create(path).with_context(context)?;
+        let mut file = Output::create(path).with_context(context)?;
         let (width, height) = (u32::try_from(self.width)?, u32::try_from(self.height)?);
-        let mut encoder = png::Encoder::new(BufWriter::new(file), width, height);
+        let mut encoder = png::Encoder::new(&mut file, width, height);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
         let mut writer = encoder.write_header().with_context(context)?;
         writer.write_image_data(self.pixels.as_flattened()).with_context(context)?;
-        writer.finish().with_context(context)
+        writer.finish().with_context(context)?;
+        file.finish().with_context(context)
     }
 }
 
@@ -87,7 +88,8 @@ mod tests {
         picture.set(1, 1, [1, 2, 3]);
         picture.set(3, 0, [9, 9, 9]);
         picture.write(&path).expect("writable");
-        let decoder = png::Decoder::new(std::io::BufReader::new(File::open(&path).expect("written")));
+        let decoder =
+            png::Decoder::new(std::io::BufReader::new(std::fs::File::open(&path).expect("written")));
         let mut reader = decoder.read_info().expect("a PNG");
         let mut bytes = vec![0; reader.output_buffer_size().expect("small")];
         let info = reader.next_frame(&mut bytes).expect("an image");

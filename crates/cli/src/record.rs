@@ -1,11 +1,12 @@
 //! What one kernel did, as it is written to JSON.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+
+use crate::output;
 
 /// One kernel on one problem. The fields are a format that others read: they only grow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,7 +60,7 @@ pub(crate) fn write_json(path: &Path, records: &[Record]) -> Result<()> {
     if path == Path::new(STANDARD_OUTPUT) {
         std::io::stdout().write_all(text.as_bytes()).context("standard output cannot be written")
     } else {
-        fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
+        output::write(path, text)
     }
 }
 
@@ -125,7 +126,7 @@ pub(crate) mod tests {
         let path = directory.path().join("bench.json");
         let records = [sample("tiled", 400.0), sample("shared", 300.0)];
         write_json(&path, &records).expect("writable");
-        let text = fs::read_to_string(&path).expect("readable");
+        let text = std::fs::read_to_string(&path).expect("readable");
         assert_eq!(serde_json::from_str::<Vec<Record>>(&text).expect("records"), records);
     }
 }

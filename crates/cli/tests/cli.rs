@@ -102,6 +102,13 @@ fn wrong_arguments_are_refused() {
     refuses("bench attention --pictures gone", "there is no directory gone");
     refuses("run a.comp --groups 1 --bind 0:0=zeros:f32[2] --bind 0:0=zeros:f32[2]", "0:0 is bound twice");
     refuses("run a.comp --groups 1 --out 0:0=x.npy", "nothing is bound there");
+    let (bind, out) = ("--bind 0:0=zeros:f32[2] --bind 0:1=zeros:f32[2]", "--out 0:0=x.npy");
+    refuses(
+        &format!("run a.comp --groups 1 {bind} {out} --out 0:0=y.npy"),
+        "0:0: this buffer is written already",
+    );
+    refuses(&format!("run a.comp --groups 1 {bind} {out} --out 0:1=x.npy"), "0:1: another buffer is written");
+    refuses("exec --subgroup-size 24 -- true", "one of [4, 8, 16, 32, 64, 128]");
     refuses("run a.comp --groups 1 --push addr:table", "addr:table: nothing is bound there");
     refuses("run a.comp --groups 1 --bind 0:0=rand:f32[2]:x", "the seed `x` is no number");
     refuses("run a.comp --groups 1 --bind 0:0=ones:f32[2]", "`ones` is no source");
@@ -175,10 +182,13 @@ fn a_shader_runs_on_files() {
     let input: Vec<f32> = (0..40_u8).map(f32::from).collect();
     std::fs::write(path("in.npy"), npy(&input)).expect("writable");
     let line = "run scale.comp --groups 2 --bind 0:0=in.npy --bind 0:1=zeros:f32[40] --push u32:40,f32:2.5 \
-                --spec 3=0.5 --threads 1 --out 0:1=out.npy --out 0:1=out.bin";
-    let arguments: Vec<&str> = line.split_whitespace().collect();
-    let text = succeeds(&arguments, directory.path());
-    assert!(text.contains("compiled in ") && text.contains("ran in "), "{text}");
+                --spec 3=0.5 --threads 1";
+    for file in ["out.npy", "out.bin"] {
+        let out = format!("0:1={file}");
+        let arguments: Vec<&str> = line.split_whitespace().chain(["--out", &out]).collect();
+        let text = succeeds(&arguments, directory.path());
+        assert!(text.contains("compiled in ") && text.contains("ran in "), "{text}");
+    }
 
     let expected: Vec<f32> = input.iter().map(|value| 2.5 * value + 0.5).collect();
     let bytes: Vec<u8> = expected.iter().flat_map(|value| value.to_le_bytes()).collect();

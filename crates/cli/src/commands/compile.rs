@@ -1,13 +1,12 @@
 //! `phalanx compile`: a shader as SPIR-V, for other programs.
 
-use std::fs;
 use std::io::{IsTerminal, Write, stdout};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use super::load_shader;
-use crate::Status;
 use crate::args::CompileArgs;
+use crate::{Status, output};
 
 pub(crate) fn run(args: &CompileArgs) -> Result<Status> {
     let to_stdout = args.output.as_os_str() == "-";
@@ -20,8 +19,7 @@ pub(crate) fn run(args: &CompileArgs) -> Result<Status> {
     if to_stdout {
         stdout().write_all(&bytes)?;
     } else {
-        fs::write(&args.output, bytes)
-            .with_context(|| format!("{} cannot be written", args.output.display()))?;
+        output::write(&args.output, bytes)?;
     }
     Ok(Status::Done)
 }

@@ -67,11 +67,22 @@ fn check_places(args: &RunArgs) -> Result<()> {
         ensure!(!is_repeated, "{} is bound twice", spec.place);
     }
     let is_bound = |place: &Place| args.bind.iter().any(|spec| spec.place == *place);
-    for out in &args.out {
-        ensure!(is_bound(&out.place), "--out {}: nothing is bound there", out.place);
-    }
     let to_stdout = args.out.iter().filter(|out| out.target == Target::Stdout).count();
     ensure!(to_stdout <= 1, "--out: only one buffer can be written to standard output");
+    for (index, out) in args.out.iter().enumerate() {
+        ensure!(is_bound(&out.place), "--out {}: nothing is bound there", out.place);
+        let before = &args.out[..index];
+        ensure!(
+            before.iter().all(|other| other.place != out.place),
+            "--out {}: this buffer is written already; each can be written once",
+            out.place
+        );
+        ensure!(
+            out.target == Target::Stdout || before.iter().all(|other| other.target != out.target),
+            "--out {}: another buffer is written to the same file",
+            out.place
+        );
+    }
     ensure!(
         to_stdout == 0 || !stdout().is_terminal(),
         "--out: bare numbers are nothing to read; standard output must be a file or a pipe"
@@ -174,7 +185,7 @@ fn write(out: &OutSpec, bound: &TypedShape, buffer: &Buffer) -> Result<()> {
         let piece = buffer.read(start..size.min(start + PIECE))?;
         file.write_all(&piece).map_err(|error| out.error(error))?;
     }
-    file.flush().map_err(|error| out.error(error))?;
+    file.finish().map_err(|error| out.error(error))?;
     Ok(())
 }
 

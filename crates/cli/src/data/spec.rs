@@ -19,13 +19,13 @@
 //! structure where the shader expects it.
 
 use std::fmt;
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::input::Input;
 use super::{DType, DataError, check_size, describe, npy, tensors};
+use crate::output::Output;
 
 /// Which buffer is meant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -477,14 +477,14 @@ impl OutSpec {
     }
 
     /// Opens the file, or standard output, and writes what comes before the elements.
-    pub(crate) fn begin(&self, typed: &TypedShape) -> Result<Box<dyn Write>, DataError> {
-        let Target::File(path) = &self.target else { return Ok(Box::new(std::io::stdout())) };
+    pub(crate) fn begin(&self, typed: &TypedShape) -> Result<Output, DataError> {
+        let Target::File(path) = &self.target else { return Ok(Output::Standard(std::io::stdout())) };
         let io = |source| DataError::Io { path: path.clone(), source };
-        let mut file = File::create(path).map_err(io)?;
+        let mut file = Output::create(path).map_err(io)?;
         if path.extension().is_some_and(|extension| extension == "npy") {
             file.write_all(&npy::header(typed)?).map_err(io)?;
         }
-        Ok(Box::new(file))
+        Ok(file)
     }
 
     /// An error while writing.
@@ -506,7 +506,9 @@ mod tests {
     fn write(path: &Path, array: &Array) {
         let typed = TypedShape { dtype: array.dtype, shape: array.shape.clone() };
         let out: OutSpec = format!("0:0={}", path.display()).parse().expect("well formed");
-        out.begin(&typed).expect("writable").write_all(&array.bytes).expect("writable");
+        let mut file = out.begin(&typed).expect("writable");
+        file.write_all(&array.bytes).expect("writable");
+        file.finish().expect("writable");
     }
 
     fn typed(text: &str) -> TypedShape {

@@ -7,8 +7,6 @@ mod matrix;
 mod picture;
 mod tensor;
 
-use std::path::Path;
-
 use anyhow::{Context, Result, bail, ensure};
 use serde::Serialize;
 
@@ -19,7 +17,7 @@ use self::tensor::Access;
 use super::load_shader;
 use crate::runtime::explain::{self as library, MatType, Scope, Use};
 use crate::runtime::{self, Device, PipelineOptions, list_or_none};
-use crate::{Status, say};
+use crate::{Status, output, say};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Status> {
     match &args.what {
@@ -36,21 +34,17 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Status> {
 }
 
 /// Prints and draws.
-fn answer(output: &Output, report: &impl Serialize, pictures: &[Picture], limit: Limit) -> Result<Status> {
-    if let Some(path) = &output.svg {
-        write(path, &picture::svg(pictures))?;
+fn answer(wanted: &Output, report: &impl Serialize, pictures: &[Picture], limit: Limit) -> Result<Status> {
+    if let Some(path) = &wanted.svg {
+        output::write(path, picture::svg(pictures))?;
     }
-    if output.json {
+    if wanted.json {
         say(serde_json::to_string(report).context("the report cannot be written as JSON")?)?;
     } else {
         let text: Vec<String> = pictures.iter().map(|picture| picture.text(limit)).collect();
         say(text.join("\n").trim_end())?;
     }
     Ok(Status::Done)
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// A matrix that the device has.
