@@ -47,6 +47,7 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     });
     runner.stage("build", |run| run.cargo(&["build", "--workspace", "--all-targets"]));
     runner.stage("tests", Runner::tests);
+    runner.repeat("processor ");
     runner.stage("doc tests", |run| run.counted(&["test", "--workspace", "--doc"]));
     runner.stage("docs", |run| {
         // The command by itself and first: the library's pages take the same places after it.
@@ -130,6 +131,12 @@ impl Runner {
             println!("{line}");
         }
         println!("----");
+    }
+
+    /// Repeats the lines of the last stage's log that begin so.
+    fn repeat(&self, beginning: &str) {
+        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        text.lines().filter(|line| line.starts_with(beginning)).for_each(|line| println!("          {line}"));
     }
 
     fn finish(self) -> Result<()> {

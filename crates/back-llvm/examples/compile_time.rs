@@ -9,7 +9,7 @@
 
 use phalanx_back_llvm::{Options, Target, compile};
 use phalanx_ir::{text, verify};
-use phalanx_kernels::Isa;
+use phalanx_kernels::Processor;
 use std::error::Error;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (flags, files): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));
     let has = |flag: &str| flags.iter().any(|f| f == flag);
     let options = Options { dump_llvm: has("--llvm"), dump_asm: has("--asm") };
-    let target = Target::host(Isa::detect()?);
+    let target = Target::new(Processor::detect()?);
     for file in files {
         let module = verify(text::parse(&std::fs::read_to_string(&file)?)?)?;
         let mut least: Option<[Duration; 4]> = None;

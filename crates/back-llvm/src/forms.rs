@@ -16,13 +16,13 @@ use inkwell::module::Linkage;
 use inkwell::values::FunctionValue;
 use phalanx_ir::passes::{self, PassBug, Scratch, Split, SpreadError};
 use phalanx_ir::{Function, InstInfo, Uniformity, Verified};
-use phalanx_kernels::Isa;
+use phalanx_kernels::KernelSet;
 
 /// Lowers all forms of a module, and gives their functions.
 pub(crate) fn lower<'c>(
     e: Emit<'c>,
     module: &Verified,
-    isa: Isa,
+    isa: KernelSet,
 ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
     let split = passes::split(module, &passes::Options::default()).map_err(|error| match error {
         SpreadError::Bug(error) => bug(error),
@@ -52,7 +52,7 @@ pub(crate) fn lower<'c>(
 fn lower_only<'c>(
     e: Emit<'c>,
     module: &Verified,
-    isa: Isa,
+    isa: KernelSet,
 ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
     let start = Prologue::new(&e, abi::ENTRY_SYMBOL, Linkage::External);
     let (e, function, meta) = lower_form(e, start, module, Scratch::of(module), isa)?;
@@ -64,7 +64,7 @@ fn lower_form<'c>(
     start: Prologue<'c>,
     module: &Verified,
     scratch: Scratch,
-    isa: Isa,
+    isa: KernelSet,
 ) -> Result<(Emit<'c>, FunctionValue<'c>, Meta)> {
     let is_whole = |f: &Function, i: &InstInfo| coopmat::is_direct(module, isa, f, i);
     let options = passes::Options::default();

@@ -93,7 +93,7 @@ pub fn compile(module: &Verified, target: &Target, options: &Options) -> Result<
     let start = Instant::now();
     let cx = Context::create();
     let emit = emit::Emit::new(&cx, &module.name, target.caps());
-    let (emit, functions, meta) = forms::lower(emit, module, target.isa)?;
+    let (emit, functions, meta) = forms::lower(emit, module, target.kernels())?;
     let lower = start.elapsed();
     let mut compiled = optimize::to_object(&cx, &emit.module, &functions, target, options)?;
     compiled.meta = Meta { stack_bytes: compiled.meta.stack_bytes, ..meta };

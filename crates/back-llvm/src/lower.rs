@@ -74,7 +74,7 @@ impl<'a, 'c> Lower<'a, 'c> {
         prologue: Prologue<'c>,
         ir: &'a Module,
         uniformity: &'a Uniformity,
-        isa: phalanx_kernels::Isa,
+        isa: phalanx_kernels::KernelSet,
     ) -> Result<(Emit<'c>, FunctionValue<'c>, Meta)> {
         let mut lower = Self {
             e,

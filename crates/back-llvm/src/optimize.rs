@@ -88,7 +88,8 @@ fn set_attributes(cx: &Context, function: FunctionValue<'_>, target: &Target) {
     let add = |key: &str, value: &str| {
         function.add_attribute(AttributeLoc::Function, cx.create_string_attribute(key, value));
     };
-    add("target-cpu", &target.cpu);
+    add("target-cpu", target.cpu());
+    add("tune-cpu", target.tune());
     add("target-features", &target.feature_string());
     if target.has_wide_vectors() {
         add("prefer-vector-width", "512");

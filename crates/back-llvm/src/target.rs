@@ -1,82 +1,78 @@
-//! The CPU that code is made for.
+//! The processor that code is made for.
+//!
+//! LLVM gets the least processor of the architecture and the features one by one, so that it has exactly those that
+//! the description has, and the name only to schedule for. Nothing here asks what this machine is, but for
+//! [`Processor::native`].
 
 use crate::error::{Error, Result};
 use inkwell::OptimizationLevel;
 use inkwell::targets::{
     CodeModel, InitializationConfig, RelocMode, Target as LlvmTarget, TargetMachine, TargetTriple,
 };
-use phalanx_kernels::{Isa, Level};
+use phalanx_kernels::{Arch, KernelSet, Processor};
 use std::sync::Once;
 
-/// What x86-64 has besides vectors, on every processor of the last decade and a half.
-const SSE: [&str; 9] = ["64bit", "cmov", "cx8", "cx16", "fxsr", "mmx", "popcnt", "sahf", "x87"];
-
-/// A CPU, as LLVM names it. Equal targets get equal code.
+/// A processor, as LLVM names it. Equal targets get equal code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
-    /// LLVM target triple.
-    pub triple: String,
-    /// LLVM CPU name, for scheduling.
-    pub cpu: String,
-    /// Features that the code may use, as LLVM names them, without a sign. All others that LLVM
-    /// would assume from the CPU's name are to be listed in [`Target::without`].
-    pub features: Vec<String>,
-    /// Features that the code must not use.
-    pub without: Vec<String>,
-    /// The instructions of the matrix kernels that the code will call.
-    pub isa: Isa,
+    processor: Processor,
+    triple: String,
+    /// The least processor of the architecture, so that no feature comes with the name.
+    cpu: &'static str,
+    /// The processor that code is scheduled for.
+    tune: String,
+    features: Vec<&'static str>,
+    kernels: KernelSet,
 }
 
 impl Target {
-    /// The CPU that this process runs on, used as far as the matrix kernels use it: the vector
-    /// extension that they are restricted to is what compiled code is restricted to.
-    pub fn host(isa: Isa) -> Self {
+    /// The target of a processor, which may be another than this machine's.
+    pub fn new(processor: Processor) -> Self {
         initialize();
-        let all = TargetMachine::get_host_cpu_features().to_string();
-        let (mut features, mut without) = (Vec::new(), Vec::new());
-        for feature in all.split(',') {
-            match feature.split_at_checked(1) {
-                Some(("+", name)) => features.push(name.to_owned()),
-                Some(("-", name)) => without.push(name.to_owned()),
-                _ => {}
-            }
-        }
-        let host = Self {
-            triple: TargetMachine::get_default_triple().as_str().to_string_lossy().into_owned(),
-            cpu: TargetMachine::get_host_cpu_name().to_string(),
-            features,
-            without,
-            isa,
+        let is_here = Arch::host() == Some(processor.arch());
+        let triple = match processor.arch() {
+            _ if is_here => TargetMachine::get_default_triple().as_str().to_string_lossy().into_owned(),
+            Arch::X86_64 => "x86_64-unknown-linux-gnu".to_owned(),
+            Arch::Aarch64 => "aarch64-unknown-linux-gnu".to_owned(),
         };
-        match isa.level() {
-            Level::Avx512 | Level::Neon => host,
-            Level::Avx2 => host.restricted_to(|f| {
-                !["avx512", "avx10", "amx", "evex"].iter().any(|wide| f.starts_with(wide))
-            }),
-            Level::Portable => {
-                host.restricted_to(|f| SSE.contains(&f) || f.starts_with("sse") || f.starts_with("ssse"))
-            }
-        }
+        let cpu = match processor.arch() {
+            Arch::X86_64 => "x86-64",
+            Arch::Aarch64 => "generic",
+        };
+        let tune = match processor.is_native() {
+            true => TargetMachine::get_host_cpu_name().to_string(),
+            false => processor.name().to_owned(),
+        };
+        let features = processor.features().collect();
+        Self { processor, triple, cpu, tune, features, kernels: processor.kernels() }
     }
 
-    /// The same processor without some of its features.
-    fn restricted_to(mut self, keep: impl Fn(&str) -> bool) -> Self {
-        if !self.is_x86() {
-            return self;
-        }
-        let (keep, drop): (Vec<_>, Vec<_>) = self.features.into_iter().partition(|f| keep(f));
-        self.features = keep;
-        self.without.extend(drop);
-        self.cpu = "x86-64".to_owned();
-        self
+    /// The processor.
+    pub fn processor(&self) -> Processor {
+        self.processor
+    }
+
+    /// The matrix kernels that the code will call.
+    pub fn kernels(&self) -> KernelSet {
+        self.kernels
+    }
+
+    /// LLVM's name for the architecture and the system.
+    pub fn triple(&self) -> &str {
+        &self.triple
+    }
+
+    /// LLVM's name for the processor, without any of the features.
+    pub fn cpu(&self) -> &'static str {
+        self.cpu
     }
 
     fn is_x86(&self) -> bool {
-        self.triple.starts_with("x86_64")
+        self.processor.arch() == Arch::X86_64
     }
 
     fn has(&self, feature: &str) -> bool {
-        self.features.iter().any(|f| f == feature)
+        self.features.contains(&feature)
     }
 
     /// Whether vectors of 512 bits are worth using.
@@ -93,11 +89,15 @@ impl Target {
         }
     }
 
-    /// The features in LLVM's form.
-    pub(crate) fn feature_string(&self) -> String {
-        let with = self.features.iter().map(|f| format!("+{f}"));
-        let without = self.without.iter().map(|f| format!("-{f}"));
-        with.chain(without).collect::<Vec<_>>().join(",")
+    /// LLVM's name for the processor that code is scheduled for.
+    pub(crate) fn tune(&self) -> &str {
+        &self.tune
+    }
+
+    /// The features that code may use, in LLVM's form.
+    pub fn feature_string(&self) -> String {
+        let with: Vec<_> = self.features.iter().map(|f| format!("+{f}")).collect();
+        with.join(",")
     }
 
     pub(crate) fn caps(&self) -> Caps {
@@ -119,7 +119,7 @@ impl Target {
         target
             .create_target_machine(
                 &triple,
-                &self.cpu,
+                self.cpu,
                 &self.feature_string(),
                 OptimizationLevel::Default,
                 RelocMode::PIC,

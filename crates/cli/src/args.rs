@@ -13,12 +13,16 @@ use crate::commands::explain::args::{EXPLAIN_HELP, ExplainArgs};
 use crate::data::spec::{BindSpec, OutSpec, PushSpec, SpecConstant};
 use crate::ladder::plan::Mnk;
 use crate::ladder::{Rung, Types};
+use crate::runtime::Processor;
 use workload::WorkloadCommand;
 
 /// Runs cooperative-matrix kernels on this machine's CPU.
 #[derive(Debug, Parser)]
 #[command(name = "phalanx", version, max_term_width = 100)]
 pub(crate) struct Cli {
+    /// Make code for this processor: `native`, or a name that `phalanx devices` lists
+    #[arg(long, global = true, value_name = "NAME", value_parser = Processor::from_name)]
+    pub(crate) cpu: Option<Processor>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

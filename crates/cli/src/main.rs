@@ -44,6 +44,7 @@ enum Status {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    runtime::choose(cli.cpu);
     let all = matches!(&cli.command, Command::Check(args) if args.all);
     match run(cli.command) {
         Ok(Status::Done) => ExitCode::SUCCESS,

@@ -10,10 +10,11 @@ mod requirements;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-pub(crate) use phalanx::{CancelToken, report_faults};
+pub(crate) use phalanx::{CancelToken, Processor, report_faults};
 use phalanx::{DeviceOptions, ErrorClass, ModuleInfo, PipelineDescriptor, SpecValue, glsl};
 use serde::Serialize;
 
@@ -38,6 +39,10 @@ pub(crate) struct DeviceInfo {
     pub(crate) cores: usize,
     /// How many threads its work-groups run on.
     pub(crate) threads: usize,
+    /// The name of the processor that code is made for.
+    pub(crate) processor: String,
+    /// All names, and which of them this machine can stand in for.
+    pub(crate) processors: Vec<ProcessorRow>,
     pub(crate) instruction_sets: Vec<String>,
     pub(crate) subgroup_sizes: Vec<u32>,
     pub(crate) default_subgroup_size: u32,
@@ -47,6 +52,14 @@ pub(crate) struct DeviceInfo {
     /// Who may hold a matrix of any of these rows.
     pub(crate) matrix_scopes: Vec<&'static str>,
     pub(crate) matrices: Vec<MatrixRow>,
+}
+
+/// A processor that code can be made for.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ProcessorRow {
+    pub(crate) name: &'static str,
+    pub(crate) architecture: &'static str,
+    pub(crate) is_available: bool,
 }
 
 /// One combination of types and shapes that a matrix multiplication may have.
@@ -211,12 +224,38 @@ pub(crate) fn list_or_none(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
+/// The processor that the command line names.
+static CHOSEN: OnceLock<Processor> = OnceLock::new();
+
+/// Lets all devices of this run make code for a processor.
+pub(crate) fn choose(processor: Option<Processor>) {
+    if let Some(processor) = processor {
+        CHOSEN.get_or_init(|| processor);
+    }
+}
+
+/// What [`choose`] was given.
+pub(crate) fn chosen() -> Option<Processor> {
+    CHOSEN.get().copied()
+}
+
+fn processors() -> Vec<ProcessorRow> {
+    let row = |processor: &Processor| ProcessorRow {
+        name: processor.name(),
+        architecture: processor.arch().name(),
+        is_available: processor.is_available(),
+    };
+    Processor::all().iter().map(row).collect()
+}
+
 /// Measures a peak for so long, in 10⁹ operations a second.
 pub(crate) fn peak(peak: Peak, threads: usize, duration: Duration) -> f64 {
+    // What is wrong with a name in the environment, making a device has said.
+    let processor = chosen().or_else(|| Processor::detect().ok()).unwrap_or_else(Processor::native);
     let rate = match peak {
-        Peak::F32Fma => phalanx::peak::f32_fma(threads, duration),
-        Peak::Bf16Dot => phalanx::peak::bf16_dot(threads, duration),
-        Peak::I8Dot => phalanx::peak::i8_dot(threads, duration),
+        Peak::F32Fma => phalanx::peak::f32_fma(processor, threads, duration),
+        Peak::Bf16Dot => phalanx::peak::bf16_dot(processor, threads, duration),
+        Peak::I8Dot => phalanx::peak::i8_dot(processor, threads, duration),
     };
     rate / 1e9
 }
@@ -233,7 +272,8 @@ impl Device {
             Backend::Cpu => phalanx::DeviceKind::Cpu,
             Backend::Interpreter => phalanx::DeviceKind::Interpreter,
         };
-        let device = phalanx::Device::new(&DeviceOptions { kind, threads, ..DeviceOptions::default() })?;
+        let options = DeviceOptions { kind, threads, processor: chosen(), ..DeviceOptions::default() };
+        let device = phalanx::Device::new(&options)?;
         let info = device.info();
         let range = format!("1-{}", info.max_matrix_dimension);
         let matrices = info.matrix_types.iter().map(|types| MatrixRow {
@@ -250,6 +290,8 @@ impl Device {
             name: info.name.clone(),
             cores: info.cores,
             threads: info.threads,
+            processor: info.processor.map_or_else(String::new, |processor| processor.to_string()),
+            processors: processors(),
             instruction_sets: info.instruction_sets.clone(),
             subgroup_sizes: info.subgroup_sizes.clone(),
             default_subgroup_size: info.default_subgroup_size,

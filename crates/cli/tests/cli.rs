@@ -512,6 +512,44 @@ fn a_device_is_described() {
     assert!(rows.iter().any(|row| row["a"] == "s8" && row["c"] == "s32" && row["is_saturating"] == true));
 }
 
+/// Every name that the machine offers, and no other, is taken by the option and by the environment, and is reported.
+#[test]
+fn code_is_made_for_the_processor_that_is_named() {
+    let directory = empty_directory();
+    let devices = |arguments: &[&str]| -> serde_json::Value {
+        let json = succeeds(&[arguments, &["devices", "--json"]].concat(), directory.path());
+        serde_json::from_str(&json).expect("JSON")
+    };
+    let native = devices(&[]);
+    assert!(native[0]["processor"].as_str().expect("a name").starts_with("native ("), "{native}");
+    let rows = native[0]["processors"].as_array().expect("an array").clone();
+    let of = |is_available: bool| {
+        let rows = rows.iter().filter(move |row| row["is_available"] == is_available);
+        rows.map(|row| row["name"].as_str().expect("a name")).collect::<Vec<_>>()
+    };
+    for name in of(true) {
+        assert_eq!(devices(&["--cpu", name])[0]["processor"], name);
+    }
+    let offered = format!("it offers native, {}", of(true).join(", "));
+    for name in of(false) {
+        let lacking = format!("this machine cannot run code for `{name}`: it lacks ");
+        refuses(&["devices", "--cpu", name], directory.path(), &[&lacking, &offered]);
+    }
+    refuses(&["devices", "--cpu", "mmx"], directory.path(), &["there is no processor `mmx`", &offered]);
+
+    let least = of(true)[0];
+    for (value, expected) in [(least, 0), ("mmx", 2)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_phalanx"));
+        let output = command.arg("devices").env("PHALANX_CPU", value).output().expect("the program starts");
+        assert_eq!(output.status.code(), Some(expected), "{value}");
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).expect("text");
+        assert!(text.contains(&format!("processor         {least}")) || text.contains(&offered), "{text}");
+    }
+    let bench = ["bench", "gemm", "--cpu", least, "--sizes", "64", "--types", "f16", "--threads", "1"];
+    let text = succeeds(&bench, directory.path());
+    assert!(text.contains("share") && !text.contains("WRONG"), "{text}");
+}
+
 #[test]
 fn every_rung_computes_the_right_result() {
     // Seven rungs, but one type is not in the older dialect.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use phalanx_back_llvm::{Dumps, Options, Target};
 use phalanx_ir::verify::Verified;
-use phalanx_kernels::Isa;
+use phalanx_kernels::Processor;
 
 use crate::binary::Binary;
 use crate::cache::{self, Cache, CacheKey, SealedCode};
@@ -31,15 +31,15 @@ pub struct Config {
     pub timeout: Option<Duration>,
     /// What the compiler shall write down besides code.
     pub dumps: Options,
-    /// Instructions that code may use; without it those of the environment variable [`Isa::ENV`],
-    /// else the best of the machine.
-    pub isa: Option<Isa>,
+    /// The processor that code is made for; without it the one that the environment variable [`Processor::ENV`]
+    /// names, else this machine's with all it has.
+    pub processor: Option<Processor>,
 }
 
 /// A CPU that runs kernels. May be used from several threads at once.
 #[derive(Debug)]
 pub struct Device {
-    isa: Isa,
+    processor: Processor,
     target: Target,
     tables: Tables,
     pool: Pool,
@@ -105,14 +105,14 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// When threads cannot be started, or the environment asks for instructions that the machine
-    /// does not have.
+    /// When threads cannot be started, or a processor is asked for that this machine cannot stand in for.
     pub fn new(config: &Config) -> Result<Self, Error> {
-        let isa = config.isa.map_or_else(Isa::detect, Ok)?;
+        let processor = config.processor.map_or_else(Processor::detect, Ok)?;
+        let isa = processor.isa()?;
         let threads = config.threads.unwrap_or_else(cores::usable).max(1);
         Ok(Self {
-            isa,
-            target: Target::host(isa),
+            processor,
+            target: Target::new(processor),
             tables: machine::tables(isa),
             pool: Pool::new(threads - 1).map_err(Error::Threads)?,
             watchdog: Watchdog::new().map_err(Error::Threads)?,
@@ -123,9 +123,9 @@ impl Device {
         })
     }
 
-    /// The instructions that code may use.
-    pub fn isa(&self) -> Isa {
-        self.isa
+    /// The processor that code is made for.
+    pub fn processor(&self) -> Processor {
+        self.processor
     }
 
     /// Threads that a dispatch runs on.
@@ -135,7 +135,7 @@ impl Device {
 
     /// A key for what the parts say, on this device and with this compiler.
     pub fn cache_key(&self, parts: &[&[u8]]) -> CacheKey {
-        let target = format!("{:?} {}", self.target, self.isa);
+        let target = format!("{:?}", self.target);
         let mut all = vec![cache::build_id(), target.as_bytes()];
         all.extend(parts);
         CacheKey::new(&all)

@@ -18,9 +18,9 @@ pub enum Error {
     /// Memory could not be had.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// The instruction set that was asked for is not to be had.
+    /// The processor that was asked for is not to be had.
     #[error(transparent)]
-    Isa(#[from] phalanx_kernels::IsaError),
+    Processor(#[from] phalanx_kernels::ProcessorError),
     /// A worker thread could not be started.
     #[error("a worker thread could not be started: {0}")]
     Threads(std::io::Error),

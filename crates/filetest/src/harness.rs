@@ -5,11 +5,12 @@
 #![expect(clippy::panic, reason = "a panic is how a fuzz target reports a fault")]
 
 use crate::slot::Slot;
-use crate::target::run_on_cpu;
+use crate::target::{processors, run_on_cpu};
 use phalanx_front_spirv as front;
 use phalanx_interp::{Limits, Memory};
 use phalanx_ir::random::{Case, Config, case};
 use phalanx_ir::{Binding, Verified, passes, verify};
+use phalanx_kernels::Processor;
 use std::collections::BTreeMap;
 
 /// Reads bytes as a SPIR-V module: whatever they are, it is answered with a module that verifies and
@@ -92,11 +93,15 @@ pub fn random_ir(seed: u64) {
             *chained
         );
     }
-    for module in [&case.module, &module] {
-        let found = on_cpu(&case, module).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", **module));
+    // As it is once, and as it is in use for every processor.
+    let processors = processors();
+    let plain = processors.last().map(|own| (own, &case.module));
+    for (processor, module) in plain.into_iter().chain(processors.iter().map(|p| (p, &module))) {
+        let found = on_cpu(*processor, &case, module);
+        let found = found.unwrap_or_else(|e| panic!("seed {seed}, {processor}: {e}\n{}", **module));
         if expected != found {
             panic!(
-                "seed {seed}: the CPU gives another result\n{}\n{}",
+                "seed {seed}: the CPU gives another result as {processor}\n{}\n{}",
                 differences(&expected, &found),
                 **module
             );
@@ -136,14 +141,14 @@ fn interpret(case: &Case, module: &Verified) -> Result<Vec<Vec<u8>>, String> {
 /// # Errors
 ///
 /// Why it could not be run to its end.
-pub fn on_cpu(case: &Case, module: &Verified) -> Result<Vec<Vec<u8>>, String> {
+pub fn on_cpu(processor: Processor, case: &Case, module: &Verified) -> Result<Vec<Vec<u8>>, String> {
     let slot = |i: usize| {
         let binding = &case.module.bindings[i];
         Slot { set: binding.set, binding: binding.binding, index: 0 }
     };
     let buffers: BTreeMap<_, _> =
         case.buffers.iter().enumerate().map(|(i, bytes)| (slot(i), bytes.clone())).collect();
-    let mut found = run_on_cpu(module, &buffers, &case.push, case.groups)?;
+    let mut found = run_on_cpu(processor, module, &buffers, &case.push, case.groups)?;
     Ok((0..case.buffers.len()).map(|i| found.remove(&slot(i)).unwrap_or_default()).collect())
 }
 

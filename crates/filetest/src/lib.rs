@@ -21,6 +21,7 @@ pub mod runner;
 mod sampler;
 mod slot;
 mod snapshot;
+pub mod tally;
 pub mod target;
 mod tokens;
 

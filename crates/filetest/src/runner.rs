@@ -4,6 +4,7 @@ use crate::compare;
 use crate::compile::{Finding, Source, load};
 use crate::directive::{Command, Language, TestFile};
 use crate::snapshot;
+use crate::tally;
 use crate::target::{Outcome, Target};
 use phalanx_ir::{Verified, passes};
 use std::fmt::Write as _;
@@ -139,10 +140,16 @@ fn run(file: &TestFile, source: &Loaded) -> Result<(), Failure> {
         true => vec![None],
         false => file.subgroups.iter().copied().map(Some).collect(),
     };
-    for subgroup in sizes {
+    let mut used = Vec::new();
+    for (index, subgroup) in sizes.into_iter().enumerate() {
         let module = module(file, source, subgroup)?;
         let mut first: Option<Outcome> = None;
-        for target in Target::list(&file.targets, file.all_isas) {
+        for target in Target::list(&file.targets, index == 0 || file.all_isas) {
+            if let Target::Cpu(processor) = target
+                && !used.contains(&processor)
+            {
+                used.push(processor);
+            }
             let place = format!("on the {target}, subgroups of {}", module.subgroup_size);
             let outcome = match (target.run(&module, file), &file.run_error) {
                 (Ok(outcome), None) => outcome,
@@ -156,6 +163,7 @@ fn run(file: &TestFile, source: &Loaded) -> Result<(), Failure> {
             first.get_or_insert(outcome);
         }
     }
+    used.into_iter().for_each(|processor| tally::add(processor, 1));
     Ok(())
 }
 

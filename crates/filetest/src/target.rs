@@ -7,39 +7,38 @@ use phalanx_cpu::{Buffer, Config, Descriptor, Device, Dispatch, ImageView};
 use phalanx_interp::{Limits, Memory, Region};
 use phalanx_ir::passes;
 use phalanx_ir::{Binding, BindingInfo, BindingKind, Sampler, Verified};
-use phalanx_kernels::Isa;
+use phalanx_kernels::Processor;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Who runs a module, and with which instructions.
+/// Who runs a module, and as which processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The interpreter.
     Interp,
     /// The interpreter, after the passes.
     Passes,
-    /// The CPU.
-    Cpu(Isa),
+    /// The CPU, with code made for this processor.
+    Cpu(Processor),
 }
 
 impl Target {
-    /// The targets that a test runs on, the interpreter first.
-    pub fn list(kinds: &[TargetKind], all_isas: bool) -> Vec<Self> {
+    /// The targets that a test runs on, the interpreter first: the CPU as each of [`processors`], or as one.
+    pub fn list(kinds: &[TargetKind], all_processors: bool) -> Vec<Self> {
         let mut kinds = kinds.to_vec();
         kinds.sort_unstable();
         kinds.dedup();
-        let isas = || match Isa::detect() {
-            Ok(_) if all_isas && std::env::var_os(Isa::ENV).is_none() => plain_and_best(),
-            Ok(isa) => vec![isa],
-            // Running will say what is wrong with the variable.
-            Err(_) => vec![Isa::native()],
-        };
+        let mut list = processors();
+        if !all_processors {
+            // The last is the one that a device has unless it is told otherwise.
+            list.drain(..list.len().saturating_sub(1));
+        }
         let targets = |kind: &TargetKind| match kind {
             TargetKind::Interp => vec![Self::Interp],
             TargetKind::Passes => vec![Self::Passes],
-            TargetKind::Cpu => isas().into_iter().map(Self::Cpu).collect(),
+            TargetKind::Cpu => list.iter().copied().map(Self::Cpu).collect(),
         };
         kinds.iter().flat_map(targets).collect()
     }
@@ -59,7 +58,7 @@ impl Target {
                     .map_err(|bug| bug.to_string())?;
                 interpret(expanded.as_ref().unwrap_or(&module), file)
             }
-            Self::Cpu(isa) => cpu(isa, module, file),
+            Self::Cpu(processor) => cpu(processor, module, file),
         }
     }
 }
@@ -69,19 +68,23 @@ impl fmt::Display for Target {
         match self {
             Self::Interp => f.write_str("interpreter"),
             Self::Passes => f.write_str("interpreter after the passes"),
-            Self::Cpu(isa) => write!(f, "cpu {isa}"),
+            Self::Cpu(processor) => write!(f, "cpu {processor}"),
         }
     }
 }
 
-/// For each vector extension of the machine the plain instructions and the best ones.
-fn plain_and_best() -> Vec<Isa> {
-    let all = Isa::available();
-    let ends =
-        all.chunk_by(|x, y| x.level() == y.level()).flat_map(|level| [level[0], level[level.len() - 1]]);
-    let mut isas: Vec<_> = ends.collect();
-    isas.dedup();
-    isas
+/// The processors that tests make code for: one of each that this machine can execute and that differ in code or
+/// kernels, this machine's own among them and last. If the environment names one, that one alone.
+pub fn processors() -> Vec<Processor> {
+    let native = Processor::native();
+    if std::env::var_os(Processor::ENV).is_some_and(|name| !name.is_empty()) {
+        // Running will say what is wrong with the variable.
+        return vec![Processor::detect().unwrap_or(native)];
+    }
+    let mut list = Processor::distinct();
+    let is_own = |p: &Processor| p.features().eq(native.features()) && p.kernels() == native.kernels();
+    list.sort_by_key(is_own);
+    list
 }
 
 /// What a run left behind.
@@ -180,19 +183,19 @@ fn interpret(module: &Verified, file: &TestFile) -> Result<Outcome, String> {
 /// Threads of the devices: more than one, so that work-groups run at the same time.
 const THREADS: usize = 2;
 
-fn device(isa: Isa) -> Result<Arc<Device>, String> {
-    static DEVICES: Mutex<Vec<(Isa, Arc<Device>)>> = Mutex::new(Vec::new());
+fn device(processor: Processor) -> Result<Arc<Device>, String> {
+    static DEVICES: Mutex<Vec<(Processor, Arc<Device>)>> = Mutex::new(Vec::new());
     let mut devices = DEVICES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some((_, device)) = devices.iter().find(|(of, _)| *of == isa) {
+    if let Some((_, device)) = devices.iter().find(|(of, _)| *of == processor) {
         return Ok(Arc::clone(device));
     }
-    let config = Config { threads: Some(THREADS), isa: Some(isa), ..Config::default() };
+    let config = Config { threads: Some(THREADS), processor: Some(processor), ..Config::default() };
     let device = Arc::new(Device::new(&config).map_err(|error| error.to_string())?);
-    devices.push((isa, Arc::clone(&device)));
+    devices.push((processor, Arc::clone(&device)));
     Ok(device)
 }
 
-fn cpu(isa: Isa, module: &Verified, file: &TestFile) -> Result<Outcome, String> {
+fn cpu(processor: Processor, module: &Verified, file: &TestFile) -> Result<Outcome, String> {
     let mut buffers = BTreeMap::new();
     for (slot, size) in sizes(file) {
         buffers.insert(slot, Buffer::new(size as u64).map_err(|error| error.to_string())?);
@@ -206,17 +209,18 @@ fn cpu(isa: Isa, module: &Verified, file: &TestFile) -> Result<Outcome, String> 
     let grid = Grid { groups: file.groups, base: file.base, timeout: file.timeout };
     let views = views(&buffers, file)?;
     let bound = Bound { buffers: &buffers, images: &views, samplers: &file.samplers, push: &setup.push };
-    let mut printed = dispatch(isa, &module, &bound, &grid)?;
+    let mut printed = dispatch(processor, &module, &bound, &grid)?;
     printed.sort();
     Ok(Outcome { buffers: contents(&buffers)?, expected: setup.expected, printed })
 }
 
-/// Runs a module as it is on the CPU, and gives the contents of the buffers after it.
+/// Runs a module as it is on the CPU, with code made for a processor, and gives the contents of the buffers after it.
 ///
 /// # Errors
 ///
 /// Why it could not be run to its end.
 pub fn run_on_cpu(
+    processor: Processor,
     module: &Verified,
     contents_before: &BTreeMap<Slot, Vec<u8>>,
     push: &[u8],
@@ -228,10 +232,9 @@ pub fn run_on_cpu(
         buffer.write(0, bytes).map_err(|error| error.to_string())?;
         buffers.insert(*slot, buffer);
     }
-    let isa = Isa::detect().map_err(|error| error.to_string())?;
     let grid = Grid { groups, base: [0; 3], timeout: Duration::from_secs(20) };
     let bound = Bound { buffers: &buffers, images: &BTreeMap::new(), samplers: &BTreeMap::new(), push };
-    dispatch(isa, module, &bound, &grid)?;
+    dispatch(processor, module, &bound, &grid)?;
     contents(&buffers)
 }
 
@@ -285,8 +288,13 @@ fn set<'a>(array: &mut Vec<Descriptor<'a>>, slot: Slot, descriptor: Descriptor<'
 }
 
 /// Compiles and runs a module; gives the lines it printed.
-fn dispatch(isa: Isa, module: &Verified, bound: &Bound<'_>, grid: &Grid) -> Result<Vec<String>, String> {
-    let device = device(isa)?;
+fn dispatch(
+    processor: Processor,
+    module: &Verified,
+    bound: &Bound<'_>,
+    grid: &Grid,
+) -> Result<Vec<String>, String> {
+    let device = device(processor)?;
     let created = device.create_pipeline(module, None).map_err(|error| error.to_string())?;
     let mut descriptors = vec![Vec::new(); module.bindings.len()];
     for (slot, buffer) in bound.buffers {

@@ -2,7 +2,10 @@
 //! of damaged ones.
 //!
 //! `FILTER=text` selects tests by a part of their name, `BLESS=1` rewrites snapshots, and
-//! `PHALANX_RANDOM_CASES=n` runs n times as many random ones.
+//! `PHALANX_RANDOM_CASES=n` runs n times as many random ones. At the end there is a line for each processor that code
+//! was made for, with the tests that passed.
+
+#![expect(clippy::print_stdout, reason = "it says at the end for which processors tests ran")]
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use phalanx_filetest::compile::{Source, load};
@@ -10,7 +13,8 @@ use phalanx_filetest::directive::TestFile;
 use phalanx_filetest::known::KnownFailures;
 use phalanx_filetest::random::Random;
 use phalanx_filetest::runner::{Failure, Settings, discover, read, run_test};
-use phalanx_filetest::{harness, mutate};
+use phalanx_filetest::target::processors;
+use phalanx_filetest::{harness, mutate, tally};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,7 +25,9 @@ fn main() -> std::process::ExitCode {
     trials.extend(damage_trials());
     let filter = std::env::var("FILTER").unwrap_or_default();
     trials.retain(|trial| trial.name().contains(&filter));
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    tally::lines().iter().for_each(|line| println!("{line}"));
+    conclusion.exit_code()
 }
 
 fn root() -> PathBuf {
@@ -93,6 +99,7 @@ fn random_trials() -> Vec<Trial> {
         let seeds = first * RANDOM_SEEDS..(first + 1) * RANDOM_SEEDS;
         Trial::test(format!("random/{}-{}", seeds.start, seeds.end - 1), move || {
             seeds.for_each(harness::random_ir);
+            processors().into_iter().for_each(|processor| tally::add(processor, 1));
             Ok(())
         })
     };

@@ -1,10 +1,12 @@
 //! Speed of the kernels as a share of what the processor does at most, one core, operands in cache.
 //!
-//! `cargo run --release -p phalanx-kernels --example kernels_bench [filter]`; `PHALANX_ISA` selects instructions.
+//! `cargo run --release -p phalanx-kernels --example kernels_bench [filter]`; `PHALANX_CPU` selects the processor.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
-use phalanx_kernels::{Access, ConvertParams, Elem, ElementParams, Grid, Isa, MulAdd, TileLayout, Use, peak};
+use phalanx_kernels::{
+    Access, ConvertParams, Elem, ElementParams, Grid, Isa, MulAdd, Processor, TileLayout, Use, peak,
+};
 use std::time::{Duration, Instant};
 
 /// 64-byte aligned zeroed memory.
@@ -183,7 +185,7 @@ fn elementwise(isa: Isa, element: Elem) {
 
 fn main() {
     let filter = std::env::args().nth(1).unwrap_or_default();
-    let isa = match Isa::detect() {
+    let isa = match Processor::detect().and_then(Processor::isa) {
         Ok(isa) => isa,
         Err(error) => {
             println!("{error}");

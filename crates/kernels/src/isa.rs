@@ -1,9 +1,11 @@
 //! Which instructions the kernels may use.
 //!
-//! An [`Isa`] can only be obtained for instructions that the running processor has, so holding one is the proof
-//! that its kernels may be called.
+//! A [`KernelSet`] says which kernels a processor has, wherever it is. An [`Isa`] can only be obtained for
+//! instructions that the running processor has, so holding one is the proof that its kernels may be called.
 
+use crate::processor::Processor;
 use std::fmt;
+use std::ops::Deref;
 
 /// The vector extension that the kernels are written in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,71 +20,28 @@ pub enum Level {
     Avx512,
 }
 
-/// A set of instructions that the running processor has.
+/// Which kernels there are for a processor: what tells how matrices lie and which kernels are planned, here or on
+/// another machine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Isa {
+pub struct KernelSet {
     level: Level,
     bf16_dot: bool,
     vnni: bool,
 }
 
-/// The environment variable asks for instructions that do not exist here.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct IsaError {
-    asked: String,
-    choices: Vec<String>,
-}
-
-impl fmt::Display for IsaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}: this machine offers native", Isa::ENV, self.asked)?;
-        self.choices.iter().try_for_each(|choice| write!(f, ", {choice}"))
-    }
-}
-
-impl std::error::Error for IsaError {}
+/// Kernels that the running processor has the instructions for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Isa(KernelSet);
 
 impl Isa {
-    /// The environment variable that [`Isa::detect`] honours.
-    pub const ENV: &'static str = "PHALANX_ISA";
-
     /// Runs everywhere.
-    pub const PORTABLE: Self = Self { level: Level::Portable, bf16_dot: false, vnni: false };
+    pub const PORTABLE: Self = Self(KernelSet::new(Level::Portable, false, false));
 
-    /// The best instructions of this machine, or those that the environment variable [`Isa::ENV`] names.
-    ///
-    /// # Errors
-    /// The variable holds a name that is unknown or not available here; the error lists the choices.
-    pub fn detect() -> Result<Self, IsaError> {
-        match std::env::var(Self::ENV) {
-            Ok(name) if !name.is_empty() => Self::from_name(&name),
-            Ok(_) | Err(_) => Ok(Self::native()),
-        }
-    }
-
-    /// The instructions of this name (as [`fmt::Display`] writes it, or `native`).
-    ///
-    /// # Errors
-    /// The name is unknown or not available here; the error lists the choices.
-    pub fn from_name(name: &str) -> Result<Self, IsaError> {
-        let available = Self::available();
-        if name == "native" {
-            return Ok(Self::native());
-        }
-        available.iter().copied().find(|isa| isa.to_string() == name).ok_or_else(|| IsaError {
-            asked: name.to_owned(),
-            choices: available.iter().map(ToString::to_string).collect(),
-        })
-    }
-
-    /// The best instructions of this machine: all it has, with one exception. On Intel processors the bf16 dot
-    /// product of vectors takes four times as long as an f32 FMA and so does half its work in the same time
-    /// (measured on Sapphire Rapids; its fast bf16 is in AMX), while on AMD's it does twice the work.
+    /// The kernels of this machine's processor, [`Processor::native`]; those that run everywhere on one so old that no
+    /// code is generated for it.
     #[must_use]
     pub fn native() -> Self {
-        let mut list = Self::available();
-        list.retain(|isa| !(isa.bf16_dot && slow_bf16_dot()));
-        list.last().copied().unwrap_or(Self::PORTABLE)
+        Processor::native().isa().unwrap_or(Self::PORTABLE)
     }
 
     /// Everything this machine can run, the best last.
@@ -96,7 +55,7 @@ impl Isa {
                 [(false, false), (true, false), (false, true), (true, true)]
                     .into_iter()
                     .filter(move |&(bf16, int8)| (!bf16 || bf16_dot) && (!int8 || vnni))
-                    .map(move |(bf16_dot, vnni)| Self { level, bf16_dot, vnni })
+                    .map(move |(bf16_dot, vnni)| Self(KernelSet::new(level, bf16_dot, vnni)))
             };
             if avx2 {
                 list.extend(variants(Level::Avx2, false, is_x86_feature_detected!("avxvnni")));
@@ -109,9 +68,35 @@ impl Isa {
         }
         #[cfg(target_arch = "aarch64")]
         if std::arch::is_aarch64_feature_detected!("neon") {
-            list.push(Self { level: Level::Neon, bf16_dot: false, vnni: false });
+            list.push(Self(KernelSet::new(Level::Neon, false, false)));
         }
         list
+    }
+
+    /// Which they are.
+    #[must_use]
+    pub const fn kernels(self) -> KernelSet {
+        self.0
+    }
+}
+
+impl Deref for Isa {
+    type Target = KernelSet;
+
+    fn deref(&self) -> &KernelSet {
+        &self.0
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl KernelSet {
+    pub(crate) const fn new(level: Level, bf16_dot: bool, vnni: bool) -> Self {
+        Self { level, bf16_dot, vnni }
     }
 
     /// The vector extension.
@@ -141,27 +126,9 @@ impl Isa {
             Level::Avx512 => 16,
         }
     }
-
-    /// The names of the instruction sets in use, for reports.
-    #[must_use]
-    pub fn instruction_sets(self) -> Vec<&'static str> {
-        let mut names = match self.level {
-            Level::Portable => vec![],
-            Level::Neon => vec!["neon"],
-            Level::Avx2 => vec!["avx2", "fma", "f16c"],
-            Level::Avx512 => vec!["avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512vl", "avx512dq"],
-        };
-        if self.bf16_dot {
-            names.push("avx512bf16");
-        }
-        if self.vnni {
-            names.push(if self.level == Level::Avx2 { "avxvnni" } else { "avx512vnni" });
-        }
-        names
-    }
 }
 
-impl fmt::Display for Isa {
+impl fmt::Display for KernelSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.level {
             Level::Portable => "portable",
@@ -190,30 +157,4 @@ fn has_avx512() -> bool {
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512dq")
-}
-
-#[cfg(target_arch = "x86_64")]
-fn slow_bf16_dot() -> bool {
-    let id = std::arch::x86_64::__cpuid(0);
-    [id.ebx, id.edx, id.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel"
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn slow_bf16_dot() -> bool {
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_lead_back() {
-        for isa in Isa::available() {
-            assert_eq!(Isa::from_name(&isa.to_string()), Ok(isa));
-        }
-        assert_eq!(Isa::from_name("native"), Ok(Isa::native()));
-        let error = Isa::from_name("mmx").unwrap_err().to_string();
-        assert!(error.contains("PHALANX_ISA=mmx") && error.contains("portable"), "{error}");
-    }
 }

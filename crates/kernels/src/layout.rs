@@ -22,7 +22,7 @@
 
 use crate::cache::LINE;
 use crate::elem::{Elem, Use};
-use crate::isa::{Isa, Level};
+use crate::isa::{KernelSet, Level};
 
 /// A multiplication reads a few lines of each row of B. Where rows are a multiple of so many bytes apart, those
 /// meet in few sets of the first cache, and drive each other out. Such rows are a line longer.
@@ -118,7 +118,7 @@ impl TileLayout {
     }
 }
 
-impl Isa {
+impl KernelSet {
     /// The layout of a matrix of this element type, use and size.
     #[must_use]
     pub fn layout(self, elem: Elem, use_: Use, rows: u32, cols: u32) -> TileLayout {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn offsets_are_distinct_and_inside() {
-        for isa in Isa::available() {
+        for isa in crate::Isa::available() {
             for elem in Elem::ALL {
                 for use_ in Use::ALL {
                     for (rows, cols) in [(1, 1), (3, 5), (16, 16), (17, 9), (8, 33)] {

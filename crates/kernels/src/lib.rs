@@ -1,7 +1,7 @@
 //! Matrix and vector kernels for CPUs: multiply, pack, convert, transpose, element-wise mathematics.
 //!
 //! A cooperative matrix lives in a *tile*: private, 64-byte aligned memory of one subgroup, in a layout that this
-//! crate chooses ([`Isa::layout`]). Compiled code calls the kernels by index through a table of function pointers
+//! crate chooses ([`KernelSet::layout`]). Compiled code calls the kernels by index through a table of function pointers
 //! ([`Isa::table`], [`KernelId`]) with static parameter structs, which are plain bytes and may be embedded in
 //! cached code, and run-time pointers.
 //!
@@ -24,17 +24,19 @@ pub mod math;
 mod mul_add;
 pub mod peak;
 mod portable;
+mod processor;
 mod simd;
 mod transfer;
 
 pub use elem::{Elem, Use};
 pub use element::{ComponentParams, ConvertParams, ElementParams};
-pub use isa::{Isa, IsaError, Level};
+pub use isa::{Isa, KernelSet, Level};
 pub use kernel::{
     BinaryFn, ConvertFn, ExtractFn, ExtractLanesFn, FillFn, InsertFn, InsertLanesFn, KernelId, LoadFn,
     LoadTensorFn, MulAddFn, ScaleFn, ScaleLanesFn, SplatLanesFn, StoreFn, StoreTensorFn, Table, UnaryFn,
 };
 pub use layout::TileLayout;
 pub use mul_add::{Grid, MulAdd, MulAddParams, Plan};
+pub use processor::{Arch, Processor, ProcessorError};
 pub use transfer::Access;
 pub use transfer::tensor::{Clamp, MAX_DIMS, TensorAccess, TensorWords};

@@ -9,6 +9,7 @@ use bytemuck::NoUninit;
 use phalanx_cpu::{CacheKey, Config, Created, Descriptor, SealedCode};
 use phalanx_front_spirv as front;
 use phalanx_ir::{Scope, Verified, passes, verify};
+use phalanx_kernels::Processor;
 
 use crate::bindings;
 use crate::buffer::Buffer;
@@ -52,6 +53,9 @@ pub struct DeviceOptions {
     pub kind: DeviceKind,
     /// Threads that run kernels, the calling one included; one per core without it.
     pub threads: Option<usize>,
+    /// The processor that code is made for and whose kernels it calls. Without it, the environment variable
+    /// `PHALANX_CPU` names one, else it is this machine's with all it has.
+    pub processor: Option<Processor>,
     /// Directory in which compiled code is kept from one run of a program to the next. Code in it is
     /// executed, so nobody else should be able to write it.
     pub cache_dir: Option<PathBuf>,
@@ -106,24 +110,23 @@ impl Device {
         let debug = Debug::from_env()?;
         let timeout = timeout(options)?;
         let subgroup_size = default_subgroup_size(options)?;
-        let (backend, threads, instruction_sets) = match options.kind {
+        let (backend, threads, processor) = match options.kind {
             DeviceKind::Cpu => {
                 let config = Config {
                     threads: options.threads,
                     cache_dir: options.cache_dir.clone(),
                     timeout,
                     dumps: debug.dumps(),
-                    isa: None,
+                    processor: options.processor,
                 };
                 let device = phalanx_cpu::Device::new(&config)?;
-                let sets = device.isa().instruction_sets().into_iter().map(str::to_owned).collect();
-                let threads = device.threads();
-                (Backend::Cpu(Box::new(device)), threads, sets)
+                let (threads, processor) = (device.threads(), device.processor());
+                (Backend::Cpu(Box::new(device)), threads, Some(processor))
             }
-            DeviceKind::Interpreter => (Backend::Interpreter(Interpreter::default()), 1, Vec::new()),
+            DeviceKind::Interpreter => (Backend::Interpreter(Interpreter::default()), 1, None),
         };
         let limits = front::Limits::default();
-        let info = describe(options.kind, threads, instruction_sets, subgroup_size, &limits);
+        let info = describe(options.kind, threads, processor, subgroup_size, &limits);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         Ok(Self { inner: Arc::new(Inner { id, backend, info, limits, timeout, debug }) })
     }
@@ -132,18 +135,20 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// When the environment asks for instructions that the machine does not have.
+    /// When a processor is asked for that this machine cannot stand in for.
     pub fn describe(options: &DeviceOptions) -> Result<DeviceInfo, Error> {
-        let (threads, instruction_sets) = match options.kind {
+        let (threads, processor) = match options.kind {
             DeviceKind::Cpu => {
-                let isa = phalanx_kernels::Isa::detect().map_err(phalanx_cpu::Error::from)?;
+                let processor = options.processor.map_or_else(Processor::detect, Ok);
+                let processor =
+                    processor.and_then(|p| p.isa().map(|_proof| p)).map_err(phalanx_cpu::Error::from)?;
                 let threads = options.threads.unwrap_or_else(phalanx_cpu::usable_cores).max(1);
-                (threads, isa.instruction_sets().into_iter().map(str::to_owned).collect())
+                (threads, Some(processor))
             }
-            DeviceKind::Interpreter => (1, Vec::new()),
+            DeviceKind::Interpreter => (1, None),
         };
         let subgroup_size = default_subgroup_size(options)?;
-        Ok(describe(options.kind, threads, instruction_sets, subgroup_size, &front::Limits::default()))
+        Ok(describe(options.kind, threads, processor, subgroup_size, &front::Limits::default()))
     }
 
     /// What it is and offers.
@@ -477,7 +482,7 @@ fn default_subgroup_size(options: &DeviceOptions) -> Result<u32, Error> {
 fn describe(
     kind: DeviceKind,
     threads: usize,
-    instruction_sets: Vec<String>,
+    processor: Option<Processor>,
     default_subgroup_size: u32,
     limits: &front::Limits,
 ) -> DeviceInfo {
@@ -489,7 +494,8 @@ fn describe(
         name,
         cores: phalanx_cpu::usable_cores(),
         threads,
-        instruction_sets,
+        processor,
+        instruction_sets: instruction_sets(processor),
         subgroup_sizes: SUBGROUP_SIZES.to_vec(),
         default_subgroup_size,
         max_workgroup_invocations: limits.workgroup_invocations,
@@ -501,4 +507,10 @@ fn describe(
         matrix_types: info::matrix_types(),
         preferred_shapes: info::preferred_shapes(),
     }
+}
+
+/// What code uses beyond the architecture's base; that vectors may have 512 bits is no set of instructions.
+fn instruction_sets(processor: Option<Processor>) -> Vec<String> {
+    let features = processor.into_iter().flat_map(Processor::features);
+    features.filter(|feature| *feature != "evex512").map(str::to_owned).collect()
 }

@@ -184,7 +184,7 @@ impl From<phalanx_cpu::Error> for Error {
             Cpu::Cancelled => Self::Cancelled,
             Cpu::TooManyGroups { groups, base } => Self::TooManyGroups { groups, base },
             Cpu::PushConstants { expected, found } => Self::PushConstants { expected, found },
-            error @ (Cpu::Isa(_) | Cpu::Threads(_)) => Self::Device(error),
+            error @ (Cpu::Processor(_) | Cpu::Threads(_)) => Self::Device(error),
             other => Self::bug(other.to_string()),
         }
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use phalanx_ir::Scope;
+use phalanx_kernels::Processor;
 
 /// What a device is and offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub struct DeviceInfo {
     pub cores: usize,
     /// Threads that a dispatch runs on.
     pub threads: usize,
+    /// The processor that code is made for; none for the interpreter.
+    pub processor: Option<Processor>,
     /// Instruction sets that code uses beyond the architecture's base.
     pub instruction_sets: Vec<String>,
     /// Subgroup sizes that a pipeline may ask for.
@@ -42,7 +45,7 @@ impl DeviceInfo {
     /// Names the compiler and the instructions that it may use: [`SealedCode`](crate::SealedCode) of another
     /// name is of no use.
     pub fn cache_uuid(&self) -> [u8; 16] {
-        phalanx_cpu::cache_uuid(&self.instruction_sets)
+        phalanx_cpu::cache_uuid(self.processor)
     }
 }
 

@@ -42,7 +42,7 @@
 //!
 //! | variable          | meaning                                                                  |
 //! |-------------------|--------------------------------------------------------------------------|
-//! | `PHALANX_ISA`     | instructions to use: `native`, `portable`, `avx2`, `avx512`, …           |
+//! | `PHALANX_CPU`     | the processor to make code for: `native`, or a name of [`Processor::all`] that this machine can stand in for: `x86-64-v2`, `haswell`, `skylake-avx512`, `znver4`, `neoverse-n1`, … |
 //! | `PHALANX_SUBGROUP_SIZE` | invocations of a subgroup where a pipeline asks for no number: 4, 8, 16, 32 (without it), 64 or 128 |
 //! | `PHALANX_TIMEOUT` | seconds after which a dispatch is stopped, if nothing else says so; 0: never |
 //! | `PHALANX_DEBUG`   | words of `ir`, `llvm`, `asm`, `verify`, `time`: what to print when compiling; `trace`, `print`: each call, each message of the Vulkan driver |
@@ -79,5 +79,6 @@ pub use phalanx_ir::image::{ImageDim, ImageKind, ImageLayout, ImageLevel, ImageU
 pub use phalanx_ir::sampler::{AddressMode, CompareFunction, Filter, Reduction, Sampler};
 pub use phalanx_ir::texel::{Format, MAX_TEXEL_BYTES, Numeric};
 pub use phalanx_ir::{BindingInfo, BindingKind, MatType, Scalar, Scope, Use};
+pub use phalanx_kernels::{Arch, Processor, ProcessorError};
 pub use phalanx_spirv_asm::AsmError;
 pub use pipeline::{CodeStatistics, CompileTimes, Insides, Pipeline, PipelineDescriptor};

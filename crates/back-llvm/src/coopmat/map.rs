@@ -23,10 +23,10 @@ use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::PointerValue;
 use phalanx_ir::{BinaryOp, Block, Function, Inst, InstInfo, MatType, Module, Op, Scalar, Value};
-use phalanx_kernels::Isa;
+use phalanx_kernels::KernelSet;
 
 /// Whether an operation of a module is lowered here.
-pub(crate) fn is_direct(module: &Module, isa: Isa, func: &Function, info: &InstInfo) -> bool {
+pub(crate) fn is_direct(module: &Module, isa: KernelSet, func: &Function, info: &InstInfo) -> bool {
     let lanes = module.subgroup_size;
     // The lanes of the last subgroup that do not exist cannot work on their elements.
     let is_full = module.workgroup_invocations().is_multiple_of(lanes);
@@ -36,7 +36,7 @@ pub(crate) fn is_direct(module: &Module, isa: Isa, func: &Function, info: &InstI
 }
 
 /// Whether the elements are one vector behind the other, in a type that is quickly read.
-fn is_row(isa: Isa, m: MatType, lanes: u32) -> bool {
+fn is_row(isa: KernelSet, m: MatType, lanes: u32) -> bool {
     let layout = layout(isa, m);
     let is_dense = layout.interleave == 1 && layout.ld == m.cols && m.len().is_multiple_of(lanes.into());
     is_dense && !matches!(m.elem, Scalar::E4M3 | Scalar::E5M2)

@@ -35,7 +35,7 @@ use crate::lower::Lower;
 use crate::prologue::Field;
 use inkwell::values::PointerValue;
 use phalanx_ir::{Function, Inst, MatType, Op, Scalar, Type, Use, Value, Var};
-use phalanx_kernels::{Elem, Grid, Isa, KernelId, MulAdd, Plan, TileLayout};
+use phalanx_kernels::{Elem, Grid, KernelId, KernelSet, MulAdd, Plan, TileLayout};
 use places::{Place, Places};
 use rustc_hash::FxHashMap;
 use schedule::{Group, Schedule};
@@ -54,7 +54,7 @@ pub(crate) struct MatValue<'c> {
 /// What is known about matrices while a module is lowered.
 #[derive(Debug)]
 pub(crate) struct State<'c> {
-    isa: Isa,
+    isa: KernelSet,
     places: Places,
     schedule: Schedule,
     slots: Slots,
@@ -68,7 +68,7 @@ pub(crate) struct State<'c> {
 
 impl State<'_> {
     /// Decides about all matrices of a function.
-    pub(crate) fn new(func: &Function, isa: Isa) -> Self {
+    pub(crate) fn new(func: &Function, isa: KernelSet) -> Self {
         let mut uses = Uses::of(func);
         let places = Places::of(func, &mut uses);
         let schedule = Schedule::of(func, &uses, &places);
@@ -91,13 +91,13 @@ impl State<'_> {
     }
 }
 
-fn plan(func: &Function, isa: Isa, group: &Group) -> Plan {
+fn plan(func: &Function, isa: KernelSet, group: &Group) -> Plan {
     let grid = Grid { m: group.m as u32, n: group.n as u32, k: group.k as u32 };
     plan_of(func, isa, func.values[group.r[0].index()].def, grid)
 }
 
 /// How a grid of multiply-adds such as this one is called.
-fn plan_of(func: &Function, isa: Isa, inst: Inst, grid: Grid) -> Plan {
+fn plan_of(func: &Function, isa: KernelSet, inst: Inst, grid: Grid) -> Plan {
     let info = func.inst(inst);
     let layout = |v: Value| {
         let ty = func.ty(v).mat().expect("operands of a multiply-add are matrices");
@@ -119,7 +119,7 @@ fn plan_of(func: &Function, isa: Isa, inst: Inst, grid: Grid) -> Plan {
 }
 
 /// How a matrix lies in its tile.
-fn layout(isa: Isa, ty: MatType) -> TileLayout {
+fn layout(isa: KernelSet, ty: MatType) -> TileLayout {
     let use_ = match ty.use_ {
         Use::A => phalanx_kernels::Use::A,
         Use::B => phalanx_kernels::Use::B,

@@ -7,7 +7,7 @@
 use super::{layout, plan_of};
 use phalanx_ir::passes::Round;
 use phalanx_ir::{Function, Inst, Op, Scalar, Type};
-use phalanx_kernels::{Grid, Isa, KernelId};
+use phalanx_kernels::{Grid, KernelId, KernelSet};
 
 /// Bytes of sums that stay in the first cache beside what they are made of.
 const SMALL: usize = 24 << 10;
@@ -19,7 +19,7 @@ const DEEP: u32 = 128;
 const MANY: u32 = 64;
 
 /// How many rounds are worth doing together.
-pub(crate) fn rounds(func: &Function, isa: Isa, round: &Round) -> u32 {
+pub(crate) fn rounds(func: &Function, isa: KernelSet, round: &Round) -> u32 {
     let bytes = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes());
     let sums: usize = round.sums.iter().map(|sum| bytes(func.var(sum.var).ty)).sum();
     let factors: usize = round.factors.iter().map(|&f| bytes(func.ty(f))).sum();
@@ -36,7 +36,7 @@ pub(crate) fn rounds(func: &Function, isa: Isa, round: &Round) -> u32 {
 }
 
 /// Whether sums are kept as precisely as a call of the kernel computes them.
-fn is_exact(func: &Function, isa: Isa, inst: Inst) -> bool {
+fn is_exact(func: &Function, isa: KernelSet, inst: Inst) -> bool {
     let Op::MatMulAdd(flags) = func.inst(inst).op else { return false };
     let sum = func.ty(func.inst(inst).results[0]).mat();
     let is_word = sum.is_some_and(|m| matches!(m.elem, Scalar::F32 | Scalar::I32));

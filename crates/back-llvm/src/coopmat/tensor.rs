@@ -7,11 +7,11 @@ use crate::lower::Lower;
 use bytemuck::bytes_of;
 use inkwell::values::PointerValue;
 use phalanx_ir::{Function, Inst, Op, TensorAccess};
-use phalanx_kernels::{Clamp, Isa, KernelId, MAX_DIMS, TensorWords, TileLayout};
+use phalanx_kernels::{Clamp, KernelId, KernelSet, MAX_DIMS, TensorWords, TileLayout};
 use std::mem::offset_of;
 
 /// Bytes of scratch memory that an instruction's kernel needs, if it accesses a tensor.
-pub(super) fn scratch_bytes(func: &Function, isa: Isa, inst: Inst) -> u64 {
+pub(super) fn scratch_bytes(func: &Function, isa: KernelSet, inst: Inst) -> u64 {
     let info = func.inst(inst);
     let (access, matrix) = match &info.op {
         Op::MatLoadTensor { access, decode: None } => (access, info.results[0]),

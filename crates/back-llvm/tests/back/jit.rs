@@ -163,7 +163,8 @@ pub(crate) fn run(compiled: &Compiled, target: &Target, inputs: &Inputs<'_>) -> 
     let stop = AtomicU32::new(inputs.stop);
     // Tests here ask for no warnings, so whatever tells of one may do so in any way, and have no images.
     let services = Services { barrier, printf, warn: printf, image };
-    let kernels: *const phalanx_kernels::Table = target.isa.table();
+    let kernels: *const phalanx_kernels::Table =
+        target.processor().isa().expect("tests run what is available").table();
     let dispatch = Shared(DispatchContext {
         bindings: bindings.as_ptr(),
         push: inputs.push.as_ptr(),
@@ -185,7 +186,7 @@ pub(crate) fn run(compiled: &Compiled, target: &Target, inputs: &Inputs<'_>) -> 
 }
 
 fn math_level(target: &Target) -> MathLevel {
-    match target.isa.level() {
+    match target.kernels().level() {
         Level::Avx512 => MathLevel::Avx512,
         Level::Avx2 => MathLevel::Avx2,
         Level::Neon => MathLevel::Neon,

@@ -8,23 +8,16 @@ use phalanx_ir::{
     Binding, BindingInfo, BindingKind, Builder, Builtin, MemFlags, Module, Op, Scalar, Space, Type, Value,
     Verified, eval, verify,
 };
-use phalanx_kernels::{Isa, Level};
+use phalanx_kernels::Processor;
 use std::sync::OnceLock;
 
 /// Sizes of subgroups that are tried.
 pub(crate) const SIZES: [u32; 4] = [4, 8, 32, 128];
 
-/// One target for each vector extension that this machine has.
+/// One target for each name that this machine can execute.
 pub(crate) fn targets() -> &'static [Target] {
     static TARGETS: OnceLock<Vec<Target>> = OnceLock::new();
-    TARGETS.get_or_init(|| {
-        let mut levels: Vec<(Level, Isa)> = Vec::new();
-        for isa in Isa::available() {
-            levels.retain(|(level, _)| *level != isa.level());
-            levels.push((isa.level(), isa));
-        }
-        levels.into_iter().map(|(_, isa)| Target::host(isa)).collect()
-    })
+    TARGETS.get_or_init(|| Processor::distinct().into_iter().map(Target::new).collect())
 }
 
 /// A module under construction.
@@ -145,7 +138,9 @@ impl<'a> Case<'a> {
                 if let Some((at, g, w)) = difference(got, want, tolerance) {
                     panic!(
                         "{} (W={}): buffer {i}: element {at} is {g:#x}, should be {w:#x}\n{}",
-                        target.isa, self.module.subgroup_size, &**self.module
+                        target.processor(),
+                        self.module.subgroup_size,
+                        &**self.module
                     );
                 }
             }
@@ -160,11 +155,11 @@ pub(crate) fn compile_dumping(module: &Verified, target: &Target) -> Compiled {
     let options = Options { dump_llvm: debug.contains("llvm"), dump_asm: debug.contains("asm") };
     let compiled = compile(module, target, &options).unwrap();
     if debug.contains("time") {
-        println!("; {}: {:?}, {} bytes", target.isa, compiled.times, compiled.object.len());
+        println!("; {}: {:?}, {} bytes", target.processor(), compiled.times, compiled.object.len());
     }
     let dumps = &compiled.dumps;
     for dump in [&dumps.llvm_lowered, &dumps.llvm_optimized, &dumps.asm].into_iter().flatten() {
-        println!("; {}\n{dump}", target.isa);
+        println!("; {}\n{dump}", target.processor());
     }
     compiled
 }

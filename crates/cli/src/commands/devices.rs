@@ -26,12 +26,17 @@ fn describe(info: &DeviceInfo) -> String {
         matrices.add_row([&row.m, &row.n, &row.k, &row.a, &row.b, &row.c, &row.result, saturating]);
     }
     format!(
-        "{name}\n  cores             {cores}\n  instruction sets  {sets}\n  subgroup sizes    {sizes} (default {size})\n\
+        "{name}\n  cores             {cores}\n  processor         {processor}\n\
+         \x20                   others with --cpu: {available}\n\
+         \x20                   not on this machine: {foreign}\n  instruction sets  {sets}\n  subgroup sizes    {sizes} (default {size})\n\
   work-groups       of up to {invocations} invocations\n\
          \nCooperative matrices of scope {scopes}, of up to {elements} components each; those of f64, s64 and u64 come as SPIR-V, GLSL has none\n\
          {matrices}",
         name = info.name,
         cores = info.cores,
+        processor = info.processor,
+        available = names(info, true),
+        foreign = names(info, false),
         sets = info.instruction_sets.join(" "),
         sizes = sizes.join(" "),
         size = info.default_subgroup_size,
@@ -41,10 +46,16 @@ fn describe(info: &DeviceInfo) -> String {
     )
 }
 
+/// The names of the processors that this machine can stand in for, or of the others.
+fn names(info: &DeviceInfo, is_available: bool) -> String {
+    let rows = info.processors.iter().filter(|row| row.is_available == is_available);
+    rows.map(|row| row.name).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::MatrixRow;
+    use crate::runtime::{MatrixRow, ProcessorRow};
 
     #[test]
     fn every_matrix_row_is_shown() {
@@ -62,6 +73,11 @@ mod tests {
             name: "a machine".to_owned(),
             cores: 2,
             threads: 2,
+            processor: "native (haswell)".to_owned(),
+            processors: vec![
+                ProcessorRow { name: "haswell", architecture: "x86_64", is_available: true },
+                ProcessorRow { name: "apple-m1", architecture: "aarch64", is_available: false },
+            ],
             instruction_sets: vec!["avx2".to_owned()],
             subgroup_sizes: vec![16, 32],
             default_subgroup_size: 32,
@@ -73,6 +89,9 @@ mod tests {
         for part in [
             "a machine",
             "avx2",
+            "native (haswell)",
+            "others with --cpu: haswell",
+            "not on this machine: apple-m1",
             "16 32 (default 32)",
             "up to 512",
             "subgroup and workgroup",

@@ -14,6 +14,7 @@ use phalanx::{Device, DeviceOptions};
 
 use crate::Status;
 use crate::args::{Claim, DeviceType, ExecArgs};
+use crate::runtime::{self, Processor};
 
 /// The driver, and the manifest that tells the loader of it.
 const LIBRARY: &str = "libvulkan_phalanx.so";
@@ -48,6 +49,9 @@ pub(crate) fn run(args: &ExecArgs) -> Result<Status> {
     }
     // It would add drivers to ours.
     command.env_remove("VK_ADD_DRIVER_FILES");
+    if let Some(processor) = runtime::chosen() {
+        command.env(Processor::ENV, processor.name());
+    }
     if let Some(ty) = args.present_as {
         command.env("PHALANX_DEVICE_TYPE", ty.name());
     }

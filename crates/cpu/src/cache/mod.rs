@@ -11,6 +11,7 @@ mod sealed;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use phalanx_kernels::Processor;
 use rustc_hash::FxHashMap;
 
 use crate::pipeline::Pipeline;
@@ -49,10 +50,10 @@ pub(crate) fn build_id() -> &'static [u8] {
     build_id::get()
 }
 
-/// Names the compiler and the instructions that it may use: sealed code of another name is of no use.
-pub fn cache_uuid(instruction_sets: &[String]) -> [u8; 16] {
-    let sets = instruction_sets.join(" ");
-    let key = CacheKey::new(&[build_id(), sets.as_bytes()]);
+/// Names the compiler and the processor that it makes code for: sealed code of another name is of no use.
+pub fn cache_uuid(processor: Option<Processor>) -> [u8; 16] {
+    let processor = format!("{processor:?}");
+    let key = CacheKey::new(&[build_id(), processor.as_bytes()]);
     std::array::from_fn(|i| key.0[i])
 }
 

@@ -3,7 +3,7 @@
 use super::prepare::Scratch;
 use super::{Grid, MulAdd, MulAddParams, Plan};
 use crate::elem::{Elem, Use};
-use crate::isa::{Isa, Level};
+use crate::isa::{KernelSet, Level};
 use crate::kernel::KernelId;
 use crate::layout::TileLayout;
 
@@ -18,7 +18,7 @@ enum Family {
     Pairs,
 }
 
-impl Isa {
+impl KernelSet {
     /// Plans the multiplication of a grid of tiles.
     #[must_use]
     pub fn plan_mul_add(self, op: &MulAdd, grid: Grid) -> Plan {
