@@ -1,8 +1,10 @@
 //! Compiles modules in text form and says how long each step takes.
 //!
 //! ```text
-//! cargo run --release -p phalanx-back-llvm --example compile_time -- [--asm | --llvm] FILE.ir...
+//! cargo run --release -p phalanx-back-llvm --example compile_time -- [--asm | --llvm] [--cpu=NAME] FILE.ir...
 //! ```
+//!
+//! Code can be made for any processor, whatever this machine is.
 //!
 //! The times are the least of several runs; the last one leaves out what other processes took.
 #![expect(clippy::print_stdout, reason = "its purpose is to print")]
@@ -25,7 +27,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (flags, files): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));
     let has = |flag: &str| flags.iter().any(|f| f == flag);
     let options = Options { dump_llvm: has("--llvm"), dump_asm: has("--asm") };
-    let target = Target::new(Processor::detect()?);
+    let named = flags.iter().find_map(|flag| flag.strip_prefix("--cpu="));
+    let processor = match named {
+        Some(name) => Processor::named(name).ok_or("there is no processor of this name")?,
+        None => Processor::detect()?,
+    };
+    let target = Target::new(processor);
     for file in files {
         let module = verify(text::parse(&std::fs::read_to_string(&file)?)?)?;
         let mut least: Option<[Duration; 4]> = None;

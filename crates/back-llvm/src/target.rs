@@ -105,7 +105,9 @@ impl Target {
         Caps {
             is_x86,
             native_f16: if is_x86 { self.has("avx512fp16") } else { self.has("fullfp16") },
-            f16_conversion: !is_x86 || self.has("f16c"),
+            // Every aarch64 converts halves, but LLVM 19 does not survive comparing short vectors of them, which its
+            // own passes ask for, where the processor does not compute with them.
+            f16_conversion: self.has(if is_x86 { "f16c" } else { "fullfp16" }),
             fma: !is_x86 || self.has("fma"),
             mask_registers: is_x86 && self.has("avx512bw") && self.has("avx512vl"),
         }

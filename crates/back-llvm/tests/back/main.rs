@@ -1,5 +1,6 @@
 //! Compiles small modules for every kind of processor that this machine can stand in for, runs
-//! them, and compares what they leave in memory with what the interpreter leaves there.
+//! them, and compares what they leave in memory with what the interpreter leaves there. Code for the
+//! others is made and judged.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests may panic as a test may")]
 #![expect(
@@ -10,9 +11,11 @@
 
 mod arith;
 mod jit;
+mod judge;
 mod kernel;
 mod memory;
 mod modules;
+mod processors;
 mod random;
 mod subgroup;
 mod vars;
