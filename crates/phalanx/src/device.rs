@@ -56,8 +56,8 @@ pub struct DeviceOptions {
     /// The processor that code is made for and whose kernels it calls. Without it, the environment variable
     /// `PHALANX_CPU` names one, else it is this machine's with all it has.
     pub processor: Option<Processor>,
-    /// Directory in which compiled code is kept from one run of a program to the next. Code in it is
-    /// executed, so nobody else should be able to write it.
+    /// Directory in which compiled code is kept from one run of a program to the next. Only code that this user's
+    /// programs put there is executed; a directory that is another user's, or that others can write to, is not used.
     pub cache_dir: Option<PathBuf>,
     /// Time after which a dispatch is stopped. Without it, the environment variable `PHALANX_TIMEOUT`
     /// says so in seconds (0 for no limit), else it is a minute.

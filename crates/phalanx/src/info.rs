@@ -42,8 +42,8 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
-    /// Names the compiler and the instructions that it may use: [`SealedCode`](crate::SealedCode) of another
-    /// name is of no use.
+    /// Names the compiler, the instructions that it may use and the user who can authenticate its code:
+    /// [`SealedCode`](crate::SealedCode) of another name is of no use.
     pub fn cache_uuid(&self) -> [u8; 16] {
         phalanx_cpu::cache_uuid(self.processor)
     }

@@ -1,16 +1,17 @@
 //! Compiled code on disk: a file per key.
 //!
-//! A file holds [`SealedCode`]. One that is damaged, or is another key's, counts as absent and is
-//! written anew. Files are replaced as a whole, by renaming, so that several processes may share a
-//! directory. What lies in it is executed: it is made for its owner alone, and whoever can write it can
-//! run code as them.
+//! A file holds [`SealedCode`]. One that is damaged, is another key's, or was not sealed by this user,
+//! counts as absent and is written anew. Files are replaced as a whole, by renaming, so that several
+//! processes may share a directory. It is made for its owner alone; a directory that is another user's,
+//! or that others can write to, is not used at all.
 
-use std::fs;
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::secret::is_private;
 use super::{CacheKey, SealedCode};
 
 /// A directory of compiled code.
@@ -26,6 +27,9 @@ impl Disk {
 
     /// The code of a key, if it is there and sound.
     pub(super) fn read(&self, key: &CacheKey) -> Option<SealedCode> {
+        if !is_private(&self.directory) {
+            return None;
+        }
         let bytes = fs::read(self.path(key)).ok()?;
         SealedCode::from_bytes(&bytes).filter(|code| code.key() == key)
     }
@@ -45,9 +49,12 @@ impl Disk {
 fn replace(directory: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    if !is_private(directory) {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let temporary = directory.join(format!(".new-{}-{number}", std::process::id()));
-    let result = fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
+    let result = write(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
     if result.is_err() {
         // If this fails too, the file is in nobody's way.
         let _best_effort = fs::remove_file(&temporary);
@@ -55,10 +62,22 @@ fn replace(directory: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     result
 }
 
+/// Writes a file that nobody else can read.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // What a process of this number left behind would be in the way.
+    if let Err(error) = fs::remove_file(path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(error);
+    }
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::binary::Binary;
+    use std::os::unix::fs::PermissionsExt;
 
     fn code(key: &CacheKey, name: &str) -> SealedCode {
         SealedCode::new(key, &Binary { name: name.into(), object: vec![7; 1000], ..Binary::default() })
@@ -105,6 +124,23 @@ mod tests {
         disk.write(&code(&key, "one"));
         fs::rename(disk.path(&key), disk.path(&other)).unwrap();
         assert_eq!(disk.read(&other), None);
+    }
+
+    #[test]
+    fn a_directory_that_others_can_write_to_is_not_used() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = Disk::new(directory.path().to_path_buf());
+        let key = CacheKey::new(&[b"key"]);
+        let set_mode =
+            |mode| fs::set_permissions(directory.path(), fs::Permissions::from_mode(mode)).unwrap();
+        disk.write(&code(&key, "one"));
+        for mode in [0o720, 0o702, 0o1777] {
+            set_mode(mode);
+            assert_eq!(disk.read(&key), None, "{mode:o}");
+            disk.write(&code(&key, "two"));
+        }
+        set_mode(0o755);
+        assert_eq!(disk.read(&key), Some(code(&key, "one")));
     }
 
     #[test]

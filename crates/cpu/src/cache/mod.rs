@@ -7,6 +7,7 @@
 mod build_id;
 mod disk;
 mod sealed;
+mod secret;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,10 +51,12 @@ pub(crate) fn build_id() -> &'static [u8] {
     build_id::get()
 }
 
-/// Names the compiler and the processor that it makes code for: sealed code of another name is of no use.
+/// Names the compiler, the processor that it makes code for, and who can authenticate its code: sealed code
+/// of another name is of no use. What it tells of the user's secret is a hash.
 pub fn cache_uuid(processor: Option<Processor>) -> [u8; 16] {
     let processor = format!("{processor:?}");
-    let key = CacheKey::new(&[build_id(), processor.as_bytes()]);
+    let reader = secret::get().map_or(CacheKey([0; 32]), |secret| CacheKey::new(&[b"uuid", secret]));
+    let key = CacheKey::new(&[build_id(), processor.as_bytes(), reader.bytes()]);
     std::array::from_fn(|i| key.0[i])
 }
 

@@ -1,9 +1,9 @@
 //! Pipeline caches: compiled code by its key.
 //!
 //! As data a cache is the header that Vulkan prescribes, then for each piece of code its length and its bytes
-//! with key and checksum. Data of another device are ignored, and damaged data from there on; code of another
-//! build is never asked for. What a cache holds is executed: the application that gives the data is trusted as
-//! it trusts itself.
+//! with key and seal. Data of another device are ignored, and damaged data from there on; code of another
+//! build is never asked for. Data may have come to the application from anywhere: code that no process of this
+//! user sealed is taken for damaged, whatever its key (see `SealedCode`).
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
