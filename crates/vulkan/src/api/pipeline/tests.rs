@@ -2,7 +2,9 @@
 
 use std::ptr;
 
-use super::cache::{create_pipeline_cache, get_pipeline_cache_data, merge_pipeline_caches};
+use super::cache::{
+    create_pipeline_cache, destroy_pipeline_cache, get_pipeline_cache_data, merge_pipeline_caches,
+};
 use super::compute::create_compute_pipelines;
 use super::executables::{
     get_pipeline_executable_internal_representations, get_pipeline_executable_properties,
@@ -18,6 +20,8 @@ macro_rules! call {
         unsafe { $function($($arg),*) }
     };
 }
+
+mod hostile;
 
 const SOURCE: &str = "#version 450
     layout(local_size_x_id = 3) in;
