@@ -13,6 +13,7 @@ use crate::cache::{self, Cache, CacheKey, SealedCode};
 use crate::cores;
 use crate::error::Error;
 use crate::grid::Grid;
+use crate::jit::Arena;
 use crate::machine;
 use crate::memory::Descriptor;
 use crate::pipeline::Pipeline;
@@ -46,6 +47,7 @@ pub struct Device {
     watchdog: Watchdog,
     workplaces: Arc<Workplaces>,
     cache: Cache,
+    arena: Arc<Arena>,
     timeout: Option<Duration>,
     dumps: Options,
 }
@@ -118,6 +120,7 @@ impl Device {
             watchdog: Watchdog::new().map_err(Error::Threads)?,
             workplaces: Arc::default(),
             cache: Cache::new(config.cache_dir.clone()),
+            arena: Arc::default(),
             timeout: config.timeout,
             dumps: config.dumps,
         })
@@ -155,7 +158,7 @@ impl Device {
     /// has to be compiled again.
     pub fn load(&self, code: &SealedCode) -> Option<Created> {
         let start = Instant::now();
-        let pipeline = Arc::new(Pipeline::load(code.open()?, Some(code.clone())).ok()?);
+        let pipeline = Arc::new(Pipeline::load(&self.arena, code.open()?, Some(code.clone())).ok()?);
         Some(Created::found(self.cache.insert(*code.key(), pipeline), start))
     }
 
@@ -193,7 +196,7 @@ impl Device {
             self.cache.write(code);
         }
         let start = Instant::now();
-        let pipeline = Arc::new(Pipeline::load(binary, code)?);
+        let pipeline = Arc::new(Pipeline::load(&self.arena, binary, code)?);
         let load = start.elapsed();
         let pipeline = match key {
             Some(key) => self.cache.insert(*key, pipeline),

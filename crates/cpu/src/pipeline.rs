@@ -1,6 +1,7 @@
 //! Loaded pipelines.
 
 use std::fmt;
+use std::sync::Arc;
 
 use phalanx_back_llvm::Meta;
 use phalanx_back_llvm::abi::{ENTRY_SYMBOL, Entry};
@@ -8,7 +9,7 @@ use phalanx_ir::BindingInfo;
 
 use crate::binary::Binary;
 use crate::cache::SealedCode;
-use crate::jit::{Code, JitError};
+use crate::jit::{Arena, Code, JitError};
 
 /// A compiled entry point, ready to run.
 pub struct Pipeline {
@@ -30,12 +31,15 @@ impl fmt::Debug for Pipeline {
 
 impl Pipeline {
     /// Loads a compiled pipeline, and keeps the sealed form.
-    pub(crate) fn load(binary: Binary, sealed: Option<SealedCode>) -> Result<Self, JitError> {
-        let code = Code::load(&binary.object)?;
-        let address = code.symbol(ENTRY_SYMBOL)?;
+    pub(crate) fn load(
+        arena: &Arc<Arena>,
+        binary: Binary,
+        sealed: Option<SealedCode>,
+    ) -> Result<Self, JitError> {
+        let code = Code::load(arena, &binary.object, ENTRY_SYMBOL)?;
         // SAFETY: the compiler, or the cache that keeps what it made, says that the object defines
         // this symbol with this type. It stays loaded as long as `code`, which is kept beside it.
-        let entry = unsafe { std::mem::transmute::<*mut u8, Entry>(address.as_ptr()) };
+        let entry = unsafe { std::mem::transmute::<*mut u8, Entry>(code.entry().as_ptr()) };
         Ok(Self {
             name: binary.name,
             meta: binary.meta,

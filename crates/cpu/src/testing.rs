@@ -6,7 +6,9 @@ use std::sync::Arc;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
-use inkwell::targets::{CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine};
+use inkwell::targets::{
+    CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
+};
 use phalanx_back_llvm::Meta;
 use phalanx_back_llvm::abi::{DispatchContext, ENTRY_SYMBOL, Services, SubgroupContext};
 use phalanx_ir::{BindingInfo, BindingKind};
@@ -17,22 +19,33 @@ use crate::pipeline::Pipeline;
 /// Compiles text IR of LLVM for this machine.
 pub(crate) fn object_from_ir(text: &str) -> Vec<u8> {
     Target::initialize_native(&InitializationConfig::default()).unwrap();
-    let triple = TargetMachine::get_default_triple();
-    let machine = Target::from_triple(&triple)
+    let (cpu, features) = (TargetMachine::get_host_cpu_name(), TargetMachine::get_host_cpu_features());
+    object(&TargetMachine::get_default_triple(), cpu.to_str().unwrap(), features.to_str().unwrap(), text)
+}
+
+/// Compiles text IR of LLVM for any machine of a kind.
+pub(crate) fn object_for(triple: &str, text: &str) -> Vec<u8> {
+    Target::initialize_x86(&InitializationConfig::default());
+    Target::initialize_aarch64(&InitializationConfig::default());
+    object(&TargetTriple::create(triple), "", "", text)
+}
+
+fn object(triple: &TargetTriple, cpu: &str, features: &str, text: &str) -> Vec<u8> {
+    let machine = Target::from_triple(triple)
         .unwrap()
         .create_target_machine(
-            &triple,
-            TargetMachine::get_host_cpu_name().to_str().unwrap(),
-            TargetMachine::get_host_cpu_features().to_str().unwrap(),
+            triple,
+            cpu,
+            features,
             OptimizationLevel::Default,
             RelocMode::PIC,
-            CodeModel::Default,
+            CodeModel::Small,
         )
         .unwrap();
     let context = Context::create();
     let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "test");
     let module = context.create_module_from_ir(buffer).unwrap();
-    module.set_triple(&triple);
+    module.set_triple(triple);
     module.set_data_layout(&machine.get_target_data().get_data_layout());
     machine.write_to_memory_buffer(&module, FileType::Object).unwrap().as_slice().to_vec()
 }
@@ -55,7 +68,8 @@ pub(crate) fn pipeline_with(body: &str, meta: Meta) -> Arc<Pipeline> {
     let bindings = (0..meta.num_bindings).map(binding).collect();
     let text = format!("define void @{ENTRY_SYMBOL}(ptr %c) nounwind {{\n{body}\n}}");
     let object = object_from_ir(&text);
-    Arc::new(Pipeline::load(Binary { name: "test".into(), meta, bindings, object }, None).unwrap())
+    let binary = Binary { name: "test".into(), meta, bindings, object };
+    Arc::new(Pipeline::load(&Arc::default(), binary, None).unwrap())
 }
 
 /// Does nothing.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use phalanx_cpu::MemoryError;
+use phalanx_cpu::{JitError, MemoryError};
 use phalanx_front_spirv::{Class, Diagnostics};
 use phalanx_spirv_asm::AsmError;
 
@@ -180,6 +180,9 @@ impl From<phalanx_cpu::Error> for Error {
         match error {
             Cpu::Compile(CompileError::Unsupported { what }) => Self::Unsupported { what },
             Cpu::Memory(error) => Self::Memory(error),
+            Cpu::Load(JitError::OutOfMemory { bytes }) => {
+                Self::Memory(MemoryError::OutOfMemory { bytes: bytes as u64 })
+            }
             Cpu::Timeout { limit } => Self::Timeout { limit },
             Cpu::Cancelled => Self::Cancelled,
             Cpu::TooManyGroups { groups, base } => Self::TooManyGroups { groups, base },
