@@ -3,10 +3,12 @@
 //! A [`Device`] compiles verified modules to a [`Pipeline`] and runs a [`Dispatch`] of it on
 //! [`Buffer`]s. A pipeline's code runs one subgroup; `run` spreads the work-groups over the threads of
 //! `pool`, and lets the subgroups of a work-group wait for each other as coroutines. `stop` ends
-//! what takes too long, `cache` remembers what was compiled, `jit` loads it.
+//! what takes too long, `attempt` gives up compiling that does not end, `cache` remembers what was
+//! compiled, `jit` loads it.
 //!
 //! Invariant: this crate knows neither SPIR-V nor Vulkan. A dispatch ends, by its own end or by the watchdog.
 
+mod attempt;
 mod binary;
 mod cache;
 mod cores;
@@ -30,6 +32,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use attempt::exhaustion::Allocator;
+pub use attempt::{Abandoned, Attempt};
 pub use cache::{CacheKey, SealedCode, cache_uuid};
 pub use cores::usable as usable_cores;
 pub use device::{Config, Created, Device, Dispatch, Report};
