@@ -8,6 +8,7 @@ use phalanx_back_llvm::{Dumps, Options, Target};
 use phalanx_ir::verify::Verified;
 use phalanx_kernels::Processor;
 
+use crate::attempt::Attempt;
 use crate::binary::Binary;
 use crate::cache::{self, Cache, CacheKey, SealedCode};
 use crate::cores;
@@ -30,6 +31,8 @@ pub struct Config {
     pub cache_dir: Option<PathBuf>,
     /// Time after which a dispatch is stopped, unless it states its own; none without it.
     pub timeout: Option<Duration>,
+    /// Time after which compiling is given up; none without it.
+    pub compile_timeout: Option<Duration>,
     /// What the compiler shall write down besides code.
     pub dumps: Options,
     /// The processor that code is made for; without it the one that the environment variable [`Processor::ENV`]
@@ -49,7 +52,47 @@ pub struct Device {
     cache: Cache,
     arena: Arc<Arena>,
     timeout: Option<Duration>,
+    compile_timeout: Option<Duration>,
     dumps: Options,
+}
+
+/// What makes code for a device. It owns all that it needs, so that it can be left behind.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    target: Target,
+    dumps: Options,
+}
+
+/// Code for a device, not yet loaded.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    binary: Binary,
+    dumps: Dumps,
+    time: Duration,
+}
+
+impl Compiler {
+    /// Compiles a module.
+    ///
+    /// # Errors
+    ///
+    /// When the target does not support the module, or the compiler is at fault.
+    pub fn compile(&self, module: &Verified) -> Result<Compiled, Error> {
+        let start = Instant::now();
+        let compiled = phalanx_back_llvm::compile(module, &self.target, &self.dumps)?;
+        let binary = Binary {
+            name: module.name.clone(),
+            meta: compiled.meta,
+            bindings: module.bindings.clone(),
+            object: compiled.object,
+        };
+        Ok(Compiled { binary, dumps: compiled.dumps, time: start.elapsed() })
+    }
+
+    /// The same compiler, which writes down this instead of what [`Config::dumps`] says.
+    pub fn with_dumps(self, dumps: Options) -> Self {
+        Self { dumps, ..self }
+    }
 }
 
 /// A pipeline, and what making it took.
@@ -122,6 +165,7 @@ impl Device {
             cache: Cache::new(config.cache_dir.clone()),
             arena: Arc::default(),
             timeout: config.timeout,
+            compile_timeout: config.compile_timeout,
             dumps: config.dumps,
         })
     }
@@ -162,35 +206,34 @@ impl Device {
         Some(Created::found(self.cache.insert(*code.key(), pipeline), start))
     }
 
+    /// What makes code for this device, on whatever thread.
+    pub fn compiler(&self) -> Compiler {
+        Compiler { target: self.target.clone(), dumps: self.dumps }
+    }
+
+    /// How compiling may take its time.
+    pub fn attempt<'a>(&self, cancel: Option<&'a CancelToken>) -> Attempt<'a> {
+        Attempt { limit: self.compile_timeout, cancel, ..Attempt::default() }
+    }
+
     /// Compiles a module. With a key the pipeline is kept for [`Device::cached`].
     ///
     /// # Errors
     ///
-    /// When the target does not support the module, or the compiler is at fault.
+    /// When the target does not support the module, the compiler is at fault, or it is given up.
     pub fn create_pipeline(&self, module: &Verified, key: Option<&CacheKey>) -> Result<Created, Error> {
-        self.create_pipeline_with(module, key, &self.dumps)
+        let (compiler, module) = (self.compiler(), module.clone());
+        let compiled = self.attempt(None).run(move || compiler.compile(&module))??;
+        self.finish(compiled, key)
     }
 
-    /// Compiles a module and writes down what is asked for, instead of what [`Config::dumps`] says.
+    /// Loads what the device's compiler has made. With a key the pipeline is kept for [`Device::cached`].
     ///
     /// # Errors
     ///
-    /// As [`Device::create_pipeline`].
-    pub fn create_pipeline_with(
-        &self,
-        module: &Verified,
-        key: Option<&CacheKey>,
-        dumps: &Options,
-    ) -> Result<Created, Error> {
-        let start = Instant::now();
-        let compiled = phalanx_back_llvm::compile(module, &self.target, dumps)?;
-        let compile = start.elapsed();
-        let binary = Binary {
-            name: module.name.clone(),
-            meta: compiled.meta,
-            bindings: module.bindings.clone(),
-            object: compiled.object,
-        };
+    /// When there is no memory for it.
+    pub fn finish(&self, compiled: Compiled, key: Option<&CacheKey>) -> Result<Created, Error> {
+        let Compiled { binary, dumps, time: compile } = compiled;
         let code = key.map(|key| SealedCode::new(key, &binary));
         if let Some(code) = &code {
             self.cache.write(code);
@@ -202,7 +245,7 @@ impl Device {
             Some(key) => self.cache.insert(*key, pipeline),
             None => pipeline,
         };
-        Ok(Created { pipeline, compile, load, dumps: compiled.dumps })
+        Ok(Created { pipeline, compile, load, dumps })
     }
 
     /// Runs a dispatch and waits for its end.

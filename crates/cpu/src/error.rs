@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::attempt::Abandoned;
 use crate::jit::JitError;
 use crate::memory::MemoryError;
 
@@ -12,6 +13,9 @@ pub enum Error {
     /// The compiler refused the module.
     #[error(transparent)]
     Compile(#[from] phalanx_back_llvm::Error),
+    /// Compiling was given up.
+    #[error(transparent)]
+    Abandoned(#[from] Abandoned),
     /// The code could not be loaded.
     #[error(transparent)]
     Load(#[from] JitError),

@@ -36,7 +36,7 @@ pub use attempt::exhaustion::Allocator;
 pub use attempt::{Abandoned, Attempt};
 pub use cache::{CacheKey, SealedCode, cache_uuid};
 pub use cores::usable as usable_cores;
-pub use device::{Config, Created, Device, Dispatch, Report};
+pub use device::{Compiled, Compiler, Config, Created, Device, Dispatch, Report};
 pub use error::Error;
 pub use fault::report as report_faults;
 pub use image::ImageView;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytemuck::NoUninit;
-use phalanx_cpu::{CacheKey, Config, Created, Descriptor, SealedCode};
+use phalanx_cpu::{Attempt, CacheKey, CancelToken, Config, Created, Descriptor, SealedCode};
 use phalanx_front_spirv as front;
 use phalanx_ir::{Scope, Verified, passes, verify};
 use phalanx_kernels::Processor;
@@ -21,11 +21,15 @@ use crate::interpreter::Interpreter;
 use crate::module::Module;
 use crate::pipeline::{Code, CompileTimes, Insides, Pipeline, PipelineDescriptor, Shape};
 
-/// Time after which a dispatch is stopped, unless options, environment or dispatch say otherwise.
+/// Time after which a dispatch is stopped or compiling is given up, unless options, environment or dispatch say
+/// otherwise.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Environment variable with that time in seconds; 0 for no limit.
 const TIMEOUT_VARIABLE: &str = "PHALANX_TIMEOUT";
+
+/// The same for compiling.
+pub(crate) const COMPILE_TIMEOUT_VARIABLE: &str = "PHALANX_COMPILE_TIMEOUT";
 
 /// Invocations of a subgroup, unless options, environment or pipeline say otherwise.
 const DEFAULT_SUBGROUP_SIZE: u32 = 32;
@@ -62,6 +66,10 @@ pub struct DeviceOptions {
     /// Time after which a dispatch is stopped. Without it, the environment variable `PHALANX_TIMEOUT`
     /// says so in seconds (0 for no limit), else it is a minute.
     pub timeout: Option<Duration>,
+    /// Time after which creating a pipeline is given up. Without it, the environment variable
+    /// `PHALANX_COMPILE_TIMEOUT` says so in seconds (0 for no limit), else it is a minute. LLVM cannot be stopped:
+    /// its thread is left behind, at the lowest priority, with what it uses.
+    pub compile_timeout: Option<Duration>,
     /// Invocations of a subgroup in pipelines that ask for no number. Without it, the environment variable
     /// `PHALANX_SUBGROUP_SIZE` says so, else it is 32. SPIR-V that was compiled for one GPU may rely on its subgroup
     /// size without saying so anywhere; this is how its user says it.
@@ -90,6 +98,7 @@ struct Inner {
     info: DeviceInfo,
     limits: front::Limits,
     timeout: Option<Duration>,
+    compile_timeout: Option<Duration>,
     debug: Debug,
 }
 
@@ -108,7 +117,8 @@ impl Device {
     pub fn new(options: &DeviceOptions) -> Result<Self, Error> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let debug = Debug::from_env()?;
-        let timeout = timeout(options)?;
+        let timeout = limit(options.timeout, TIMEOUT_VARIABLE)?;
+        let compile_timeout = limit(options.compile_timeout, COMPILE_TIMEOUT_VARIABLE)?;
         let subgroup_size = default_subgroup_size(options)?;
         let (backend, threads, processor) = match options.kind {
             DeviceKind::Cpu => {
@@ -116,6 +126,7 @@ impl Device {
                     threads: options.threads,
                     cache_dir: options.cache_dir.clone(),
                     timeout,
+                    compile_timeout,
                     dumps: debug.dumps(),
                     processor: options.processor,
                 };
@@ -128,7 +139,7 @@ impl Device {
         let limits = front::Limits::default();
         let info = describe(options.kind, threads, processor, subgroup_size, &limits);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { inner: Arc::new(Inner { id, backend, info, limits, timeout, debug }) })
+        Ok(Self { inner: Arc::new(Inner { id, backend, info, limits, timeout, compile_timeout, debug }) })
     }
 
     /// What a device with these options is and offers, without starting it.
@@ -193,13 +204,27 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// When the module is invalid as specialised, or needs what is not supported.
+    /// When the module is invalid as specialised, needs what is not supported, or compiling is given up.
     pub fn create_pipeline(&self, descriptor: &PipelineDescriptor<'_>) -> Result<Pipeline, Error> {
-        let found = self.checked_subgroup_size(descriptor)?;
+        self.create_pipeline_or_cancel(descriptor, None)
+    }
+
+    /// The same, unless another thread cancels the token before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::create_pipeline`].
+    pub fn create_pipeline_or_cancel(
+        &self,
+        descriptor: &PipelineDescriptor<'_>,
+        cancel: Option<&CancelToken>,
+    ) -> Result<Pipeline, Error> {
+        let task = self.task(descriptor)?;
         match &self.inner.backend {
-            Backend::Cpu(cpu) => self.create_cpu_pipeline(cpu, descriptor, found),
+            Backend::Cpu(cpu) => self.create_cpu_pipeline(cpu, descriptor, task, cancel),
             Backend::Interpreter(_) => {
-                let (module, translate) = self.translate(descriptor, found)?;
+                let attempt = Attempt { limit: self.inner.compile_timeout, cancel, ..Attempt::default() };
+                let (module, translate) = attempt.run(move || task.translate())??;
                 let times = CompileTimes { translate, ..CompileTimes::default() };
                 let shape = Shape {
                     device: self.inner.id,
@@ -254,14 +279,18 @@ impl Device {
         let Backend::Cpu(cpu) = &self.inner.backend else {
             return Err(Error::Unsupported { what: "machine code on the interpreter".to_owned() });
         };
-        let subgroup_size = self.checked_subgroup_size(descriptor)?;
-        let (module, times) = self.optimize(descriptor, subgroup_size)?;
-        let key = self.cache_key(cpu, descriptor, subgroup_size);
+        let task = self.task(descriptor)?;
+        let key = self.cache_key(cpu, descriptor, task.subgroup_size);
         let wanted = phalanx_cpu::Options { dump_llvm: true, dump_asm: true };
-        let mut created = cpu.create_pipeline_with(&module, Some(&key), &wanted)?;
+        let compiler = cpu.compiler().with_dumps(wanted);
+        let (compiled, times, ir) = cpu.attempt(None).run(move || {
+            let (module, times) = task.optimize()?;
+            Ok::<_, Error>((compiler.compile(&module)?, times, module.to_string()))
+        })??;
+        let mut created = cpu.finish(compiled, Some(&key))?;
         let dumps = std::mem::take(&mut created.dumps);
         let insides = Insides {
-            ir: module.to_string(),
+            ir,
             llvm_lowered: dumps.llvm_lowered.unwrap_or_default(),
             llvm_optimized: dumps.llvm_optimized.unwrap_or_default(),
             asm: dumps.asm.unwrap_or_default(),
@@ -331,18 +360,35 @@ impl Device {
         &self,
         cpu: &phalanx_cpu::Device,
         descriptor: &PipelineDescriptor<'_>,
-        subgroup_size: u32,
+        task: Task,
+        cancel: Option<&CancelToken>,
     ) -> Result<Pipeline, Error> {
-        let key = self.cache_key(cpu, descriptor, subgroup_size);
+        let key = self.cache_key(cpu, descriptor, task.subgroup_size);
         let cached = if self.inner.debug.looks_inside() { None } else { cpu.cached(&key) };
         let (created, times) = match cached {
             Some(created) => (created, CompileTimes { cached: true, ..CompileTimes::default() }),
             None => {
-                let (module, times) = self.optimize(descriptor, subgroup_size)?;
-                (cpu.create_pipeline(&module, Some(&key))?, times)
+                let compiler = cpu.compiler();
+                let (compiled, times) = cpu.attempt(cancel).run(move || {
+                    let (module, times) = task.optimize()?;
+                    Ok::<_, Error>((compiler.compile(&module)?, times))
+                })??;
+                (cpu.finish(compiled, Some(&key))?, times)
             }
         };
         Ok(self.finish(descriptor, created, times))
+    }
+
+    /// What there is to do for a pipeline.
+    fn task(&self, descriptor: &PipelineDescriptor<'_>) -> Result<Task, Error> {
+        Ok(Task {
+            module: descriptor.module.clone(),
+            entry: descriptor.entry.map(str::to_owned),
+            specialization: specialization(descriptor),
+            subgroup_size: self.checked_subgroup_size(descriptor)?,
+            limits: self.inner.limits,
+            passes: self.inner.debug.passes(),
+        })
     }
 
     /// Prints what is asked for about a pipeline, and gives it its shape.
@@ -379,39 +425,6 @@ impl Device {
         Pipeline { code: Code::Cpu(pipeline), shape: Arc::new(shape) }
     }
 
-    /// SPIR-V to optimised IR.
-    fn optimize(
-        &self,
-        descriptor: &PipelineDescriptor<'_>,
-        subgroup_size: u32,
-    ) -> Result<(Verified, CompileTimes), Error> {
-        let (module, translate) = self.translate(descriptor, subgroup_size)?;
-        let start = Instant::now();
-        let module = passes::optimize(module, &self.inner.debug.passes())
-            .map_err(|error| Error::bug(error.to_string()))?;
-        let optimize = start.elapsed();
-        Ok((module, CompileTimes { translate, optimize, ..CompileTimes::default() }))
-    }
-
-    /// SPIR-V to verified IR.
-    fn translate(
-        &self,
-        descriptor: &PipelineDescriptor<'_>,
-        subgroup_size: u32,
-    ) -> Result<(Verified, Duration), Error> {
-        let start = Instant::now();
-        let specialization = specialization(descriptor);
-        let options = front::Options {
-            entry: descriptor.entry,
-            specialization: &specialization,
-            subgroup_size,
-            limits: self.inner.limits,
-        };
-        let module = front::translate(descriptor.module.words(), &options)?;
-        let module = verify(module).map_err(|errors| Error::bug(errors.to_string()))?;
-        Ok((module, start.elapsed()))
-    }
-
     /// The subgroup size that is asked for, or the device's own.
     fn subgroup_size(&self, descriptor: &PipelineDescriptor<'_>) -> u32 {
         descriptor.subgroup_size.unwrap_or(self.inner.info.default_subgroup_size)
@@ -441,25 +454,61 @@ impl Device {
     }
 }
 
+/// What the compiler has to do before code is made. It owns all that it needs, as it may be left behind.
+#[derive(Debug)]
+struct Task {
+    module: Module,
+    entry: Option<String>,
+    specialization: Vec<(u32, u64)>,
+    subgroup_size: u32,
+    limits: front::Limits,
+    passes: passes::Options,
+}
+
+impl Task {
+    /// SPIR-V to optimised IR.
+    fn optimize(&self) -> Result<(Verified, CompileTimes), Error> {
+        let (module, translate) = self.translate()?;
+        let start = Instant::now();
+        let module = passes::optimize(module, &self.passes).map_err(|error| Error::bug(error.to_string()))?;
+        let optimize = start.elapsed();
+        Ok((module, CompileTimes { translate, optimize, ..CompileTimes::default() }))
+    }
+
+    /// SPIR-V to verified IR.
+    fn translate(&self) -> Result<(Verified, Duration), Error> {
+        let start = Instant::now();
+        let options = front::Options {
+            entry: self.entry.as_deref(),
+            specialization: &self.specialization,
+            subgroup_size: self.subgroup_size,
+            limits: self.limits,
+        };
+        let module = front::translate(self.module.words(), &options)?;
+        let module = verify(module).map_err(|errors| Error::bug(errors.to_string()))?;
+        Ok((module, start.elapsed()))
+    }
+}
+
 /// The specialisation constants, each once and in order.
 fn specialization(descriptor: &PipelineDescriptor<'_>) -> Vec<(u32, u64)> {
     let values = descriptor.specialization.iter().map(|&(id, value)| (id, value.bits()));
     values.collect::<std::collections::BTreeMap<_, _>>().into_iter().collect()
 }
 
-/// The time limit of dispatches that state none.
-fn timeout(options: &DeviceOptions) -> Result<Option<Duration>, Error> {
-    if options.timeout.is_some() {
-        return Ok(options.timeout);
+/// A time limit: the option, else what an environment variable says in seconds, else the default.
+pub(crate) fn limit(option: Option<Duration>, variable: &'static str) -> Result<Option<Duration>, Error> {
+    if option.is_some() {
+        return Ok(option);
     }
-    let Ok(text) = std::env::var(TIMEOUT_VARIABLE) else { return Ok(Some(DEFAULT_TIMEOUT)) };
+    let Ok(text) = std::env::var(variable) else { return Ok(Some(DEFAULT_TIMEOUT)) };
     let seconds = text.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     match seconds {
         Some(Duration::ZERO) => Ok(None),
         Some(limit) => Ok(Some(limit)),
         None => {
             let expected = "a number of seconds".to_owned();
-            Err(Error::Setting { name: TIMEOUT_VARIABLE, expected, found: text })
+            Err(Error::Setting { name: variable, expected, found: text })
         }
     }
 }

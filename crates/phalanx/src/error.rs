@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use phalanx_cpu::{JitError, MemoryError};
+use phalanx_cpu::{Abandoned, JitError, MemoryError};
 use phalanx_front_spirv::{Class, Diagnostics};
 use phalanx_spirv_asm::AsmError;
 
@@ -94,6 +94,9 @@ pub enum Error {
         /// What is missing.
         what: String,
     },
+    /// Compiling was given up: it took too long, was cancelled, or needed more memory than there is.
+    #[error(transparent)]
+    Compilation(Abandoned),
     /// A dispatch took too long and was stopped. Its buffers hold what it had written by then.
     #[error("the dispatch did not end within {limit:?} and was stopped")]
     Timeout {
@@ -138,7 +141,9 @@ impl Error {
             Self::Unsupported { .. } => ErrorClass::Unsupported,
             Self::Bug { .. } => ErrorClass::Bug,
             Self::Memory(MemoryError::OutOfRange { .. }) => ErrorClass::Invalid,
+            Self::Compilation(Abandoned::Fatal(_)) => ErrorClass::Bug,
             Self::Memory(_)
+            | Self::Compilation(_)
             | Self::File { .. }
             | Self::Timeout { .. }
             | Self::Cancelled
@@ -180,6 +185,7 @@ impl From<phalanx_cpu::Error> for Error {
         match error {
             Cpu::Compile(CompileError::Unsupported { what }) => Self::Unsupported { what },
             Cpu::Memory(error) => Self::Memory(error),
+            Cpu::Abandoned(why) => why.into(),
             Cpu::Load(JitError::OutOfMemory { bytes }) => {
                 Self::Memory(MemoryError::OutOfMemory { bytes: bytes as u64 })
             }
@@ -190,6 +196,12 @@ impl From<phalanx_cpu::Error> for Error {
             error @ (Cpu::Processor(_) | Cpu::Threads(_)) => Self::Device(error),
             other => Self::bug(other.to_string()),
         }
+    }
+}
+
+impl From<Abandoned> for Error {
+    fn from(why: Abandoned) -> Self {
+        Self::Compilation(why)
     }
 }
 

@@ -28,7 +28,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Nothing is global, but for the signal handler of [`report_faults`]: a device owns its threads and caches, and two
+//! Nothing is global, but for the signal handler of [`report_faults`] and what compiling needs (threads that wait for
+//! work, and handlers that LLVM and C++ call where there is no memory): a device owns its threads and caches, and two
 //! devices do not know each other. All objects may be shared between threads, and several threads may dispatch at once.
 //!
 //! # Safety of kernels
@@ -45,6 +46,7 @@
 //! | `PHALANX_CPU`     | the processor to make code for: `native`, or a name of [`Processor::all`] that this machine can stand in for: `x86-64-v2`, `haswell`, `skylake-avx512`, `znver4`, `neoverse-n1`, … |
 //! | `PHALANX_SUBGROUP_SIZE` | invocations of a subgroup where a pipeline asks for no number: 4, 8, 16, 32 (without it), 64 or 128 |
 //! | `PHALANX_TIMEOUT` | seconds after which a dispatch is stopped, if nothing else says so; 0: never |
+//! | `PHALANX_COMPILE_TIMEOUT` | seconds after which compiling is given up, if nothing else says so; 0: never; 60 without it |
 //! | `PHALANX_DEBUG`   | words of `ir`, `llvm`, `asm`, `verify`, `time`: what to print when compiling; `trace`, `print`: each call, each message of the Vulkan driver |
 
 mod bindings;
@@ -70,7 +72,10 @@ pub use error::{Error, ErrorClass};
 pub use info::{ComponentType, DeviceInfo, MatrixShape, MatrixTypes};
 pub use load::{assemble, load};
 pub use module::{Module, SpecValue};
-pub use phalanx_cpu::{CacheKey, CancelToken, Descriptor, ImageView, MemoryError, SealedCode, report_faults};
+pub use phalanx_cpu::{
+    Abandoned, Allocator, CacheKey, CancelToken, Descriptor, ImageView, MemoryError, SealedCode,
+    report_faults,
+};
 pub use phalanx_front_spirv::{
     AtomicInfo, AtomicKind, BindingLayout, Diagnostic, Diagnostics, EntryInfo, Info as ModuleInfo, Location,
     MAX_VECTOR_COMPONENTS, MatrixInfo, MemberLayout, MulAddInfo, ScalarType, SpecConstant, TypeLayout,

@@ -217,7 +217,9 @@ fn failed(device: &Device, error: &phalanx::Error) -> vk::Result {
     device.message(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, &text);
     debug::print(&text);
     match error {
-        phalanx::Error::Memory(_) => vk::Result::ERROR_OUT_OF_HOST_MEMORY,
+        phalanx::Error::Memory(_) | phalanx::Error::Compilation(phalanx::Abandoned::OutOfMemory) => {
+            vk::Result::ERROR_OUT_OF_HOST_MEMORY
+        }
         // `VK_ERROR_INVALID_SHADER_NV` belongs to an extension that is not supported.
         _ => vk::Result::ERROR_UNKNOWN,
     }
