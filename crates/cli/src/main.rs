@@ -33,6 +33,10 @@ use clap::Parser;
 
 use args::{Cli, Command};
 
+/// Where compiling has no memory, the command says so.
+#[global_allocator]
+static ALLOCATOR: runtime::Allocator = runtime::Allocator;
+
 /// How a command ended that did not meet an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {

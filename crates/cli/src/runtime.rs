@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-pub(crate) use phalanx::{CancelToken, Processor, report_faults};
+pub(crate) use phalanx::{Allocator, CancelToken, Processor, report_faults};
 use phalanx::{DeviceOptions, ErrorClass, ModuleInfo, PipelineDescriptor, SpecValue, glsl};
 use serde::Serialize;
 

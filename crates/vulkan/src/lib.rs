@@ -12,6 +12,10 @@
 mod api;
 mod core;
 
+/// Where compiling has no memory, the application is told so.
+#[global_allocator]
+static ALLOCATOR: phalanx::Allocator = phalanx::Allocator;
+
 pub use api::loader::{
     vk_icdGetInstanceProcAddr, vk_icdGetPhysicalDeviceProcAddr, vk_icdNegotiateLoaderICDInterfaceVersion,
 };

@@ -9,24 +9,24 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use glslang_sys as sys;
 
-use super::GlslOptions;
+use super::Source;
 use super::include;
 use super::message::GlslError;
 
 /// Compiles a source that has no NUL characters.
-pub(super) fn compile(source: &str, options: &GlslOptions<'_>) -> Result<Vec<u32>, GlslError> {
-    let plain = |text: &str| GlslError::plain(options.name, text);
+pub(super) fn compile(source: &Source) -> Result<Vec<u32>, GlslError> {
+    let plain = |text: &str| GlslError::plain(&source.name, text);
     let text = |text: &str| CString::new(text).map_err(|_nul| plain("a name has a NUL character"));
     let Some(_ready) = ready() else { return Err(plain("glslang could not be initialised")) };
-    let (code, name) = (text(source)?, text(options.name)?);
+    let (code, name) = (text(&source.text)?, text(&source.name)?);
     let resource = limits();
-    let input = input(&code, &resource, options);
-    let shader = Shader::parse(&input).map_err(|log| GlslError::from_log(options.name, &log))?;
+    let input = input(&code, &resource, source);
+    let shader = Shader::parse(&input).map_err(|log| GlslError::from_log(&source.name, &log))?;
     let program =
-        Program::link(&shader, &name, &code).map_err(|log| GlslError::from_log(options.name, &log))?;
-    let words = program.generate(options.debug_info);
+        Program::link(&shader, &name, &code).map_err(|log| GlslError::from_log(&source.name, &log))?;
+    let words = program.generate(source.debug_info);
     if words.is_empty() {
-        return Err(GlslError::from_log(options.name, &program.messages()));
+        return Err(GlslError::from_log(&source.name, &program.messages()));
     }
     Ok(words)
 }
@@ -70,8 +70,8 @@ fn give_memory_back() {
     let _whether_it_had_any = unsafe { libc::malloc_trim(0) };
 }
 
-/// What to compile and for which target. `code`, `resource` and `options` must outlive its use.
-fn input(code: &CStr, resource: &sys::glslang_resource_t, options: &GlslOptions<'_>) -> sys::glslang_input_t {
+/// What to compile and for which target. `code`, `resource` and `source` must outlive its use.
+fn input(code: &CStr, resource: &sys::glslang_resource_t, source: &Source) -> sys::glslang_input_t {
     sys::glslang_input_t {
         language: sys::glslang_source_t::GLSL,
         stage: sys::glslang_stage_t::Compute,
@@ -91,7 +91,7 @@ fn input(code: &CStr, resource: &sys::glslang_resource_t, options: &GlslOptions<
             include_local: Some(include_local),
             free_include_result: Some(free_include),
         },
-        callbacks_ctx: ptr::from_ref(options).cast_mut().cast(),
+        callbacks_ctx: ptr::from_ref(source).cast_mut().cast(),
     }
 }
 
@@ -272,11 +272,11 @@ unsafe fn resolve(
     quoted: bool,
     depth: usize,
 ) -> *mut sys::glsl_include_result_t {
-    // SAFETY: by the contract; the options outlive the compilation.
-    let options = unsafe { &*context.cast::<GlslOptions<'_>>() };
+    // SAFETY: by the contract; the source outlives the compilation.
+    let source = unsafe { &*context.cast::<Source>() };
     // SAFETY: by the contract.
     let (header, includer) = unsafe { (owned(header), owned(includer)) };
-    let Some(found) = include::find(options, &header, &includer, quoted, depth) else {
+    let Some(found) = include::find(source, &header, &includer, quoted, depth) else {
         return ptr::null_mut();
     };
     let length = found.text.len();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::GlslOptions;
+use super::Source;
 
 /// Deepest nesting of includes.
 const MAX_DEPTH: usize = 64;
@@ -18,9 +18,9 @@ pub(super) struct Included {
 }
 
 /// Looks for a header: first beside the including file, if it is named in quotes, then in the
-/// directories of the options.
+/// directories that the source names.
 pub(super) fn find(
-    options: &GlslOptions<'_>,
+    source: &Source,
     header: &str,
     includer: &str,
     quoted: bool,
@@ -29,9 +29,9 @@ pub(super) fn find(
     if depth > MAX_DEPTH {
         return None;
     }
-    let includer = if includer.is_empty() { options.name } else { includer };
+    let includer = if includer.is_empty() { &source.name } else { includer };
     let beside = quoted.then(|| Path::new(includer).parent().unwrap_or(Path::new("")).to_path_buf());
-    let candidates = beside.iter().chain(options.include_dirs).map(|directory| directory.join(header));
+    let candidates = beside.iter().chain(&source.include_dirs).map(|directory| directory.join(header));
     candidates.into_iter().find_map(|path| read(&path))
 }
 

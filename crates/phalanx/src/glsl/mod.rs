@@ -20,6 +20,12 @@ mod include;
 mod message;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use phalanx_cpu::{Abandoned, Attempt};
+
+use crate::device;
 
 pub use message::{GlslError, GlslMessage};
 
@@ -51,28 +57,63 @@ impl Default for GlslOptions<'_> {
 ///
 /// # Errors
 ///
-/// What glslang has to say, each message with file and line.
+/// What glslang has to say, each message with file and line; or that it took longer than compiling may take, or has
+/// no memory.
 pub fn compile(source: &str, options: &GlslOptions<'_>) -> Result<Vec<u32>, GlslError> {
     let preamble = preamble(options)?;
     if source.contains('\0') {
         return Err(GlslError::plain(options.name, "the source has a NUL character"));
     }
-    std::thread::scope(|scope| {
-        std::thread::Builder::new()
-            .name("glslang".into())
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || ffi::compile(&with_preamble(source, &preamble), options))
-            .map_err(|error| GlslError::plain(options.name, format!("no thread for glslang: {error}")))?
-            .join()
-            .unwrap_or_else(|_panic| Err(GlslError::plain(options.name, "glslang's thread panicked")))
+    let plain = |text: String| GlslError::plain(options.name, text);
+    if EXHAUSTED.load(Ordering::Relaxed) {
+        return Err(plain(
+            "glslang ran out of memory before, and its thread may hold what others need".into(),
+        ));
+    }
+    let source = Source {
+        text: with_preamble(source, &preamble),
+        name: options.name.to_owned(),
+        include_dirs: options.include_dirs.to_vec(),
+        debug_info: options.debug_info,
+    };
+    let limit =
+        device::limit(None, device::COMPILE_TIMEOUT_VARIABLE).map_err(|error| plain(error.to_string()))?;
+    let attempt = Attempt { limit, stack_bytes: STACK_BYTES, ..Attempt::default() };
+    let began = Arc::new(AtomicBool::new(false));
+    let for_thread = Arc::clone(&began);
+    let work = move || {
+        for_thread.store(true, Ordering::Relaxed);
+        ffi::compile(&source)
+    };
+    attempt.run(work).unwrap_or_else(|why| {
+        let began = began.load(Ordering::Relaxed);
+        LEFT_BEHIND.fetch_or(began, Ordering::Relaxed);
+        EXHAUSTED.fetch_or(began && why == Abandoned::OutOfMemory, Ordering::Relaxed);
+        Err(plain(why.to_string()))
     })
+}
+
+/// Whether a thread of glslang was left behind, which may count as compiling for ever.
+static LEFT_BEHIND: AtomicBool = AtomicBool::new(false);
+
+/// Whether one was left behind for want of memory: it stays where it was, with the locks that it held.
+static EXHAUSTED: AtomicBool = AtomicBool::new(false);
+
+/// What a compilation needs. It owns all of it, so that it can be left behind.
+struct Source {
+    text: String,
+    name: String,
+    include_dirs: Vec<PathBuf>,
+    debug_info: bool,
 }
 
 /// Gives back the 40 MiB that glslang keeps after the first compilation, most of them GLSL's built-in functions; the next
 /// one learns them again, in some 70 ms. Waits for compilations of other threads to end. Where glslang is built with its
 /// assertions, as it is without `-DNDEBUG` in `CXXFLAGS`, it is 70 MiB.
 pub fn release_memory() {
-    ffi::release();
+    if !LEFT_BEHIND.load(Ordering::Relaxed) {
+        ffi::release();
+    }
 }
 
 /// The source with the preamble after its `#version`, which must come first. glslang has a preamble of
