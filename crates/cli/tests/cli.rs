@@ -1,5 +1,8 @@
 //! The command as a user meets it: exit status and messages of the built program.
 
+#[path = "cli/memory.rs"]
+mod memory;
+
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -84,6 +84,9 @@ impl Attempt<'_> {
         if ending::is_watched() {
             return Ok(work());
         }
+        if self.cancel.is_some_and(CancelToken::is_cancelled) {
+            return Err(Abandoned::Cancelled);
+        }
         exhaustion::prepare();
         // Held until there is an answer, so that there is memory to deal with a bad one.
         let room = Room::for_stack(self.stack_bytes).ok_or(Abandoned::OutOfMemory)?;

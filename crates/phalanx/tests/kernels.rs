@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use phalanx::glsl::{self, GlslOptions};
 use phalanx::{
-    AddressMode, Binding, Buffer, Device, DeviceKind, DeviceOptions, Dispatch, Error, ErrorClass, Filter,
-    Format, ImageLayout, Pipeline, PipelineDescriptor, Sampler, SpecValue,
+    Abandoned, AddressMode, Binding, Buffer, CancelToken, Device, DeviceKind, DeviceOptions, Dispatch, Error,
+    ErrorClass, Filter, Format, ImageLayout, Pipeline, PipelineDescriptor, Sampler, SpecValue,
 };
 
 fn devices() -> [Device; 2] {
@@ -40,7 +40,7 @@ fn objects_may_be_shared_between_threads() {
     shared::<Buffer>();
     shared::<phalanx::Module>();
     shared::<Pipeline>();
-    shared::<phalanx::CancelToken>();
+    shared::<CancelToken>();
     fn error<T: std::error::Error + Send + Sync + 'static>() {}
     error::<Error>();
 }
@@ -75,7 +75,7 @@ fn a_device_has_the_subgroup_size_that_its_user_names() {
 fn cancelled_dispatches_do_not_run() {
     for device in devices() {
         let pipeline = pipeline(&device, "void main() {}");
-        let token = phalanx::CancelToken::default();
+        let token = CancelToken::default();
         let dispatch = Dispatch { cancel: Some(&token), ..Dispatch::new(&pipeline, [1; 3]) };
         device.dispatch(&dispatch).unwrap();
         token.cancel();
@@ -605,4 +605,34 @@ fn large_frames_have_a_stack() {
         let expected: Vec<u32> = (0..256).map(|l| (l & 31) * arrays + constant).collect();
         assert_eq!(buffer.read_slice::<u32>(0, 256).unwrap(), expected);
     }
+}
+
+#[test]
+fn compiling_that_takes_too_long_or_is_cancelled_is_given_up() {
+    let words = compile("layout(local_size_x = 32) in; void main() {}");
+    let limit = Duration::from_nanos(1);
+    let options =
+        DeviceOptions { threads: Some(1), compile_timeout: Some(limit), ..DeviceOptions::default() };
+    for kind in [DeviceKind::Cpu, DeviceKind::Interpreter] {
+        // If this thread has to wait for a processor, the work may be done before anybody looks at the time.
+        let error = (0..50).find_map(|_| {
+            let device = Device::new(&DeviceOptions { kind, ..options.clone() }).unwrap();
+            let module = device.create_module(&words).unwrap();
+            device.create_pipeline(&PipelineDescriptor::new(&module)).err()
+        });
+        let error = error.unwrap();
+        let limit_of = |error: &Error| match error {
+            Error::Compilation(Abandoned::Timeout { limit }) => Some(*limit),
+            _ => None,
+        };
+        assert_eq!((limit_of(&error), error.class()), (Some(limit), ErrorClass::Runtime), "{error}");
+    }
+    let device = Device::new(&DeviceOptions { compile_timeout: None, ..options }).unwrap();
+    let module = device.create_module(&words).unwrap();
+    let descriptor = PipelineDescriptor::new(&module);
+    let token = CancelToken::default();
+    token.cancel();
+    let error = device.create_pipeline_or_cancel(&descriptor, Some(&token)).unwrap_err();
+    assert!(matches!(error, Error::Compilation(Abandoned::Cancelled)), "{error}");
+    device.create_pipeline(&descriptor).unwrap();
 }

@@ -4,7 +4,7 @@
 //! for dealing with a failure.
 
 /// What has to be left besides the stack: LLVM begins with some megabytes.
-const LEAST_BYTES: u64 = 32 << 20;
+const LEAST_BYTES: u64 = 16 << 20;
 
 /// The smallest stack that is worth a try.
 const LEAST_STACK_BYTES: usize = 8 << 20;
@@ -26,7 +26,7 @@ impl Room {
         let Some(left) = address_space_left() else {
             return Some(Self { stack_bytes, _reserve: Vec::new() });
         };
-        let for_stack = left.checked_sub(LEAST_BYTES)? / 4;
+        let for_stack = left.checked_sub(LEAST_BYTES)? / 2;
         let stack_bytes = stack_bytes.min(usize::try_from(for_stack).unwrap_or(usize::MAX)) & !0xffff;
         let mut reserve = Vec::new();
         reserve.try_reserve_exact(RESERVE_BYTES).ok()?;
