@@ -9,8 +9,9 @@ const LEAST_BYTES: u64 = 16 << 20;
 /// The smallest stack that is worth a try.
 const LEAST_STACK_BYTES: usize = 8 << 20;
 
-/// Kept for who hears of the failure.
-const RESERVE_BYTES: usize = 1 << 20;
+/// Kept for who hears of the end: a failure has to be told, and code has to be sealed and loaded while the
+/// allocator still holds the address space that compiling took.
+const RESERVE_BYTES: usize = 8 << 20;
 
 /// Room for a thread.
 #[derive(Debug)]
