@@ -54,6 +54,8 @@ impl Target {
             Self::Passes => {
                 let options = passes::Options { verify: true, ..passes::Options::default() };
                 let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
+                let spread = passes::spread(&module, &options).map_err(|error| error.to_string())?;
+                let module = spread.unwrap_or(module);
                 let expanded = passes::expand(&module, passes::Scratch::of(&module), &options)
                     .map_err(|bug| bug.to_string())?;
                 interpret(expanded.as_ref().unwrap_or(&module), file)

@@ -1,7 +1,6 @@
 //! Why a dispatch ends early.
 
-use phalanx_ir::passes::SpreadError;
-use phalanx_ir::{Inst, Module, SourceLoc};
+use phalanx_ir::{Inst, MAX_DISPATCH_INVOCATIONS, Module, SourceLoc};
 use std::fmt;
 
 /// Why a dispatch ended early. Memory keeps what was written until then.
@@ -9,10 +8,24 @@ use std::fmt;
 #[non_exhaustive]
 pub enum Error {
     /// The program ran for longer than allowed; it may be an endless loop.
-    #[error("the program did not end within {limit} instructions")]
+    #[error("the program did not end within {limit} steps")]
     StepLimit {
-        /// Instructions allowed, counted once for each subgroup that executes one.
+        /// Steps allowed, see [`Limits::max_steps`](crate::Limits::max_steps).
         limit: u64,
+    },
+    /// The caller wanted the dispatch to end.
+    #[error("the dispatch was interrupted")]
+    Interrupted,
+    /// There are more invocations than ids have room for.
+    #[error(
+        "a dispatch of {invocations} invocations along the axis {}, its base included; at most {MAX_DISPATCH_INVOCATIONS}",
+        ["x", "y", "z"][*axis]
+    )]
+    TooManyInvocations {
+        /// The axis, 0 to 2.
+        axis: usize,
+        /// Invocations along it, those before the base included.
+        invocations: u64,
     },
     /// A work-group needs more memory than allowed.
     #[error("a work-group needs {needed} bytes of private memory, more than {limit}")]
@@ -32,9 +45,6 @@ pub enum Error {
         /// The instruction.
         place: Place,
     },
-    /// Components of matrices of the work-group need more shared memory than there is.
-    #[error(transparent)]
-    Components(#[from] SpreadError),
 }
 
 /// An instruction, for messages.

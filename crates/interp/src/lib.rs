@@ -10,9 +10,10 @@
 //! reconverge where a construct ends. The constructs in progress are an explicit stack, so that
 //! nesting needs no host stack and a subgroup can stop anywhere. It stops at a barrier of the
 //! work-group until the others are there, and after a slice of instructions to let the others run.
-//! A matrix of work-group scope is the business of the work-group's first subgroup alone; its components, which belong
-//! to all, come by way of shared memory ([`phalanx_ir::passes::spread()`]).
-//! Work-groups run one after the other, in order. Everything is deterministic.
+//! It stops, too, at an instruction on whole matrices of the work-group, which all execute together.
+//! Work-groups run one after the other, in order. Everything is deterministic, but for a dispatch that is interrupted.
+//!
+//! It executes what it is given: no pass of the compiler runs before, so that none of them can be wrong unseen.
 //!
 //! Variables and shared memory start as zeros. Reads outside of buffers, push constants and shared
 //! objects give zero and writes there do nothing, but they are counted in the [`Report`]. An access
@@ -22,6 +23,7 @@
 
 mod error;
 mod exec;
+mod group;
 mod lanes;
 mod memory;
 mod schedule;
@@ -30,4 +32,4 @@ mod value;
 
 pub use error::{Error, Place};
 pub use memory::{BufferId, Memory, Region};
-pub use schedule::{Limits, Report, run};
+pub use schedule::{Limits, Report, run, run_until};

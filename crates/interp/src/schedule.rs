@@ -1,21 +1,18 @@
 //! Runs the work-groups of a dispatch, and the subgroups of each in turn.
 
 use crate::error::Error;
-use crate::exec::{Dispatch, Exec};
+use crate::exec::Dispatch;
+use crate::group::{Group, workgroup_matrix};
 use crate::memory::{Memory, View};
-use crate::subgroup::{State, Subgroup};
 use crate::value::footprint;
-use phalanx_ir::{Module, Scope, Type, Verified, passes};
+use phalanx_ir::{MAX_DISPATCH_INVOCATIONS, Module, Type, Verified};
 use std::collections::BTreeSet;
-
-/// Instructions that a subgroup executes before another one has its turn.
-const SLICE: u32 = 4096;
 
 /// What a dispatch may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Instructions in all, counted once for each subgroup that executes one; to start a subgroup
-    /// counts as one, too.
+    /// Steps in all. A step is an instruction, counted once for each subgroup that executes one; the start of a
+    /// subgroup; and, besides, each element of a matrix that an instruction works on, or each product of two.
     pub max_steps: u64,
     /// Bytes for the values and variables of a work-group.
     pub max_bytes: u64,
@@ -38,7 +35,7 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// Lines beyond [`Limits::max_lines`].
     pub dropped_lines: u64,
-    /// Instructions executed, counted as for [`Limits::max_steps`].
+    /// Steps taken, counted as for [`Limits::max_steps`].
     pub steps: u64,
     /// Accesses of scalars outside of buffers, push constants and shared objects.
     pub out_of_bounds: u64,
@@ -48,7 +45,7 @@ pub struct Report {
 ///
 /// # Errors
 ///
-/// See [`Error`].
+/// See [`Error`]; it is not interrupted.
 pub fn run(
     module: &Verified,
     memory: &mut Memory<'_>,
@@ -56,13 +53,32 @@ pub fn run(
     base: [u32; 3],
     limits: &Limits,
 ) -> Result<Report, Error> {
-    // Which invocation has which component of a matrix of the work-group is the same for all targets.
-    let spread = passes::spread(module, &passes::Options::default())?;
-    let module = spread.as_ref().unwrap_or(module);
+    run_until(module, memory, groups, base, limits, &|| false)
+}
+
+/// The same, until `interrupt` gives true. That is asked after every few hundred steps, whatever those are of.
+///
+/// # Errors
+///
+/// See [`Error`].
+pub fn run_until(
+    module: &Verified,
+    memory: &mut Memory<'_>,
+    groups: [u32; 3],
+    base: [u32; 3],
+    limits: &Limits,
+    interrupt: &dyn Fn() -> bool,
+) -> Result<Report, Error> {
+    // Along the other axes there may be more than can be counted.
+    if groups.contains(&0) {
+        return Ok(Report::default());
+    }
+    check_range(module, groups, base)?;
     check_footprint(module, limits)?;
     let view = View { memory, shared: Vec::new(), out_of_bounds: 0 };
     let (report, warned) = (Report::default(), BTreeSet::new());
-    let mut dispatch = Dispatch { view, groups, group: base, limits: *limits, report, warned };
+    let mut dispatch =
+        Dispatch { view, interrupt, ask_at: 0, groups, group: base, limits: *limits, report, warned };
     for z in 0..groups[2] {
         for y in 0..groups[1] {
             for x in 0..groups[0] {
@@ -71,7 +87,7 @@ pub fn run(
                     *id = id.wrapping_add(base);
                 }
                 dispatch.view.shared = vec![0; module.shared_bytes as usize];
-                run_group(module, &mut dispatch)?;
+                Group::new(module, &mut dispatch)?.run(&mut dispatch)?;
             }
         }
     }
@@ -79,10 +95,22 @@ pub fn run(
     Ok(Report { out_of_bounds, ..dispatch.report })
 }
 
+/// Refuses a dispatch some of whose invocations have ids beyond those that analyses reckon with.
+fn check_range(module: &Module, groups: [u32; 3], base: [u32; 3]) -> Result<(), Error> {
+    for axis in 0..3 {
+        let ids = u64::from(base[axis]) + u64::from(groups[axis]);
+        let invocations = ids.saturating_mul(module.workgroup_size[axis].into());
+        if invocations > MAX_DISPATCH_INVOCATIONS.into() {
+            return Err(Error::TooManyInvocations { axis, invocations });
+        }
+    }
+    Ok(())
+}
+
 fn check_footprint(module: &Module, limits: &Limits) -> Result<(), Error> {
     let (lanes, subgroups) = (u64::from(module.subgroup_size), u64::from(module.num_subgroups()));
     let instances = |ty: Type| match ty {
-        Type::Mat(m) if m.scope == Scope::Workgroup => 1,
+        ty if workgroup_matrix(ty).is_some() => 1,
         _ => subgroups,
     };
     let values = module.body.values.iter().map(|value| (value.ty, 1));
@@ -93,33 +121,4 @@ fn check_footprint(module: &Module, limits: &Limits) -> Result<(), Error> {
         return Err(Error::MemoryLimit { needed, limit: limits.max_bytes });
     }
     Ok(())
-}
-
-fn run_group(module: &Module, dispatch: &mut Dispatch<'_, '_>) -> Result<(), Error> {
-    let mut subgroups = Vec::new();
-    for id in 0..module.num_subgroups() {
-        dispatch.count_step()?;
-        subgroups.push(Subgroup::new(module, id));
-    }
-    while subgroups.iter().any(|subgroup| subgroup.state != State::Ended) {
-        for subgroup in &mut subgroups {
-            if subgroup.state == State::Ready {
-                Exec { module, dispatch, sub: subgroup }.run(SLICE)?;
-            }
-        }
-        if subgroups.iter().all(|subgroup| subgroup.state != State::Ready) {
-            release(&mut subgroups);
-        }
-    }
-    Ok(())
-}
-
-/// Lets the subgroups go on that wait at barriers; all others have ended.
-fn release(subgroups: &mut [Subgroup]) {
-    for subgroup in subgroups {
-        if subgroup.state == State::Waiting {
-            subgroup.state = State::Ready;
-            subgroup.released = true;
-        }
-    }
 }

@@ -3,15 +3,15 @@
 use crate::lanes::Lanes;
 use crate::memory::Pointer;
 use crate::value::Data;
-use phalanx_ir::{Block, Function, Inst, Label, MatType, Module, Scope, Type, Value, Var};
+use phalanx_ir::{Block, Function, Inst, Label, Module, Scope, Type, Value, Var};
 
 /// What a subgroup is about to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// To execute.
     Ready,
-    /// To wait for the work-group, before its next instruction.
-    Waiting,
+    /// To wait for the work-group before its next instruction, this one.
+    Waiting(Inst),
     /// Nothing any more.
     Ended,
 }
@@ -81,8 +81,8 @@ impl Subgroup {
                 .vars
                 .iter()
                 .map(|var| match var.ty {
-                    // The first subgroup has the matrices of the work-group.
-                    Type::Mat(m) if m.scope == Scope::Workgroup && id != 0 => VarData::Matrices(Vec::new()),
+                    // Those of the work-group are not the subgroup's.
+                    Type::Mat(m) if m.scope == Scope::Workgroup => VarData::Matrices(Vec::new()),
                     Type::Mat(m) => VarData::Matrices(vec![vec![0; m.len() as usize]; var.count as usize]),
                     // A table is read where it is.
                     _ if var.table.is_some() => VarData::Lanes(Vec::new()),
@@ -122,7 +122,7 @@ impl Subgroup {
         }
     }
 
-    /// The elements of a matrix.
+    /// The elements of a matrix of the subgroup.
     pub(crate) fn matrix(&self, value: Value) -> &[u64] {
         match &self.values[value.index()] {
             Data::Matrix(elements) => elements,
@@ -175,18 +175,6 @@ impl Subgroup {
             VarData::Matrices(elements) => elements.get_mut(index),
             VarData::Lanes(_) => None,
         }
-    }
-
-    // ── matrices ──
-
-    /// The element that is this component of a lane, if there is one.
-    pub(crate) fn element(&self, m: &MatType, component: u32, lane: usize) -> Option<usize> {
-        m.element(component, lane as u32, self.size).map(|element| element as usize)
-    }
-
-    /// The lane that holds an element.
-    pub(crate) fn owner(&self, element: usize) -> usize {
-        MatType::holder(element as u64, self.size).0 as usize
     }
 
     // ── control ──

@@ -1,8 +1,8 @@
 //! The interpreter as a device: slow, and the meaning of everything.
 //!
 //! It works on copies of the buffers, which are written back at the end. Programs with device
-//! addresses may access any buffer of the device, so all of them are copied. A dispatch that has
-//! started runs to its end or its limit, it cannot be cancelled.
+//! addresses may access any buffer of the device, so all of them are copied. A dispatch ends soon
+//! after its time limit, or after it is cancelled, whatever it executes.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -14,10 +14,6 @@ use phalanx_ir::{Binding as BindingId, Verified};
 use crate::bindings::{self, Binding};
 use crate::dispatch::{Dispatch, DispatchReport};
 use crate::error::Error;
-
-/// Instructions that a dispatch may execute per second of its time limit. The interpreter counts instructions, so that
-/// its results do not depend on the machine.
-const STEPS_PER_SECOND: f64 = 50e6;
 
 /// The state of the device.
 #[derive(Debug, Default)]
@@ -85,14 +81,20 @@ impl Interpreter {
             }
         }
         memory.set_push(dispatch.push_constants);
-        let result = phalanx_interp::run(module, &mut memory, dispatch.groups, dispatch.base, &limits(limit));
+        let is_late = || limit.is_some_and(|limit| start.elapsed() > limit);
+        let is_cancelled = || dispatch.cancel.is_some_and(CancelToken::is_cancelled);
+        let limits = Limits { max_steps: u64::MAX, ..Limits::default() };
+        let interrupt = || is_cancelled() || is_late();
+        let (groups, base) = (dispatch.groups, dispatch.base);
+        let result = phalanx_interp::run_until(module, &mut memory, groups, base, &limits, &interrupt);
         drop(memory);
         // What was written until an error stays written.
         for (buffer, copy) in buffers.iter().zip(&copies) {
             buffer.write(0, copy)?;
         }
         let report = result.map_err(|error| match (error, limit) {
-            (phalanx_interp::Error::StepLimit { .. }, Some(limit)) => Error::Timeout { limit },
+            (phalanx_interp::Error::Interrupted, _) if is_cancelled() => Error::Cancelled,
+            (phalanx_interp::Error::Interrupted, Some(limit)) => Error::Timeout { limit },
             (error, _) => error.into(),
         })?;
         Ok(DispatchReport { elapsed: start.elapsed(), printed: report.output, warnings: report.warnings })
@@ -106,9 +108,4 @@ impl Interpreter {
 
 fn region(binding: &Binding<'_>, buffer: BufferId) -> Region {
     Region { buffer, offset: binding.offset, bytes: binding.size.unwrap_or(u64::MAX) }
-}
-
-fn limits(limit: Option<Duration>) -> Limits {
-    let max_steps = limit.map_or(u64::MAX, |limit| (limit.as_secs_f64() * STEPS_PER_SECOND) as u64);
-    Limits { max_steps, ..Limits::default() }
 }

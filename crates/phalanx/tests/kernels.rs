@@ -399,6 +399,44 @@ fn endless_loops_end() {
 }
 
 #[test]
+fn the_interpreter_ends_in_the_middle_of_an_instruction() {
+    let device =
+        Device::new(&DeviceOptions { kind: DeviceKind::Interpreter, ..DeviceOptions::default() }).unwrap();
+    // A product takes 2^30 steps, and there is no end of them.
+    let pipeline = pipeline(
+        &device,
+        "layout(local_size_x = 32) in;
+         layout(binding = 0) buffer M { int m[]; };
+         const uint N = 1024;
+         void main() {
+             coopmat<int, gl_ScopeSubgroup, N, N, gl_MatrixUseA> a =
+                 coopmat<int, gl_ScopeSubgroup, N, N, gl_MatrixUseA>(m[0]);
+             coopmat<int, gl_ScopeSubgroup, N, N, gl_MatrixUseB> b =
+                 coopmat<int, gl_ScopeSubgroup, N, N, gl_MatrixUseB>(m[1]);
+             coopmat<int, gl_ScopeSubgroup, N, N, gl_MatrixUseAccumulator> c =
+                 coopmat<int, gl_ScopeSubgroup, N, N, gl_MatrixUseAccumulator>(m[2]);
+             while (m[3] == 0) { c = coopMatMulAdd(a, b, c); }
+             coopMatStore(c, m, 0, 0, gl_CooperativeMatrixLayoutRowMajor);
+         }",
+    );
+    let buffer = device.create_buffer(16).unwrap();
+    let bindings = [Binding::new(0, 0, &buffer)];
+    let dispatch = Dispatch { bindings: &bindings, ..Dispatch::new(&pipeline, [1; 3]) };
+    let timeout = Some(Duration::from_millis(50));
+    let error = device.dispatch(&Dispatch { timeout, ..dispatch }).unwrap_err();
+    assert!(matches!(error, Error::Timeout { .. }), "{error}");
+    let token = phalanx::CancelToken::default();
+    let error = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(50));
+            token.cancel();
+        });
+        device.dispatch(&Dispatch { cancel: Some(&token), ..dispatch }).unwrap_err()
+    });
+    assert!(matches!(error, Error::Cancelled), "{error}");
+}
+
+#[test]
 fn what_does_not_fit_is_told() {
     for device in devices() {
         let pipeline = pipeline(

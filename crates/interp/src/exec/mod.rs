@@ -10,17 +10,25 @@ mod tensor;
 mod values;
 
 use crate::error::{Error, Place};
+use crate::group::{Matrices, workgroup_matrix};
 use crate::lanes::Lanes;
 use crate::memory::{Fault, View};
 use crate::schedule::{Limits, Report};
 use crate::subgroup::{State, Subgroup};
-use phalanx_ir::{Builtin, Function, Inst, InstInfo, Module, Op, Scalar, Scope, Value, printf};
+use phalanx_ir::{Builtin, Function, Inst, InstInfo, MatType, Module, Op, Scalar, Scope, Value, Var, printf};
 use std::collections::BTreeSet;
 
+/// Steps between two questions whether to go on: few enough that the longest instructions (samples of images, sums
+/// over all lanes for each lane) take some milliseconds.
+const ASK_EVERY: u64 = 256;
+
 /// A dispatch in progress.
-#[derive(Debug)]
 pub(crate) struct Dispatch<'v, 'a> {
     pub(crate) view: View<'v, 'a>,
+    /// Whether the dispatch has to end; asked again and again.
+    pub(crate) interrupt: &'v dyn Fn() -> bool,
+    /// The number of steps at which that is asked next.
+    pub(crate) ask_at: u64,
     /// Number of work-groups.
     pub(crate) groups: [u32; 3],
     /// The work-group that runs.
@@ -32,13 +40,35 @@ pub(crate) struct Dispatch<'v, 'a> {
 }
 
 impl Dispatch<'_, '_> {
-    pub(crate) fn count_step(&mut self) -> Result<(), Error> {
+    /// Counts work before it is done.
+    pub(crate) fn spend(&mut self, steps: u64) -> Result<(), Error> {
+        self.report.steps = self.report.steps.saturating_add(steps);
         let limit = self.limits.max_steps;
-        if self.report.steps >= limit {
+        if self.report.steps > limit {
             return Err(Error::StepLimit { limit });
         }
-        self.report.steps += 1;
-        Ok(())
+        if self.report.steps >= self.ask_at { self.ask() } else { Ok(()) }
+    }
+
+    fn ask(&mut self) -> Result<(), Error> {
+        self.ask_at = self.report.steps.saturating_add(ASK_EVERY);
+        if (self.interrupt)() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Counts the start of a subgroup. Its memory may be large, so it is not one step among many.
+    pub(crate) fn start_subgroup(&mut self) -> Result<(), Error> {
+        self.spend(1)?;
+        self.ask()
+    }
+
+    /// Makes the elements of a matrix, each of which is a step.
+    pub(crate) fn elements(&mut self, m: &MatType, make: impl Fn(usize) -> u64) -> Result<Vec<u64>, Error> {
+        let mut elements = Vec::with_capacity(m.len() as usize);
+        for i in 0..m.len() as usize {
+            self.spend(1)?;
+            elements.push(make(i));
+        }
+        Ok(elements)
     }
 
     fn print(&mut self, line: String) {
@@ -72,23 +102,24 @@ impl From<Error> for Stop {
 }
 
 /// A subgroup that has its turn.
-#[derive(Debug)]
 pub(crate) struct Exec<'e, 'v, 'a> {
     pub(crate) module: &'e Module,
     pub(crate) dispatch: &'e mut Dispatch<'v, 'a>,
+    pub(crate) matrices: &'e mut Matrices,
     pub(crate) sub: &'e mut Subgroup,
 }
 
 impl<'e> Exec<'e, '_, '_> {
-    /// Executes up to `slice` instructions, until the subgroup ends or waits.
-    pub(crate) fn run(&mut self, slice: u32) -> Result<(), Error> {
+    /// Executes up to `slice` instructions, until the subgroup ends or waits. `meets` says whether the module has
+    /// matrices of the work-group.
+    pub(crate) fn run(&mut self, slice: u32, meets: bool) -> Result<(), Error> {
         for _ in 0..slice {
             let Some(inst) = self.sub.next_inst(self.func()) else {
                 self.sub.state = State::Ended;
                 break;
             };
-            if self.waits(inst) && !std::mem::take(&mut self.sub.released) {
-                self.sub.state = State::Waiting;
+            if self.waits(inst, meets) && !std::mem::take(&mut self.sub.released) {
+                self.sub.state = State::Waiting(inst);
                 break;
             }
             self.step(inst)?;
@@ -97,8 +128,8 @@ impl<'e> Exec<'e, '_, '_> {
     }
 
     /// Executes the next instruction.
-    fn step(&mut self, inst: Inst) -> Result<(), Error> {
-        self.dispatch.count_step()?;
+    pub(crate) fn step(&mut self, inst: Inst) -> Result<(), Error> {
+        self.dispatch.spend(1)?;
         self.sub.advance();
         self.execute(self.func().inst(inst)).map_err(|stop| match stop {
             Stop::Fault(Fault { address, bytes }) => {
@@ -116,37 +147,30 @@ impl<'e> Exec<'e, '_, '_> {
         self.sub.active()
     }
 
-    /// Whether the work-group meets before this instruction.
-    fn waits(&self, inst: Inst) -> bool {
-        match self.func().inst(inst).op {
+    /// Whether the work-group meets before this instruction: a barrier, or one on whole matrices of the work-group.
+    fn waits(&self, inst: Inst, meets: bool) -> bool {
+        let info = self.func().inst(inst);
+        match info.op {
             Op::Barrier(barrier) => matches!(barrier.execution, Scope::Workgroup | Scope::Device),
-            _ => false,
+            Op::MatExtract | Op::VarComponentLoad(_) | Op::VarComponentStore(_) => false,
+            _ => meets && self.func().concerns_matrices(info, Scope::Workgroup),
         }
-    }
-
-    /// Whether an instruction concerns matrices of the work-group, and another subgroup, the first, holds
-    /// their elements. Then it has no effect.
-    fn is_of_others(&self, info: &InstInfo) -> bool {
-        self.sub.id != 0 && self.func().concerns_matrices(info, Scope::Workgroup)
     }
 
     fn execute(&mut self, info: &'e InstInfo) -> Result<(), Stop> {
-        if self.is_of_others(info) {
-            return Ok(());
-        }
         match &info.op {
             Op::Const(bits) => self.lanewise(info, |_, _| *bits),
-            Op::Unary(op) => self.unary(info, *op),
-            Op::Binary(op) => self.binary(info, *op),
+            Op::Unary(op) => self.unary(info, *op)?,
+            Op::Binary(op) => self.binary(info, *op)?,
             Op::Compare(op) => self.compare(info, *op),
-            Op::Fma => self.fma(info),
-            Op::Select => self.select(info),
-            Op::Convert(op) => self.convert(info, *op),
-            Op::Bitcast => self.bitcast(info),
+            Op::Fma => self.fma(info)?,
+            Op::Select => self.select(info)?,
+            Op::Convert(op) => self.convert(info, *op)?,
+            Op::Bitcast => self.bitcast(info)?,
             Op::Builtin(builtin) => self.builtin(info, *builtin),
 
-            Op::VarLoad(var) => self.var_load(info, *var),
-            Op::VarStore(var) => self.var_store(info, *var),
+            Op::VarLoad(var) => self.var_load(info, *var)?,
+            Op::VarStore(var) => self.var_store(info, *var)?,
             Op::VarComponentLoad(var) => self.var_component_load(info, *var),
             Op::VarComponentStore(var) => self.var_component_store(info, *var),
 
@@ -168,15 +192,15 @@ impl<'e> Exec<'e, '_, '_> {
             // other order than that of execution.
             Op::Barrier(_) => {}
 
-            Op::MatSplat => self.mat_splat(info),
+            Op::MatSplat => self.mat_splat(info)?,
             Op::MatLoad { column_major, .. } => self.mat_load(info, *column_major)?,
             Op::MatStore { column_major, .. } => self.mat_store(info, *column_major)?,
-            Op::MatMulAdd(flags) => self.mat_mul_add(info, *flags),
-            Op::MatScale => self.mat_scale(info),
+            Op::MatMulAdd(flags) => self.mat_mul_add(info, *flags)?,
+            Op::MatScale => self.mat_scale(info)?,
             Op::MatExtract => self.mat_extract(info),
-            Op::MatInsert => self.mat_insert(info),
-            Op::MatFromLanes { columns } => self.mat_from_lanes(info, *columns),
-            Op::MatToLanes { columns } => self.mat_to_lanes(info, *columns),
+            Op::MatInsert => self.mat_insert(info)?,
+            Op::MatFromLanes { columns } => self.mat_from_lanes(info, *columns)?,
+            Op::MatToLanes { columns } => self.mat_to_lanes(info, *columns)?,
             Op::MatTranspose
             | Op::MatMap { .. }
             | Op::MatReduce { .. }
@@ -202,6 +226,52 @@ impl<'e> Exec<'e, '_, '_> {
             }
         }
         Ok(())
+    }
+
+    // ── matrices, of the subgroup or of the work-group ──
+
+    fn matrix(&self, value: Value) -> &[u64] {
+        match workgroup_matrix(self.func().ty(value)) {
+            Some(_) => self.matrices.value(value),
+            None => self.sub.matrix(value),
+        }
+    }
+
+    fn set_matrix(&mut self, value: Value, elements: Vec<u64>) {
+        match workgroup_matrix(self.func().ty(value)) {
+            Some(_) => self.matrices.set_value(value, elements),
+            None => self.sub.set_matrix(value, elements),
+        }
+    }
+
+    /// A matrix in a variable, if that has such an element.
+    fn var_matrix(&mut self, var: Var, index: usize) -> Option<&mut Vec<u64>> {
+        match workgroup_matrix(self.func().var(var).ty) {
+            Some(_) => self.matrices.var(var, index),
+            None => self.sub.var_matrix(var, index),
+        }
+    }
+
+    /// The element that is this component of a lane, if there is one.
+    fn element(&self, m: &MatType, component: u32, lane: usize) -> Option<usize> {
+        let element = match m.scope {
+            Scope::Workgroup => {
+                let invocation = self.sub.id * self.sub.size + lane as u32;
+                m.element(component, invocation, self.module.workgroup_invocations())
+            }
+            _ => m.element(component, lane as u32, self.sub.size),
+        };
+        element.map(|element| element as usize)
+    }
+
+    /// Makes the elements of a matrix, each of which is a step.
+    fn elements(&mut self, m: &MatType, make: impl Fn(&Self, usize) -> u64) -> Result<Vec<u64>, Error> {
+        let mut elements = Vec::with_capacity(m.len() as usize);
+        for i in 0..m.len() as usize {
+            self.dispatch.spend(1)?;
+            elements.push(make(self, i));
+        }
+        Ok(elements)
     }
 
     /// Sets the scalar result in each active lane.

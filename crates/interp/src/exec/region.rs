@@ -1,13 +1,15 @@
 //! Operations on whole matrices that execute a region for each element, or for pairs of elements.
 
 use super::{Exec, Stop};
+use crate::error::Error;
 use crate::lanes::Lanes;
-use phalanx_ir::{Block, InstInfo, MatReduceKind, Op, Value};
+use phalanx_ir::{Block, InstInfo, MatReduceKind, MatType, Op, Value};
 
 impl Exec<'_, '_, '_> {
-    /// The lane that works on an element: the one that holds it, or the first if that does not execute.
+    /// The lane that works on an element: the one that holds it, if the matrix is the subgroup's, or the first if that
+    /// does not execute.
     pub(super) fn worker(&self, element: usize) -> usize {
-        let owner = self.sub.owner(element);
+        let owner = MatType::holder(element as u64, self.sub.size).0 as usize;
         if self.active().contains(owner) { owner } else { self.active().first() }
     }
 
@@ -34,6 +36,7 @@ impl Exec<'_, '_, '_> {
                 if lanes.contains(lane) {
                     break;
                 }
+                self.dispatch.spend(1)?;
                 if bind(self, params, lane, element) {
                     lanes = lanes.or(Lanes::only(lane));
                     batch.push((lane, element));
@@ -70,21 +73,21 @@ impl Exec<'_, '_, '_> {
         let m = self.mat_type(info.results[0]);
         let cols = m.cols as usize;
         let made = self.for_each(body, m.len() as usize, |exec, params, lane, element| {
-            let operands: Vec<u64> = info.args.iter().map(|&v| exec.sub.matrix(v)[element]).collect();
+            let operands: Vec<u64> = info.args.iter().map(|&v| exec.matrix(v)[element]).collect();
             let place = [(element / cols) as u64, (element % cols) as u64];
             exec.set_params(params, lane, place.into_iter().chain(operands));
             true
         })?;
-        self.sub.set_matrix(info.results[0], made.into_iter().map(|x| x.unwrap_or(0)).collect());
+        self.set_matrix(info.results[0], made.into_iter().map(|x| x.unwrap_or(0)).collect());
         Ok(())
     }
 
-    pub(super) fn mat_transpose(&mut self, info: &InstInfo) {
+    pub(super) fn mat_transpose(&mut self, info: &InstInfo) -> Result<(), Error> {
         let m = self.mat_type(info.results[0]);
         let (rows, cols) = (m.rows as usize, m.cols as usize);
-        let from = self.sub.matrix(info.args[0]);
-        let elements = (0..rows * cols).map(|i| from[i % cols * rows + i / cols]).collect();
-        self.sub.set_matrix(info.results[0], elements);
+        let elements = self.elements(&m, |exec, i| exec.matrix(info.args[0])[i % cols * rows + i / cols])?;
+        self.set_matrix(info.results[0], elements);
+        Ok(())
     }
 
     pub(super) fn mat_reduce(
@@ -95,7 +98,8 @@ impl Exec<'_, '_, '_> {
     ) -> Result<(), Stop> {
         let (from, to) = (self.mat_type(info.args[0]), self.mat_type(info.results[0]));
         let (rows, cols) = (from.rows as usize, from.cols as usize);
-        let x = self.sub.matrix(info.args[0]).to_vec();
+        self.dispatch.spend(from.len() + to.len())?;
+        let x = self.matrix(info.args[0]).to_vec();
         let column = |c: usize| -> Vec<u64> { x.iter().skip(c).step_by(cols).copied().collect() };
         let lists: Vec<Vec<u64>> = match kind {
             MatReduceKind::Row => x.chunks(cols).map(<[u64]>::to_vec).collect(),
@@ -119,7 +123,7 @@ impl Exec<'_, '_, '_> {
             MatReduceKind::All => reduced[0],
             MatReduceKind::Square => reduced[i],
         });
-        self.sub.set_matrix(info.results[0], elements.collect());
+        self.set_matrix(info.results[0], elements.collect());
         Ok(())
     }
 
@@ -157,10 +161,7 @@ impl Exec<'_, '_, '_> {
     /// The operations of this family.
     pub(super) fn whole_matrix(&mut self, info: &InstInfo) -> Result<(), Stop> {
         match info.op {
-            Op::MatTranspose => {
-                self.mat_transpose(info);
-                Ok(())
-            }
+            Op::MatTranspose => Ok(self.mat_transpose(info)?),
             Op::MatMap { body } => self.mat_map(info, body),
             Op::MatReduce { kind, body } => self.mat_reduce(info, kind, body),
             Op::MatLoadTensor { access, decode } => self.mat_load_tensor(info, &access, decode),

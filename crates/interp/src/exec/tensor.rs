@@ -1,7 +1,7 @@
 //! Loads and stores through tensor layouts and views. Where each element is, [`TensorState`] says.
 
 use super::{Exec, Stop};
-use crate::memory::{Fault, Pointer};
+use crate::memory::Pointer;
 use phalanx_ir::eval::{Coord, TensorPlace, TensorState};
 use phalanx_ir::{Block, InstInfo, MatType, TensorAccess, Value};
 
@@ -47,17 +47,21 @@ impl Exec<'_, '_, '_> {
             None => Vec::new(),
         };
         let clamp_value = u64::from(tensor.state.clamp_value()) & m.elem.mask();
-        let elements: Result<Vec<u64>, Fault> = (0..m.len() as usize)
-            .map(|i| match tensor.target(&m, i) {
-                TensorPlace::Clipped => Ok(object.map_or(0, |v| self.sub.matrix(v)[i])),
-                TensorPlace::Outside => Ok(clamp_value),
-                TensorPlace::Inside { .. } if decode.is_some() => Ok(decoded[i].unwrap_or(0)),
-                TensorPlace::Inside { block, .. } => {
-                    self.dispatch.view.read(tensor.place(pointer, block), m.elem)
+        let mut elements = Vec::with_capacity(m.len() as usize);
+        for i in 0..m.len() as usize {
+            self.dispatch.spend(1)?;
+            elements.push(match tensor.target(&m, i) {
+                TensorPlace::Clipped => object.map_or(0, |v| self.matrix(v)[i]),
+                TensorPlace::Outside => clamp_value,
+                TensorPlace::Inside { .. } if decode.is_some() => {
+                    decoded.get(i).copied().flatten().unwrap_or(0)
                 }
-            })
-            .collect();
-        self.sub.set_matrix(info.results[0], elements?);
+                TensorPlace::Inside { block, .. } => {
+                    self.dispatch.view.read(tensor.place(pointer, block), m.elem)?
+                }
+            });
+        }
+        self.set_matrix(info.results[0], elements);
         Ok(())
     }
 
@@ -85,8 +89,9 @@ impl Exec<'_, '_, '_> {
         let tensor = self.tensor(access, info, 2, true);
         let pointer = self.sub.pointer(info.args[0], self.active().first());
         for i in 0..m.len() as usize {
+            self.dispatch.spend(1)?;
             if let TensorPlace::Inside { block, .. } = tensor.target(&m, i) {
-                let bits = self.sub.matrix(info.args[1])[i];
+                let bits = self.matrix(info.args[1])[i];
                 self.dispatch.view.write(tensor.place(pointer, block), m.elem, bits)?;
             }
         }

@@ -5,6 +5,7 @@
 mod barrier;
 mod control;
 mod kernel;
+mod limits;
 mod matrix;
 mod memory;
 mod random;

@@ -274,3 +274,68 @@ fn matrices_of_the_work_group() {
     let second: Vec<_> = (0..20).map(|lane| if lane < 4 { lane } else { 0 }).collect();
     assert_eq!(got[24..], second);
 }
+
+/// Components of two subgroups' matrix: three elements of each invocation, the last one not of all.
+#[test]
+fn each_invocation_comes_to_its_components_when_it_wants() {
+    let ty = group_mat(5, 8, Use::Accumulator);
+    let module = Kernel::new([16, 1, 1]).body(|b| {
+        let (local, zero, one, out) = (b.local(), b.i32(0), b.i32(1), b.buffer(0));
+        let var = b.func.new_var(ty.into(), 1, "m");
+        let count = b.func.new_var(Type::I32, 1, "count");
+        let m = b.value(Op::MatSplat, &[zero], ty.into());
+        b.var_store(var, Some(zero), m);
+        // Invocation l writes l + 1 to its components below l mod 4.
+        b.var_store(count, None, zero);
+        b.scoped(|b, out| {
+            b.repeated(|b, again| {
+                let i = b.var_load(count, None);
+                let three = b.i32(3);
+                let most = b.binary(BinaryOp::And, local, three);
+                let is_done = b.compare(CompareOp::Sle, most, i);
+                b.if_else(is_done, |b| b.br(out), |_| ());
+                let x = b.binary(BinaryOp::Iadd, local, one);
+                b.effect(Op::VarComponentStore(var), &[zero, i, x]);
+                let next = b.binary(BinaryOp::Iadd, i, one);
+                b.var_store(count, None, next);
+                b.br(again);
+            });
+        });
+        let m = b.var_load(var, Some(zero));
+        let m = b.value(Op::MatScale, &[m, local], ty.into());
+        store(b, out, m, 32, false);
+        let component = b.value(Op::VarComponentLoad(var), &[zero, one], Type::I32);
+        let behind = b.i32(40);
+        let at = b.binary(BinaryOp::Iadd, behind, local);
+        b.put(at, component);
+    });
+    let mut buffers = [vec![0; 56 * 4]];
+    dispatch(&module, &mut buffers, [1; 3]).unwrap();
+    let got = to_words(&buffers[0]);
+    let written = |component: i32, l: i32| if component < l % 4 { l + 1 } else { 0 };
+    let want: Vec<_> = (0..40).map(|i| i % 16 * written(i / 16, i % 16)).collect();
+    assert_eq!(got[..40], want);
+    let second: Vec<_> = (0..16).map(|l| written(1, l)).collect();
+    assert_eq!(got[40..], second);
+}
+
+#[test]
+fn subgroups_that_do_not_come_are_not_waited_for() {
+    // The second subgroup returns before, against the rule; the first one goes on.
+    let ty = group_mat(2, 4, Use::Accumulator);
+    let module = Kernel::new([16, 1, 1]).body(|b| {
+        let (local, eight, out) = (b.local(), b.i32(8), b.buffer(0));
+        let is_first = b.compare(CompareOp::Slt, local, eight);
+        b.if_else(
+            is_first,
+            |b| {
+                let m = b.value(Op::MatSplat, &[local], ty.into());
+                store(b, out, m, 16, false);
+            },
+            |_| (),
+        );
+    });
+    let mut buffers = [vec![0; 32]];
+    dispatch(&module, &mut buffers, [1; 3]).unwrap();
+    assert_eq!(to_words(&buffers[0]), [0, 1, 2, 3, 4, 5, 6, 7]);
+}

@@ -160,14 +160,6 @@ fn printf_prints_a_line_for_each_active_lane() {
 }
 
 #[test]
-fn empty_programs_end_within_the_limit_too() {
-    let module = Kernel::new([1, 1, 1]).body(|_| {});
-    let limits = Limits { max_steps: 100, ..Limits::default() };
-    let error = run(&module, &mut Memory::new(), [u32::MAX; 3], [0; 3], &limits).unwrap_err();
-    assert_eq!(error, Error::StepLimit { limit: 100 });
-}
-
-#[test]
 fn the_clock_rises() {
     let module = Kernel::new([1, 1, 1]).body(|b| {
         let [x, y] = [0; 2].map(|_| b.value(Op::Clock, &[], Type::I64));
