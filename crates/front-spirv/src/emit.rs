@@ -205,7 +205,7 @@ impl<'m> Cx<'m> {
     }
 
     pub(crate) fn operation(&mut self, inst: &Inst<'_>) -> Res<()> {
-        self.modes.check(self.globals, inst)?;
+        self.modes.check(self.spv, self.globals, inst)?;
         self.check_region(inst)?;
         if self.long_operation(inst)? {
             return Ok(());

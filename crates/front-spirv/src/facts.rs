@@ -4,6 +4,7 @@
 use crate::globals::Globals;
 use crate::inspect::ScalarType;
 use crate::module::{EntryPoint, Spv};
+use crate::opcode::{self, Family};
 use crate::reader::{Id, Inst};
 use crate::types::Kind;
 use spirv::{BuiltIn, Decoration, ExecutionMode, Op, StorageClass};
@@ -34,20 +35,10 @@ pub enum AtomicKind {
 
 /// What an instruction does, if it is atomic.
 pub(crate) fn atomic_kind(op: Op) -> Option<AtomicKind> {
-    Some(match op {
-        Op::AtomicLoad | Op::AtomicStore | Op::AtomicExchange => AtomicKind::Access,
-        Op::AtomicIAdd | Op::AtomicISub | Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicFAddEXT => {
-            AtomicKind::Add
-        }
-        Op::AtomicSMin
-        | Op::AtomicUMin
-        | Op::AtomicSMax
-        | Op::AtomicUMax
-        | Op::AtomicFMinEXT
-        | Op::AtomicFMaxEXT => AtomicKind::MinMax,
-        Op::AtomicCompareExchange | Op::AtomicAnd | Op::AtomicOr | Op::AtomicXor => AtomicKind::Other,
-        _ => return None,
-    })
+    match opcode::family(op) {
+        Some(Family::Atomic(kind)) => Some(kind),
+        _ => None,
+    }
 }
 
 /// The storage class and the type of what an atomic operation works on.

@@ -7,10 +7,11 @@
 use crate::diag::{Fault, Res, code, operand, unsupported};
 use crate::globals::Globals;
 use crate::module::{EntryPoint, Spv};
-use crate::reader::{Inst, op_name};
+use crate::opcode;
+use crate::reader::Inst;
 use phalanx_ir::Scalar;
 use rustc_hash::FxHashMap;
-use spirv::{Decoration, ExecutionMode, Op};
+use spirv::{Decoration, ExecutionMode};
 
 /// *FPFastMathMode* bit: products and sums may be contracted.
 const ALLOW_CONTRACT: u32 = 0x10000;
@@ -98,25 +99,8 @@ impl FloatModes {
     }
 
     /// Refuses arithmetic that would have to round towards zero.
-    pub(crate) fn check(&self, globals: &Globals, inst: &Inst<'_>) -> Res<()> {
-        let rounds = matches!(
-            inst.op,
-            Op::FAdd
-                | Op::FSub
-                | Op::FMul
-                | Op::FDiv
-                | Op::FRem
-                | Op::FMod
-                | Op::VectorTimesScalar
-                | Op::MatrixTimesScalar
-                | Op::VectorTimesMatrix
-                | Op::MatrixTimesVector
-                | Op::MatrixTimesMatrix
-                | Op::OuterProduct
-                | Op::Dot
-                | Op::FmaKHR
-        );
-        if self.toward_zero.is_empty() || !rounds {
+    pub(crate) fn check(&self, spv: &Spv<'_>, globals: &Globals, inst: &Inst<'_>) -> Res<()> {
+        if self.toward_zero.is_empty() || !opcode::facts(spv, inst).rounds() {
             return Ok(());
         }
         let ty = globals.types.lookup(inst.ty)?;
@@ -128,5 +112,5 @@ impl FloatModes {
 }
 
 fn not_built(inst: &Inst<'_>) -> Fault {
-    unsupported(code::OPCODE, format!("{} under the execution mode RoundingModeRTZ", op_name(inst.op)))
+    unsupported(code::OPCODE, format!("{} under the execution mode RoundingModeRTZ", inst.name()))
 }

@@ -5,57 +5,20 @@
 
 use crate::cx::Cx;
 use crate::diag::Res;
+use crate::opcode;
 use crate::reader::{Id, Inst};
 use crate::types::Ty;
 use crate::value::Val;
 use phalanx_ir::{self as ir, BinaryOp, CompareOp, Scalar, UnaryOp, Value, eval};
-use spirv::Op;
-
-/// Whether an instruction is arithmetic on floats, or may be.
-fn is_arithmetic(op: Op) -> bool {
-    matches!(
-        op,
-        Op::FAdd
-            | Op::FNegate
-            | Op::FSub
-            | Op::FMul
-            | Op::FDiv
-            | Op::FRem
-            | Op::FMod
-            | Op::VectorTimesScalar
-            | Op::MatrixTimesScalar
-            | Op::VectorTimesMatrix
-            | Op::MatrixTimesVector
-            | Op::MatrixTimesMatrix
-            | Op::OuterProduct
-            | Op::Dot
-            | Op::FmaKHR
-            | Op::FConvert
-            | Op::QuantizeToF16
-            | Op::ExtInst
-            | Op::FOrdEqual
-            | Op::FUnordEqual
-            | Op::FOrdNotEqual
-            | Op::FUnordNotEqual
-            | Op::FOrdLessThan
-            | Op::FUnordLessThan
-            | Op::FOrdGreaterThan
-            | Op::FUnordGreaterThan
-            | Op::FOrdLessThanEqual
-            | Op::FUnordLessThanEqual
-            | Op::FOrdGreaterThanEqual
-            | Op::FUnordGreaterThanEqual
-    )
-}
 
 impl Cx<'_> {
     /// Before an instruction: lets it see its operands without denormals.
     pub(crate) fn flush_operands(&mut self, inst: &Inst<'_>) -> Res<()> {
         self.flushed.clear();
-        if !self.modes.flushes_any() || !is_arithmetic(inst.op) {
+        if !self.modes.flushes_any() || !opcode::facts(self.spv, inst).flushes() {
             return Ok(());
         }
-        for &id in inst.args {
+        for &id in opcode::values(inst) {
             let Ok(ty) = self.ty_of(id) else { continue };
             if self.is_flushed(ty) {
                 let (ty, val) = self.val(id)?;
@@ -69,7 +32,10 @@ impl Cx<'_> {
     /// After an instruction: frees its result of denormals.
     pub(crate) fn flush_result(&mut self, inst: &Inst<'_>) -> Res<()> {
         self.flushed.clear();
-        if !self.modes.flushes_any() || !is_arithmetic(inst.op) || !self.slots.contains_key(&inst.id) {
+        if !self.modes.flushes_any()
+            || !opcode::facts(self.spv, inst).flushes()
+            || !self.slots.contains_key(&inst.id)
+        {
             return Ok(());
         }
         let ty = self.result_ty(inst)?;

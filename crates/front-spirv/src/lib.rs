@@ -52,6 +52,7 @@ mod load_store;
 mod locals;
 mod long;
 mod module;
+mod opcode;
 mod ops;
 mod reader;
 mod region;

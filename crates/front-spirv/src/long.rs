@@ -6,13 +6,13 @@
 
 use crate::cx::{Cx, Slot};
 use crate::diag::{Res, bug, operand};
-use crate::module::ExtSet;
+use crate::opcode;
 use crate::reader::{Id, Inst};
 use crate::types::{Kind, Ty};
 use crate::value::{Index, Pointer, Val};
 use phalanx_ir::{self as ir, BinaryOp, MemFlags, Value, Var};
 use rustc_hash::FxHashMap;
-use spirv::{GlslStd450Op as G, Op};
+use spirv::Op;
 
 /// Components of the vectors whose values are lists of components.
 const MAX_LISTED: u32 = 32;
@@ -251,8 +251,7 @@ impl Cx<'_> {
     fn vectors(&mut self, inst: &Inst<'_>, wanted: Option<u32>) -> Res<Vec<Vector>> {
         let mut out: Vec<Vector> = Vec::new();
         let mut wanted = wanted;
-        let ids = inst.rest(if inst.op == Op::ExtInst { 2 } else { 0 });
-        for &id in ids {
+        for &id in opcode::values(inst) {
             let Ok(ty) = self.ty_of(id) else { continue };
             let Some((elem, n)) = self.long(ty) else { continue };
             if *wanted.get_or_insert(n) != n {
@@ -333,58 +332,8 @@ fn is_summed(ty: ir::Type) -> bool {
 
 /// Whether an instruction that gives a vector does the same to each component.
 fn is_componentwise(cx: &Cx<'_>, inst: &Inst<'_>) -> bool {
-    match inst.op {
-        Op::ExtInst => {
-            let number = inst.args.get(1).copied().and_then(G::from_u32);
-            cx.spv.ext_set_of(inst) == ExtSet::Glsl && number.is_some_and(is_componentwise_in_glsl)
-        }
-        Op::Bitcast => {
-            let from = inst.args.first().and_then(|&id| cx.ty_of(id).ok());
-            from.is_some_and(|from| {
-                cx.types().lanes(from) == cx.result_ty(inst).ok().and_then(|to| cx.types().lanes(to))
-            })
-        }
-        Op::VectorTimesMatrix
-        | Op::MatrixTimesVector
-        | Op::GroupNonUniformPartitionEXT
-        | Op::GroupNonUniformBallot => false,
-        op => {
-            let number = op as u32;
-            let among = |first: Op, last: Op| (first as u32..=last as u32).contains(&number);
-            among(Op::ConvertFToU, Op::FConvert)
-                || op == Op::QuantizeToF16
-                || among(Op::SNegate, Op::VectorTimesScalar)
-                || among(Op::IsNan, Op::SignBitSet)
-                || among(Op::LessOrGreater, Op::FUnordGreaterThanEqual)
-                || among(Op::ShiftRightLogical, Op::BitCount)
-                || among(Op::GroupNonUniformBroadcast, Op::GroupNonUniformBroadcastFirst)
-                || among(Op::GroupNonUniformShuffle, Op::GroupNonUniformQuadSwap)
-                || matches!(
-                    op,
-                    Op::FmaKHR
-                        | Op::GroupNonUniformRotateKHR
-                        | Op::SubgroupFirstInvocationKHR
-                        | Op::SubgroupReadInvocationKHR
-                )
-        }
-    }
-}
-
-fn is_componentwise_in_glsl(op: G) -> bool {
-    !matches!(
-        op,
-        G::Modf
-            | G::ModfStruct
-            | G::Frexp
-            | G::FrexpStruct
-            | G::Length
-            | G::Distance
-            | G::Cross
-            | G::Normalize
-            | G::FaceForward
-            | G::Reflect
-            | G::Refract
-            | G::Determinant
-            | G::MatrixInverse
-    )
+    let lanes = |ty: Res<Ty>| ty.ok().and_then(|ty| cx.types().lanes(ty));
+    // Other bit casts join components, or take them apart.
+    let is_as_many = || inst.args.first().is_some_and(|&id| lanes(cx.ty_of(id)) == lanes(cx.result_ty(inst)));
+    opcode::facts(cx.spv, inst).is_componentwise() && (inst.op != Op::Bitcast || is_as_many())
 }
