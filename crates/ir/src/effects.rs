@@ -1,27 +1,118 @@
-//! What passes and targets ask of an operation, whatever it computes.
+//! What passes and targets ask of an operation, whatever it computes: one row for each.
 
 use crate::entities::{Block, Var};
 use crate::op::{ImageOp, Op};
 use crate::tensor::{Region, RegionKind};
 
+/// The answers for an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Facts {
+    /// Whether it does something besides giving its results.
+    acts: bool,
+    nested: Nested,
+    var: Option<Var>,
+    /// Whether it stands last in its block.
+    ends: bool,
+}
+
+/// The blocks nested in an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nested {
+    None,
+    Branches(Block, Block),
+    Body(Block),
+    Region(RegionKind, Block),
+}
+
+/// It only gives its results, and nobody misses it without them.
+const PURE: Facts = Facts { acts: false, nested: Nested::None, var: None, ends: false };
+/// It has to stay.
+const ACTS: Facts = Facts { acts: true, ..PURE };
+
+impl Facts {
+    const fn on(self, var: Var) -> Self {
+        Self { var: Some(var), ..self }
+    }
+
+    const fn around(self, nested: Nested) -> Self {
+        Self { nested, ..self }
+    }
+
+    const fn unless(self, volatile: bool) -> Self {
+        Self { acts: volatile, ..self }
+    }
+}
+
 impl Op {
+    fn facts(&self) -> Facts {
+        const LAST: Facts = Facts { ends: true, ..ACTS };
+        match *self {
+            Self::VarLoad(var) | Self::VarComponentLoad(var) => PURE.on(var),
+            Self::VarStore(var) | Self::VarComponentStore(var) => ACTS.on(var),
+            Self::Load(flags) | Self::MatLoad { flags, .. } => PURE.unless(flags.volatile),
+            Self::Store(_) | Self::MatStore { .. } | Self::MatStoreTensor(_) => ACTS,
+            Self::Atomic(_) | Self::Barrier(_) => ACTS,
+            Self::Image(_, op) => match op {
+                ImageOp::Load | ImageOp::Size | ImageOp::Levels | ImageOp::Sample(_) => PURE,
+                ImageOp::Store | ImageOp::Atomic(_) => ACTS,
+            },
+            Self::If { then, otherwise } => ACTS.around(Nested::Branches(then, otherwise)),
+            Self::Block { body, .. } | Self::Loop { body, .. } => ACTS.around(Nested::Body(body)),
+            Self::Br(_) | Self::Return | Self::Yield => LAST,
+            Self::MatMap { body } => PURE.around(Nested::Region(RegionKind::Map, body)),
+            Self::MatReduce { body, .. } => PURE.around(Nested::Region(RegionKind::Reduce, body)),
+            Self::MatLoadTensor { access, decode } => match decode {
+                Some(body) => PURE.around(Nested::Region(RegionKind::Decode, body)),
+                None => PURE,
+            }
+            .unless(access.flags.volatile),
+            Self::Params | Self::Printf(_) | Self::Warn(_) => ACTS,
+            // Nobody can tell that a clock was not read.
+            Self::Clock => PURE,
+            Self::Const(_)
+            | Self::Unary(_)
+            | Self::Binary(_)
+            | Self::Compare(_)
+            | Self::Fma
+            | Self::Select
+            | Self::Convert(_)
+            | Self::Bitcast
+            | Self::Builtin(_) => PURE,
+            Self::BufferPtr(_)
+            | Self::PushPtr
+            | Self::SharedPtr { .. }
+            | Self::PtrAdd { .. }
+            | Self::PtrBytesLeft
+            | Self::PtrDiff
+            | Self::PtrToInt
+            | Self::IntToPtr => PURE,
+            Self::Subgroup(_) => PURE,
+            Self::MatSplat
+            | Self::MatMulAdd(_)
+            | Self::MatScale
+            | Self::MatExtract
+            | Self::MatInsert
+            | Self::MatTranspose
+            | Self::MatFromLanes { .. }
+            | Self::MatToLanes { .. } => PURE,
+        }
+    }
+
     /// The blocks nested in the operation, in the order they are executed.
     pub fn bodies(&self) -> impl Iterator<Item = Block> + use<> {
-        let (first, second) = match *self {
-            Self::If { then, otherwise } => (Some(then), Some(otherwise)),
-            Self::Block { body, .. } | Self::Loop { body, .. } => (Some(body), None),
-            _ => (self.region().map(|(_, body)| body), None),
+        let (first, second) = match self.facts().nested {
+            Nested::Branches(then, otherwise) => (Some(then), Some(otherwise)),
+            Nested::Body(body) | Nested::Region(_, body) => (Some(body), None),
+            Nested::None => (None, None),
         };
         first.into_iter().chain(second)
     }
 
     /// The region of the operation: a block that is executed for elements of matrices.
     pub(crate) fn region(&self) -> Option<Region> {
-        match *self {
-            Self::MatMap { body } => Some((RegionKind::Map, body)),
-            Self::MatReduce { body, .. } => Some((RegionKind::Reduce, body)),
-            Self::MatLoadTensor { decode, .. } => decode.map(|body| (RegionKind::Decode, body)),
-            _ => None,
+        match self.facts().nested {
+            Nested::Region(kind, body) => Some((kind, body)),
+            Nested::Branches(..) | Nested::Body(_) | Nested::None => None,
         }
     }
 
@@ -34,81 +125,103 @@ impl Op {
             | Self::MatMap { body }
             | Self::MatReduce { body, .. }
             | Self::MatLoadTensor { decode: Some(body), .. } => *body = new(),
-            _ => {}
+            other => debug_assert_eq!(other.facts().nested, Nested::None, "{other:?} has blocks"),
         }
     }
 
     /// The variable that the operation reads or writes.
     pub fn var(&self) -> Option<Var> {
-        match *self {
-            Self::VarLoad(v) | Self::VarStore(v) | Self::VarComponentLoad(v) | Self::VarComponentStore(v) => {
-                Some(v)
-            }
-            _ => None,
-        }
+        self.facts().var
     }
 
     /// Whether the operation stands last in its block: `br`, `return` and `yield`.
     pub fn is_terminator(&self) -> bool {
-        matches!(self, Self::Br(_) | Self::Return | Self::Yield)
+        self.facts().ends
     }
 
     /// Whether the operation does something besides giving its results, so that it has to stay even
     /// if nobody uses them. Stores to variables and constructs count; a volatile load does too.
-    #[warn(clippy::wildcard_enum_match_arm)]
     pub fn has_effect(&self) -> bool {
-        match self {
-            Self::VarStore(_)
-            | Self::VarComponentStore(_)
-            | Self::Store(_)
-            | Self::Atomic(_)
-            | Self::Barrier(_)
-            | Self::MatStore { .. }
-            | Self::If { .. }
-            | Self::Block { .. }
-            | Self::Loop { .. }
-            | Self::Br(_)
-            | Self::Return
-            | Self::Printf(_)
-            | Self::Warn(_)
-            | Self::MatStoreTensor(_)
-            | Self::Image(_, ImageOp::Store | ImageOp::Atomic(_))
-            | Self::Params
-            | Self::Yield => true,
-            Self::Load(flags) | Self::MatLoad { flags, .. } => flags.volatile,
-            Self::MatLoadTensor { access, .. } => access.flags.volatile,
-            Self::Const(_)
-            | Self::Unary(_)
-            | Self::Binary(_)
-            | Self::Compare(_)
-            | Self::Fma
-            | Self::Select
-            | Self::Convert(_)
-            | Self::Bitcast
-            | Self::Builtin(_)
-            | Self::VarLoad(_)
-            | Self::VarComponentLoad(_)
-            | Self::BufferPtr(_)
-            | Self::PushPtr
-            | Self::SharedPtr { .. }
-            | Self::PtrAdd { .. }
-            | Self::PtrBytesLeft
-            | Self::PtrDiff
-            | Self::PtrToInt
-            | Self::IntToPtr
-            | Self::Image(_, ImageOp::Load | ImageOp::Size | ImageOp::Levels | ImageOp::Sample(_))
-            | Self::Subgroup(_)
-            | Self::MatSplat
-            | Self::MatMulAdd(_)
-            | Self::MatScale
-            | Self::MatExtract
-            | Self::MatInsert
-            | Self::MatTranspose
-            | Self::MatFromLanes { .. }
-            | Self::MatToLanes { .. }
-            | Self::MatMap { .. }
-            | Self::MatReduce { .. }
-            | Self::Clock => false,
+        self.facts().acts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entities::Label;
+    use crate::op::MemFlags;
+    use crate::text::ops::{mnemonic as op_name, templates};
+
+    /// The operations that have to stay, by their names. Atomic ones are below.
+    const ACTING: [&str; 14] = [
+        "barrier",
+        "image_atomic",
+        "image_store",
+        "mat_store",
+        "mat_store_tensor",
+        "params",
+        "printf",
+        "return",
+        "store",
+        "var_component_store",
+        "var_store",
+        "warn",
+        "yield",
+        "atomic_load",
+    ];
+
+    /// All operations.
+    fn all() -> Vec<Op> {
+        let (label, body) = (Label::new(0), Block::new(1));
+        let mut all = templates();
+        all.extend([
+            Op::Const(0),
+            Op::If { then: body, otherwise: Block::new(2) },
+            Op::Block { label, body },
+            Op::Loop { label, body },
+            Op::Br(label),
+        ]);
+        all
+    }
+
+    #[test]
+    fn every_operation_acts_or_does_not() {
+        for op in all() {
+            let name = op_name(&op);
+            let is_structure = matches!(op, Op::If { .. } | Op::Block { .. } | Op::Loop { .. } | Op::Br(_));
+            let acts = is_structure || ACTING.contains(&name) || matches!(op, Op::Atomic(_));
+            assert_eq!(op.has_effect(), acts, "{name}");
+            let is_last = matches!(name, "br" | "return" | "yield");
+            assert_eq!(op.is_terminator(), is_last, "{name}");
+            assert_eq!(op.var().is_some(), name.starts_with("var_"), "{name}");
+        }
+        let names: Vec<_> = all().iter().map(op_name).collect();
+        assert!(ACTING.iter().all(|name| names.contains(name)));
+    }
+
+    #[test]
+    fn volatile_loads_stay() {
+        let flags = MemFlags { volatile: true, ..MemFlags::default() };
+        assert!(Op::Load(flags).has_effect() && Op::MatLoad { column_major: false, flags }.has_effect());
+        assert!(!Op::Load(MemFlags::default()).has_effect());
+    }
+
+    #[test]
+    fn bodies_are_replaced_in_order() {
+        for mut op in all() {
+            if let Op::MatLoadTensor { decode, .. } = &mut op {
+                *decode = Some(Block::new(1));
+            }
+            let count = op.bodies().count();
+            let mut next = 10;
+            op.replace_bodies(|| {
+                next += 1;
+                Block::new(next - 1)
+            });
+            let new: Vec<_> = op.bodies().map(Block::index).collect();
+            assert_eq!(new, (10..10 + count).collect::<Vec<_>>(), "{op:?}");
+            assert_eq!(op.region().is_some(), op_name(&op).starts_with("mat_") && count == 1, "{op:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::entities::{Block, Inst};
 use crate::module::Function;
 use crate::op::Op;
+use std::ops::Range;
 
 /// The blocks of a function as a tree, with the instructions in program order.
 ///
@@ -16,6 +17,8 @@ pub struct Tree {
     in_loop: Vec<bool>,
     /// The block of each instruction.
     homes: Vec<Option<Block>>,
+    /// Where in the order the instructions of each block begin and end, nested ones included.
+    spans: Vec<Range<usize>>,
     /// The instructions in program order, a construct before what is nested in it.
     order: Vec<Inst>,
 }
@@ -38,6 +41,7 @@ impl Tree {
             loop_bodies: vec![false; func.blocks.len()],
             in_loop: vec![false; func.blocks.len()],
             homes: vec![None; func.insts.len()],
+            spans: vec![0..0; func.blocks.len()],
             order: Vec::with_capacity(func.insts.len()),
         };
         if !func.blocks.is_empty() {
@@ -47,6 +51,7 @@ impl Tree {
     }
 
     fn visit(&mut self, func: &Function, block: Block) {
+        let start = self.order.len();
         for &inst in func.block(block) {
             self.homes[inst.index()] = Some(block);
             self.order.push(inst);
@@ -61,11 +66,17 @@ impl Tree {
                 self.visit(func, body);
             }
         }
+        self.spans[block.index()] = start..self.order.len();
     }
 
     /// The instructions in program order, a construct before what is nested in it.
     pub fn order(&self) -> &[Inst] {
         &self.order
+    }
+
+    /// The instructions of a block and of those nested there, in program order.
+    pub fn within(&self, b: Block) -> &[Inst] {
+        &self.order[self.spans[b.index()].clone()]
     }
 
     /// The construct around a block; none for the outermost.

@@ -7,8 +7,9 @@ use phalanx_interp::{Limits, Memory, run};
 use phalanx_ir::passes::{self, Options};
 use phalanx_ir::random::{Case, Config, case};
 use phalanx_ir::{
-    BinaryOp, Binding, Block, Builder, Builtin, ConvertKind, Function, Guard, Inst, Label, MemFlags, Module,
-    Op, Scalar, Shape, Space, SubgroupOp, Type, UnaryOp, Uniformity, Value, Var, Verified, text, verify,
+    BinaryOp, Binding, Block, Builder, Builtin, CompareOp, ConvertKind, Function, Guard, Inst, Label,
+    MemFlags, Module, Op, Scalar, Shape, Space, SubgroupOp, Type, UnaryOp, Uniformity, Value, Var, Verified,
+    text, verify,
 };
 
 /// How many modules each test makes; more with `PHALANX_RANDOM_CASES`.
@@ -109,6 +110,27 @@ fn expansion_keeps_results() {
     assert!(expanded > 10, "{expanded}");
 }
 
+#[test]
+fn spreading_keeps_results() {
+    let mut count = 0;
+    let options = Options { verify: true, ..Options::default() };
+    let spread = |c: &Case| passes::spread(&c.module, &options).ok().flatten();
+    // Those that may hold everything.
+    for seed in seeds().map(|seed| 4 * seed) {
+        let case = make(seed);
+        let Some(after) = spread(&case) else { continue };
+        count += 1;
+        if results(&case, &case.module) != results(&case, &after) {
+            let case = reduce(&case, |c| {
+                let before = try_results(c, &c.module);
+                spread(c).is_some_and(|after| before.is_some() && before != try_results(c, &after))
+            });
+            panic!("seed {seed}\n{}\n{}", *case.module, **spread(&case).as_ref().unwrap_or(&after));
+        }
+    }
+    assert!(count > 10, "{count}");
+}
+
 /// Removes instructions, or makes them constants, as long as `fails` says that the rest still does.
 fn reduce(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
     let mut case = case.clone();
@@ -152,12 +174,18 @@ fn smaller(module: &Module, block: usize, at: usize) -> Vec<Module> {
     all
 }
 
-/// Adds a check behind each scalar that the analysis has something to say about. A check that fails
-/// writes the number of the value to the word at its end of the first buffer.
+/// In a report, that it is about a block.
+const OF_BLOCK: u32 = 1 << 30;
+
+/// Adds a check behind each scalar that the analysis has something to say about, and at the head of each block that
+/// all lanes shall execute. A check that fails writes the number of the value or of the block to the third buffer.
 fn with_checks(module: &Module) -> Module {
     let uniformity = Uniformity::analyse(module);
     let mut checked = module.clone();
-    let mut inserted = Inserter { uniformity: &uniformity };
+    let code = std::mem::take(&mut checked.body.blocks[0]);
+    let entered = ballot(&mut Builder::new(&mut checked.body));
+    checked.body.blocks[0].extend(code);
+    let mut inserted = Inserter { uniformity: &uniformity, values: module.body.values.len(), entered };
     let mut blocks = Vec::new();
     outside_regions(&module.body, Function::ENTRY, &mut blocks);
     for block in blocks {
@@ -177,21 +205,47 @@ fn outside_regions(func: &Function, block: Block, blocks: &mut Vec<Block>) {
     }
 }
 
+/// The active lanes, as four words.
+fn ballot(b: &mut Builder<'_>) -> Vec<Value> {
+    let t = b.constant(Scalar::Bool, 1);
+    b.values(Op::Subgroup(SubgroupOp::Ballot), &[t], &[Type::I32; 4]).to_vec()
+}
+
 struct Inserter<'u> {
     uniformity: &'u Uniformity,
+    /// How many values there are in the module that was analysed.
+    values: usize,
+    /// The lanes that entered the function.
+    entered: Vec<Value>,
 }
 
 impl Inserter<'_> {
     fn block(&mut self, module: &mut Module, block: Block) {
         let insts = std::mem::take(&mut module.body.blocks[block.index()]);
+        if block != Function::ENTRY && !self.uniformity.is_divergent_block(block) {
+            let mut b = Builder { block, ..Builder::new(&mut module.body) };
+            self.all_are_here(&mut b, block);
+        }
         for inst in insts {
             module.body.blocks[block.index()].push(inst);
             let results = module.body.inst(inst).results.clone();
             let mut b = Builder { block, ..Builder::new(&mut module.body) };
-            for value in results {
+            let known = self.values;
+            for value in results.into_iter().filter(|v| v.index() < known) {
                 self.value(&mut b, value);
             }
         }
+    }
+
+    fn all_are_here(&self, b: &mut Builder<'_>, block: Block) {
+        let here = ballot(b);
+        let mut holds = b.constant(Scalar::Bool, 1);
+        for (&now, &before) in here.iter().zip(&self.entered) {
+            let same = b.compare(CompareOp::Ieq, now, before);
+            holds = b.binary(BinaryOp::And, holds, same);
+        }
+        let number = b.i32((block.index() as u32 | OF_BLOCK).cast_signed());
+        b.if_else(holds, |_| {}, |b| report(b, number));
     }
 
     fn value(&mut self, b: &mut Builder<'_>, value: Value) {
@@ -248,10 +302,17 @@ impl Inserter<'_> {
         {
             let (lo, hi) = self.uniformity.range(value);
             let (lo, hi) = (b.i64(lo), b.i64(hi));
-            let above = b.compare(phalanx_ir::CompareOp::Sle, lo, bits);
-            let below = b.compare(phalanx_ir::CompareOp::Sle, bits, hi);
+            let above = b.compare(CompareOp::Sle, lo, bits);
+            let below = b.compare(CompareOp::Sle, bits, hi);
             holds = b.binary(BinaryOp::And, holds, above);
             holds = b.binary(BinaryOp::And, holds, below);
+            let (low, zero) =
+                (b.i64(((1_u64 << self.uniformity.align_log2(value)) - 1).cast_signed()), b.i64(0));
+            let is_wide = b.func.ty(base) == Type::I64;
+            let wide = if is_wide { base } else { b.convert(ConvertKind::SToS, base, Scalar::I64) };
+            let odd = b.binary(BinaryOp::And, wide, low);
+            let is_aligned = b.compare(CompareOp::Ieq, odd, zero);
+            holds = b.binary(BinaryOp::And, holds, is_aligned);
         }
         // Guards are conditions; without them nothing is claimed.
         for &guard in self.uniformity.guards(value) {
@@ -282,7 +343,7 @@ impl Inserter<'_> {
         let last = b.binary(BinaryOp::Iadd, base, span);
         let narrow = b.convert(ConvertKind::SToS, last, ty);
         let again = b.convert(kind, narrow, Scalar::I64);
-        b.compare(phalanx_ir::CompareOp::Ine, last, again)
+        b.compare(CompareOp::Ine, last, again)
     }
 }
 
@@ -305,7 +366,11 @@ fn uniformity_holds() {
         case.buffers.push(vec![0xff; 4]);
         let found = results(&case, &checked)[2].clone();
         if found != [0xff; 4] {
-            let value = Value::new(u32::from_le_bytes(found.try_into().unwrap()) as usize);
+            let number = u32::from_le_bytes(found.try_into().unwrap());
+            if number & OF_BLOCK != 0 {
+                panic!("seed {seed}: lanes are missing in block {}\n{module}", number ^ OF_BLOCK);
+            }
+            let value = Value::new(number as usize);
             let u = Uniformity::analyse(&module);
             let inst: Inst = module.body.values[value.index()].def;
             panic!(

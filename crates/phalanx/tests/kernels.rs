@@ -425,7 +425,7 @@ fn the_interpreter_ends_in_the_middle_of_an_instruction() {
     let timeout = Some(Duration::from_millis(50));
     let error = device.dispatch(&Dispatch { timeout, ..dispatch }).unwrap_err();
     assert!(matches!(error, Error::Timeout { .. }), "{error}");
-    let token = phalanx::CancelToken::default();
+    let token = CancelToken::default();
     let error = std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(Duration::from_millis(50));

@@ -122,7 +122,9 @@ impl Walk<'_> {
 fn gain(func: &Function, body: Block, stored: &[Var]) -> Gain {
     let mut inner = Vec::new();
     stores_in_loops(func, body, false, &mut inner);
-    let counters: Vec<Var> = stored.iter().copied().filter(|v| !inner.contains(v)).collect();
+    inner.sort_unstable();
+    // They stay in order.
+    let counters: Vec<Var> = stored.iter().copied().filter(|v| inner.binary_search(v).is_err()).collect();
     gain_of_block(func, body, &counters)
 }
 
@@ -163,14 +165,14 @@ fn gain_of_inst(func: &Function, inst: Inst, counters: &[Var]) -> Gain {
     nested.map_or(own, |n| n.max(own))
 }
 
-/// Whether a value is computed from a load of one of the variables, in a few steps.
+/// Whether a value is computed from a load of one of the variables, which are in order, in a few steps.
 fn depends_on(func: &Function, value: Value, vars: &[Var]) -> bool {
     let mut open = vec![value];
     for _ in 0..32 {
         let Some(v) = open.pop() else { return false };
         let def = func.def(v);
         match def.op {
-            Op::VarLoad(var) if vars.contains(&var) => return true,
+            Op::VarLoad(var) if vars.binary_search(&var).is_ok() => return true,
             _ => open.extend(&def.args),
         }
     }

@@ -8,7 +8,7 @@
 //! everywhere.
 //!
 //! The time is linear in the instructions of the old function and of the new, times the depth of
-//! loops, plus the number of followed variables for each construct.
+//! loops, plus a small part of the number of followed variables for each construct.
 
 use super::opt_fold::{Folded, fold, unclipped};
 use super::opt_forward::{Env, Slots};
@@ -72,6 +72,8 @@ struct Target {
 pub(super) struct Frame {
     parent: Block,
     body: Block,
+    /// What held where it begins.
+    before: Env,
 }
 
 /// What a failed attempt goes back to.
@@ -158,10 +160,11 @@ impl<'f> Walk<'f> {
         self.is_open[self.resolve(self.homes[v.index()]).index()]
     }
 
-    /// Drops what the environment knows by values that are out of sight.
-    fn settle_env(&mut self) {
+    /// Drops what the environment knows by values that are out of sight behind a construct, at whose beginning it was
+    /// `before`.
+    fn settle_env(&mut self, before: &Env) {
         let mut env = std::mem::replace(&mut self.env, Env::new(&self.slots));
-        env.retain(|v| self.is_visible(v));
+        env.retain(before, |v| self.is_visible(v));
         self.env = env;
     }
 
@@ -217,8 +220,7 @@ impl<'f> Walk<'f> {
 
     /// Copies an operation with a region, which is executed any number of times.
     fn region(&mut self, info: &InstInfo, op: &Op, body: Block, args: &[Value]) {
-        let mut stored = Vec::new();
-        stores(self.old, body, &mut stored);
+        let stored = stores(self.old, body);
         let forget = |walk: &mut Self| {
             stored.iter().for_each(|&var| walk.env.forget(walk.slots.all(walk.old, var)));
         };
@@ -321,7 +323,7 @@ impl<'f> Walk<'f> {
         let parent = self.at;
         let before = self.env.clone();
         let (t, is_then_left) = self.branch(then);
-        let after_then = std::mem::replace(&mut self.env, before);
+        let after_then = std::mem::replace(&mut self.env, before.clone());
         self.is_reached = true;
         let (o, is_else_left) = self.branch(otherwise);
         match (is_then_left, is_else_left) {
@@ -331,7 +333,7 @@ impl<'f> Walk<'f> {
         }
         self.is_reached = !(is_then_left && is_else_left);
         self.at = parent;
-        self.settle_env();
+        self.settle_env(&before);
         let is_empty = |b: Block| self.new.block(b).is_empty();
         if !(is_empty(t) && is_empty(o)) {
             self.emit(info, Op::If { then: t, otherwise: o }, &[cond]);
@@ -370,7 +372,7 @@ impl<'f> Walk<'f> {
         let body = self.new_block();
         let target = Target { label: self.new.new_label(), body, is_loop, uses: 0, env: None };
         self.targets[label.index()] = Some(target);
-        Frame { parent: std::mem::replace(&mut self.at, body), body }
+        Frame { parent: std::mem::replace(&mut self.at, body), body, before: self.env.clone() }
     }
 
     /// Whether branches to the label were reached, and whether the end of its body was.
@@ -381,7 +383,7 @@ impl<'f> Walk<'f> {
 
     /// Ends the body of a construct, and dissolves it if nothing branches to its label.
     pub(super) fn leave(&mut self, label: Label, frame: Frame) {
-        let Frame { parent, body } = frame;
+        let Frame { parent, body, before } = frame;
         self.at = parent;
         let Some(target) = self.targets[label.index()].take() else { return };
         if let Some(env) = target.env {
@@ -409,7 +411,7 @@ impl<'f> Walk<'f> {
             let inst = self.new.new_inst(op, &[], &[], 0);
             self.new.blocks[parent.index()].push(inst);
         }
-        self.settle_env();
+        self.settle_env(&before);
     }
 
     /// Removes branches to `label` from where the end of `block` leads there anyway; how many.
@@ -429,8 +431,7 @@ impl<'f> Walk<'f> {
     }
 
     fn loop_(&mut self, label: Label, body: Block) {
-        let mut stored = Vec::new();
-        stores(self.old, body, &mut stored);
+        let stored = stores(self.old, body);
         if self.unroll(label, body, &stored) {
             return;
         }
@@ -459,14 +460,21 @@ impl<'f> Walk<'f> {
     }
 }
 
-/// The variables that are written in a block and those nested there.
-fn stores(func: &Function, block: Block, vars: &mut Vec<Var>) {
+/// The variables that are written in a block and those nested there, in order.
+fn stores(func: &Function, block: Block) -> Vec<Var> {
+    let mut vars = Vec::new();
+    push_stores(func, block, &mut vars);
+    vars.sort_unstable();
+    vars.dedup();
+    vars
+}
+
+fn push_stores(func: &Function, block: Block, vars: &mut Vec<Var>) {
     for &inst in func.block(block) {
         let op = &func.inst(inst).op;
-        match op {
-            Op::VarStore(var) | Op::VarComponentStore(var) if !vars.contains(var) => vars.push(*var),
-            _ => {}
+        if let Op::VarStore(var) | Op::VarComponentStore(var) = op {
+            vars.push(*var);
         }
-        op.bodies().for_each(|b| stores(func, b, vars));
+        op.bodies().for_each(|b| push_stores(func, b, vars));
     }
 }

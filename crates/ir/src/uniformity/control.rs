@@ -1,9 +1,10 @@
 //! Where lanes part ways, and whether the lanes that load a variable agree on its last store.
 
-use crate::entities::{Block, Inst, Label};
+use crate::entities::{Block, Inst, Label, Var};
 use crate::module::Function;
 use crate::op::Op;
 use crate::tree::Tree;
+use std::collections::BTreeMap;
 
 /// What is divergent; only ever grows.
 #[derive(Clone, Debug)]
@@ -13,65 +14,86 @@ pub(super) struct Control {
     pub(super) divergent_return: bool,
     /// Whether the construct is divergent that the block is a body of.
     bodies: Vec<bool>,
+    /// Blocks that became so, whose branches are still to be looked at.
+    fresh: Vec<Block>,
     /// Whether any construct around the block is. Known at the end.
     pub(super) divergent_blocks: Vec<bool>,
     /// The label's construct's body.
     label_bodies: Vec<Option<Block>>,
 }
 
+/// Whether at each load all active lanes agree on which store was the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Agreement {
+    /// Stores are where the lanes are together.
+    Everywhere,
+    /// They agree where the variable is loaded.
+    AtLoads,
+    No,
+}
+
 impl Control {
-    pub(super) fn new(func: &Function) -> Self {
+    pub(super) fn new(func: &Function, tree: &Tree) -> Self {
+        let mut label_bodies = vec![None; func.labels as usize];
+        for &inst in tree.order() {
+            if let Op::Block { label, body } | Op::Loop { label, body } = func.inst(inst).op {
+                label_bodies[label.index()] = Some(body);
+            }
+        }
         Self {
             divergent_ifs: vec![false; func.insts.len()],
             divergent_labels: vec![false; func.labels as usize],
             divergent_return: false,
             bodies: vec![false; func.blocks.len()],
+            fresh: Vec::new(),
             divergent_blocks: Vec::new(),
-            label_bodies: vec![None; func.labels as usize],
+            label_bodies,
         }
     }
 
-    /// Notes that an `if` is divergent; whether that is new.
-    pub(super) fn set_if(&mut self, func: &Function, inst: Inst, is_divergent: bool) -> bool {
-        if !is_divergent || self.divergent_ifs[inst.index()] {
-            return false;
+    fn mark(&mut self, body: Block) {
+        if !std::mem::replace(&mut self.bodies[body.index()], true) {
+            self.fresh.push(body);
         }
-        self.divergent_ifs[inst.index()] = true;
-        for body in func.inst(inst).op.bodies() {
-            self.bodies[body.index()] = true;
-        }
-        true
     }
 
-    /// Finds the labels that divergent constructs make divergent; whether one is new.
-    pub(super) fn propagate(&mut self, func: &Function, tree: &Tree) -> bool {
-        let mut changed = false;
-        for &inst in tree.order() {
-            match func.inst(inst).op {
-                Op::Block { label, body } | Op::Loop { label, body } => {
-                    self.label_bodies[label.index()] = Some(body);
+    /// Notes whether an `if` is divergent.
+    pub(super) fn set_if(&mut self, func: &Function, inst: Inst, is_divergent: bool) {
+        if is_divergent && !self.divergent_ifs[inst.index()] {
+            self.divergent_ifs[inst.index()] = true;
+            func.inst(inst).op.bodies().for_each(|body| self.mark(body));
+        }
+    }
+
+    /// Finds the labels that divergent constructs make divergent; gives the variables for which that may matter, and
+    /// whether because of a store.
+    pub(super) fn propagate(&mut self, func: &Function, tree: &Tree) -> BTreeMap<Var, bool> {
+        let mut vars = BTreeMap::new();
+        while let Some(block) = self.fresh.pop() {
+            for &inst in tree.within(block) {
+                let op = &func.inst(inst).op;
+                if let Op::Br(label) = *op {
+                    self.branch(tree, inst, label);
                 }
-                Op::Br(label) => changed |= self.branch(tree, inst, label),
-                Op::Return if !self.divergent_return => {
+                if let Op::Return = *op {
                     let block = tree.block_of(inst).unwrap_or(Function::ENTRY);
-                    self.divergent_return = self.crosses(tree, block, Function::ENTRY);
-                    changed |= self.divergent_return;
+                    self.divergent_return |= self.crosses(tree, block, Function::ENTRY);
                 }
-                _ => {}
+                if let Some(var) = op.var() {
+                    *vars.entry(var).or_default() |= op.has_effect();
+                }
             }
         }
-        changed
+        vars
     }
 
-    fn branch(&mut self, tree: &Tree, inst: Inst, label: Label) -> bool {
-        let Some(body) = self.label_bodies[label.index()] else { return false };
+    fn branch(&mut self, tree: &Tree, inst: Inst, label: Label) {
+        let Some(body) = self.label_bodies[label.index()] else { return };
         let block = tree.block_of(inst).unwrap_or(Function::ENTRY);
-        if self.divergent_labels[label.index()] || !self.crosses(tree, block, body) {
-            return false;
+        if !self.divergent_labels[label.index()] && self.crosses(tree, block, body) {
+            self.divergent_labels[label.index()] = true;
+            self.mark(body);
         }
-        self.divergent_labels[label.index()] = true;
-        self.bodies[body.index()] = true;
-        true
     }
 
     /// Whether a divergent construct is around `from` within `to`.
@@ -86,25 +108,26 @@ impl Control {
         tree.up(block, Function::ENTRY).take_while(|b| tree.in_loop(*b)).any(|b| is_divergent(&b))
     }
 
-    /// Whether at each load all active lanes agree on which store was the last. The file's parent
-    /// gives the reasons.
-    pub(super) fn agrees(&self, tree: &Tree, a: &Accesses, count: u32) -> bool {
-        let Some((all, loads)) = a.all.zip(a.loads) else { return true };
+    /// What the lanes agree on. The file's parent gives the reasons.
+    pub(super) fn agreement(&self, tree: &Tree, a: &Accesses, count: u32) -> Agreement {
+        let Some((all, loads)) = a.all.zip(a.loads) else { return Agreement::Everywhere };
         // Only a store to a variable of one element overwrites all of it.
         let begins = count == 1 && a.begins_with_store_in == Some(all);
         if a.stores.iter().all(|&store| !self.crosses(tree, store, all)) {
-            return begins || !self.forgets(tree, all);
+            let agrees = begins || !self.forgets(tree, all);
+            return if agrees { Agreement::Everywhere } else { Agreement::No };
         }
         // As far out from the loads as the lanes stay together.
-        let Some(u) = tree.up(loads, all).find(|b| self.bodies[b.index()]) else { return false };
+        let Some(u) = tree.up(loads, all).find(|b| self.bodies[b.index()]) else { return Agreement::No };
         let is_entered_once = tree.up(u, all).all(|b| !tree.is_loop_body(b));
         if !is_entered_once || (!begins && tree.in_loop(all)) {
-            return false;
+            return Agreement::No;
         }
-        a.stores.iter().all(|&store| {
+        let agrees = a.stores.iter().all(|&store| {
             let to = if tree.common(store, u) == u { u } else { all };
             !self.crosses(tree, store, to)
-        })
+        });
+        if agrees { Agreement::AtLoads } else { Agreement::No }
     }
 
     /// Settles which blocks are divergent.
@@ -133,22 +156,19 @@ pub(super) fn accesses(func: &Function, tree: &Tree) -> Vec<Accesses> {
     for &inst in tree.order() {
         let block = tree.block_of(inst).unwrap_or(Function::ENTRY);
         let around = |b: &mut Option<Block>| *b = Some(b.map_or(block, |b| tree.common(b, block)));
-        match func.inst(inst).op {
-            Op::VarLoad(var) => {
-                let a = &mut accesses[var.index()];
-                around(&mut a.all);
-                around(&mut a.loads);
+        let op = &func.inst(inst).op;
+        let Some(var) = op.var() else { continue };
+        let a = &mut accesses[var.index()];
+        // What has an effect stores, all else loads.
+        if op.has_effect() {
+            if a.all.is_none() {
+                a.begins_with_store_in = Some(block);
             }
-            Op::VarStore(var) => {
-                let a = &mut accesses[var.index()];
-                if a.all.is_none() {
-                    a.begins_with_store_in = Some(block);
-                }
-                around(&mut a.all);
-                a.stores.push(block);
-            }
-            _ => {}
+            a.stores.push(block);
+        } else {
+            around(&mut a.loads);
         }
+        around(&mut a.all);
     }
     accesses
 }

@@ -207,8 +207,42 @@ impl Lanes {
         let (range, align) = match op {
             UnaryOp::Ineg => (fit(ty, -hi, -lo), x.align),
             UnaryOp::Not if is_int => (fit(ty, -1 - hi, -1 - lo), 0),
-            _ if x.shape == Shape::Uniform => return Fact::uniform(ty),
-            _ => return Fact::varying(ty),
+            UnaryOp::Not
+            | UnaryOp::BitReverse
+            | UnaryOp::BitCount
+            | UnaryOp::FindLsb
+            | UnaryOp::FindSMsb
+            | UnaryOp::FindUMsb
+            | UnaryOp::Sabs
+            | UnaryOp::Ssign
+            | UnaryOp::Fneg
+            | UnaryOp::Fabs
+            | UnaryOp::Fsign
+            | UnaryOp::Floor
+            | UnaryOp::Ceil
+            | UnaryOp::Trunc
+            | UnaryOp::RoundEven
+            | UnaryOp::Fract
+            | UnaryOp::Sqrt
+            | UnaryOp::InverseSqrt
+            | UnaryOp::Sin
+            | UnaryOp::Cos
+            | UnaryOp::Tan
+            | UnaryOp::Asin
+            | UnaryOp::Acos
+            | UnaryOp::Atan
+            | UnaryOp::Sinh
+            | UnaryOp::Cosh
+            | UnaryOp::Tanh
+            | UnaryOp::Asinh
+            | UnaryOp::Acosh
+            | UnaryOp::Atanh
+            | UnaryOp::Exp
+            | UnaryOp::Exp2
+            | UnaryOp::Log
+            | UnaryOp::Log2
+            | UnaryOp::IsNan
+            | UnaryOp::IsInf => return self.any(ty, x, x),
         };
         let f = self.step(ty, x.stride().map(i64::wrapping_neg));
         f.with_range(range.0, range.1).with_align(align.into()).with_guards(ty, [x])
@@ -259,7 +293,11 @@ impl Lanes {
                 let f = self.any(ty, x, y);
                 if f.shape == Shape::Uniform { f.with_align(align) } else { f }
             }
-            _ => self.any(ty, x, y),
+            B::SmulHi | B::UmulHi => self.any(ty, x, y),
+            B::Fadd | B::Fsub | B::Fmul | B::Fdiv | B::Frem | B::Fmod | B::Fmin | B::Fmax => {
+                self.any(ty, x, y)
+            }
+            B::Pow | B::Atan2 | B::Ldexp => self.any(ty, x, y),
         }
     }
 
@@ -336,10 +374,13 @@ impl Lanes {
         use BinaryOp as B;
         let is_unsigned = matches!(op, B::Udiv | B::Umod) || x.range.0 >= 0;
         match y.known() {
-            Some(c) if c > 0 && c & (c - 1) == 0 && is_unsigned => match op {
-                B::Udiv | B::Sdiv => self.shift_right(ty, x, c.trailing_zeros()),
-                _ => self.mask(ty, x, c - 1),
-            },
+            Some(c) if c > 0 && c & (c - 1) == 0 && is_unsigned => {
+                if matches!(op, B::Udiv | B::Sdiv) {
+                    self.shift_right(ty, x, c.trailing_zeros())
+                } else {
+                    self.mask(ty, x, c - 1)
+                }
+            }
             _ => self.any(ty, x, y),
         }
     }
@@ -377,8 +418,11 @@ impl Lanes {
         let is_signed = match kind {
             ConvertKind::SToS => true,
             ConvertKind::UToU => false,
-            _ if x.shape == Shape::Uniform => return Fact::uniform(ty),
-            _ => return Fact::varying(ty),
+            ConvertKind::FToS
+            | ConvertKind::FToU
+            | ConvertKind::SToF
+            | ConvertKind::UToF
+            | ConvertKind::FToF => return self.any(ty, x, x),
         };
         if bits(ty) > bits(from) {
             return self.extend(from, ty, x, value, is_signed);
@@ -451,7 +495,10 @@ fn range(op: BinaryOp, ty: Type, x: &Fact, y: &Fact) -> (i64, i64) {
         // The unsigned minimum with something not negative is not greater than that.
         B::Umin if a >= 0 => (0, b),
         B::Umin if c >= 0 => (0, d),
-        _ => full(ty),
+        B::Shl | B::Lshr | B::Ashr | B::Sdiv | B::Udiv | B::Srem | B::Smod | B::Umod => full(ty),
+        B::And | B::Or | B::Xor | B::Umin | B::Umax | B::SmulHi | B::UmulHi => full(ty),
+        B::Fadd | B::Fsub | B::Fmul | B::Fdiv | B::Frem | B::Fmod | B::Fmin | B::Fmax => full(ty),
+        B::Pow | B::Atan2 | B::Ldexp => full(ty),
     }
 }
 

@@ -6,8 +6,8 @@
 //!
 //! The analysis is a fixpoint over the code in program order. It begins with the assumption that
 //! every variable is uniform and every branch is taken together; each round takes back what does
-//! not hold, until a round changes nothing. Values are recomputed in each round from what is known
-//! of the variables; only variables, branches and labels carry state.
+//! not hold, until a round changes nothing. A round looks again at what depends on something that
+//! changed, in program order, so that long programs need no long rounds.
 //!
 //! **Control.** An `if` is divergent if its condition is not uniform. A label is divergent if a
 //! branch to it crosses a divergent construct on the way out: then lanes of the construct are left
@@ -41,6 +41,7 @@
 //! **Affine values** allow the loads and stores of a subgroup to become vector accesses. See
 //! [`Shape::Affine`] and [`Uniformity::guards`] for what a target has to check.
 
+mod agenda;
 mod control;
 mod fact;
 
@@ -52,7 +53,8 @@ use crate::module::Module;
 use crate::op::{Builtin, ImageOp, Op, SubgroupOp};
 use crate::tree::Tree;
 use crate::types::Type;
-use control::Control;
+use agenda::Agenda;
+use control::{Agreement, Control};
 use fact::{Fact, Lanes};
 
 /// How a value varies over the active lanes of a subgroup.
@@ -190,8 +192,10 @@ struct Analysis<'m> {
     facts: Vec<Fact>,
     vars: Vec<Option<Fact>>,
     accesses: Vec<control::Accesses>,
+    /// The variables of which lanes agree at their loads only.
+    at_loads: Vec<bool>,
     control: Control,
-    changed: bool,
+    agenda: Agenda,
     rounds: u32,
 }
 
@@ -206,24 +210,29 @@ impl<'m> Analysis<'m> {
             facts: func.values.iter().map(|v| Fact::uniform(v.ty)).collect(),
             vars: func.vars.iter().map(|v| (v.table.is_some()).then(|| Fact::uniform(v.ty))).collect(),
             accesses: control::accesses(func, tree),
-            control: Control::new(func),
-            changed: false,
+            at_loads: vec![false; func.vars.len()],
+            control: Control::new(func, tree),
+            agenda: Agenda::new(func, tree),
             rounds: 0,
         }
     }
 
-    /// Visits everything once; whether something was taken back.
+    /// Visits what is on the agenda; whether there was anything.
     fn round(&mut self) -> bool {
-        self.changed = false;
+        if !self.agenda.begin() {
+            return false;
+        }
         self.rounds += 1;
-        for &inst in self.tree.order() {
+        while let Some(inst) = self.agenda.next(self.tree) {
             self.inst(inst);
         }
-        self.changed |= self.control.propagate(&self.module.body, self.tree);
-        for var in (0..self.vars.len()).map(Var::new) {
-            self.settle_var(var);
+        for (var, by_store) in self.control.propagate(&self.module.body, self.tree) {
+            // Where the lanes are at the loads matters for some only.
+            if by_store || self.at_loads[var.index()] {
+                self.settle_var(var);
+            }
         }
-        self.changed
+        true
     }
 
     /// Gives up a variable whose stores the lanes do not share.
@@ -233,26 +242,30 @@ impl<'m> Analysis<'m> {
         if !is_known || info.ty.mat().is_some() || info.table.is_some() {
             return;
         }
-        if !self.control.agrees(self.tree, &self.accesses[var.index()], info.count) {
+        let agreement = self.control.agreement(self.tree, &self.accesses[var.index()], info.count);
+        self.at_loads[var.index()] = agreement == Agreement::AtLoads;
+        if agreement == Agreement::No {
             self.vars[var.index()] = Some(Fact::varying(info.ty));
-            self.changed = true;
+            self.agenda.var_changed(var);
         }
     }
 
     fn inst(&mut self, inst: Inst) {
         let info = self.module.body.inst(inst);
-        match &info.op {
-            Op::VarStore(var) => self.store(*var, &info.args),
-            Op::If { .. } => {
-                let is_divergent = self.facts[info.args[0].index()].shape != Shape::Uniform;
-                self.changed |= self.control.set_if(&self.module.body, inst, is_divergent);
-            }
-            _ => {}
+        if let Op::VarStore(var) = &info.op {
+            self.store(*var, &info.args);
+        }
+        if let Op::If { .. } = &info.op {
+            let is_divergent = self.facts[info.args[0].index()].shape != Shape::Uniform;
+            self.control.set_if(&self.module.body, inst, is_divergent);
         }
         for &v in &info.results {
             let ty = self.module.body.ty(v);
-            self.facts[v.index()] =
-                if ty.mat().is_some() { Fact::uniform(ty) } else { self.result(inst, ty) };
+            let fact = if ty.mat().is_some() { Fact::uniform(ty) } else { self.result(inst, ty) };
+            if self.facts[v.index()] != fact {
+                self.facts[v.index()] = fact;
+                self.agenda.value_changed(v);
+            }
         }
     }
 
@@ -276,7 +289,7 @@ impl<'m> Analysis<'m> {
         };
         if self.vars[var.index()].as_ref() != Some(&joined) {
             self.vars[var.index()] = Some(joined);
-            self.changed = true;
+            self.agenda.var_changed(var);
         }
     }
 
@@ -304,13 +317,51 @@ impl<'m> Analysis<'m> {
             Op::PtrDiff => self.lanes.difference(ty, arg(0), arg(1)),
             Op::PtrToInt | Op::IntToPtr => self.lanes.pass(ty, arg(0)),
             Op::Subgroup(op) => self.subgroup(*op, ty, all_uniform()),
-            Op::Atomic(_)
-            | Op::Image(_, ImageOp::Atomic(_))
-            | Op::MatExtract
-            | Op::MatToLanes { .. }
-            | Op::VarComponentLoad(_)
-            | Op::Params => Fact::varying(ty),
-            _ => uniform_if(all_uniform()),
+            Op::Fma
+            | Op::Bitcast
+            | Op::BufferPtr(_)
+            | Op::PushPtr
+            | Op::SharedPtr { .. }
+            | Op::PtrBytesLeft => uniform_if(all_uniform()),
+            // Lanes that read one place together read it once; work-groups do not come together.
+            Op::Load(flags) => uniform_if(all_uniform() && !(flags.volatile && self.is_workgroup)),
+            Op::Image(_, op) => match op {
+                ImageOp::Load | ImageOp::Size | ImageOp::Levels | ImageOp::Sample(_) => {
+                    uniform_if(all_uniform())
+                }
+                ImageOp::Atomic(_) | ImageOp::Store => Fact::varying(ty),
+            },
+            // Each lane has what was there when its turn came.
+            Op::Atomic(_) | Op::Clock => Fact::varying(ty),
+            // Each lane has components of its own, or elements.
+            Op::MatExtract | Op::MatToLanes { .. } | Op::VarComponentLoad(_) | Op::Params => {
+                Fact::varying(ty)
+            }
+            // These give matrices or nothing.
+            Op::MatSplat
+            | Op::MatLoad { .. }
+            | Op::MatMulAdd(_)
+            | Op::MatScale
+            | Op::MatInsert
+            | Op::MatTranspose
+            | Op::MatFromLanes { .. }
+            | Op::MatMap { .. }
+            | Op::MatReduce { .. }
+            | Op::MatLoadTensor { .. }
+            | Op::MatStoreTensor(_)
+            | Op::MatStore { .. }
+            | Op::VarStore(_)
+            | Op::VarComponentStore(_)
+            | Op::Store(_)
+            | Op::Barrier(_)
+            | Op::Yield
+            | Op::If { .. }
+            | Op::Block { .. }
+            | Op::Loop { .. }
+            | Op::Br(_)
+            | Op::Return
+            | Op::Printf(_)
+            | Op::Warn(_) => Fact::varying(ty),
         }
     }
 
@@ -346,7 +397,6 @@ impl<'m> Analysis<'m> {
 
     fn subgroup(&self, op: SubgroupOp, ty: Type, all_uniform: bool) -> Fact {
         let is_uniform = match op {
-            _ if self.is_workgroup => false,
             SubgroupOp::All
             | SubgroupOp::Any
             | SubgroupOp::AllEqual
@@ -363,7 +413,8 @@ impl<'m> Analysis<'m> {
             | SubgroupOp::PartitionedInclusiveScan(_)
             | SubgroupOp::PartitionedExclusiveScan(_) => false,
         };
-        if is_uniform { Fact::uniform(ty) } else { Fact::varying(ty) }
+        // Each subgroup of a work-group has its own.
+        if is_uniform && !self.is_workgroup { Fact::uniform(ty) } else { Fact::varying(ty) }
     }
 
     fn into_result(mut self) -> Uniformity {

@@ -1,9 +1,12 @@
 //! Small functions in text form, with what is expected of their values and variables.
 
 use super::{Shape, Uniformity};
-use crate::entities::Var;
-use crate::op::Op;
-use crate::{Function, Module, text, verify};
+use crate::builder::Builder;
+use crate::entities::{Value, Var};
+use crate::op::{Builtin, ImageOp, MemFlags, Op, SubgroupOp};
+use crate::text::ops::templates;
+use crate::types::{Space, Type};
+use crate::{Function, MAX_DISPATCH_INVOCATIONS, Module, text, verify};
 
 /// A work-group of 64×4, subgroups of 32, some inputs; then the given code.
 fn module(vars: &str, code: &str) -> Module {
@@ -28,7 +31,7 @@ fn module(vars: &str, code: &str) -> Module {
 fn shapes(vars: &str, code: &str) -> String {
     let module = module(vars, code);
     let u = Uniformity::analyse(&module);
-    let values = (7..module.body.values.len()).map(crate::Value::new);
+    let values = (7..module.body.values.len()).map(Value::new);
     let shapes: Vec<_> = values
         .map(|v| {
             let guard = if u.guards(v).is_empty() { "" } else { "!" };
@@ -242,4 +245,170 @@ fn returns() {
     assert!(!analyse("if %c { return }").has_divergent_return());
     let u = analyse("if %v { return }");
     assert!(u.has_divergent_return() && u.is_divergent_block(Function::ENTRY));
+}
+
+// ── every operation ──
+
+/// What holds of the results of an operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rule {
+    /// Uniform where all operands are, otherwise varying.
+    Operands,
+    /// Uniform whatever the operands are.
+    Uniform,
+    /// Varying whatever the operands are.
+    Varying,
+    /// Tested by itself: it follows from the place, or has no operands that vary.
+    Special,
+    /// No scalar or pointer results.
+    Nothing,
+}
+
+/// The rule for the lanes of a subgroup. A new operation does not compile before it has one.
+fn rule(op: &Op) -> Rule {
+    use Rule::{Nothing, Operands, Special, Uniform, Varying};
+    match op {
+        Op::Const(_) => Uniform,
+        Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Fma | Op::Select | Op::Convert(_) => Operands,
+        Op::Bitcast => Operands,
+        Op::PushPtr | Op::BufferPtr(_) | Op::SharedPtr { .. } | Op::PtrAdd { .. } | Op::PtrBytesLeft => {
+            Operands
+        }
+        Op::PtrDiff | Op::PtrToInt | Op::IntToPtr => Operands,
+        Op::Load(_) => Operands,
+        Op::Image(_, op) => match op {
+            ImageOp::Load | ImageOp::Size | ImageOp::Levels | ImageOp::Sample(_) => Operands,
+            ImageOp::Atomic(_) => Varying,
+            ImageOp::Store => Nothing,
+        },
+        Op::Atomic(_) | Op::Clock => Varying,
+        Op::Subgroup(op) => match op {
+            SubgroupOp::Elect => Varying,
+            SubgroupOp::All | SubgroupOp::Any | SubgroupOp::AllEqual => Uniform,
+            SubgroupOp::Broadcast | SubgroupOp::BroadcastFirst | SubgroupOp::Ballot => Uniform,
+            SubgroupOp::Shuffle | SubgroupOp::Partition => Operands,
+            SubgroupOp::Reduce(..) => Uniform,
+            SubgroupOp::InclusiveScan(_) | SubgroupOp::ExclusiveScan(_) => Varying,
+            SubgroupOp::PartitionedReduce(_) => Varying,
+            SubgroupOp::PartitionedInclusiveScan(_) | SubgroupOp::PartitionedExclusiveScan(_) => Varying,
+        },
+        Op::MatExtract | Op::MatToLanes { .. } | Op::VarComponentLoad(_) | Op::Params => Varying,
+        Op::Builtin(_) | Op::VarLoad(_) => Special,
+        Op::VarStore(_) | Op::VarComponentStore(_) | Op::Store(_) | Op::Barrier(_) => Nothing,
+        Op::MatSplat | Op::MatLoad { .. } | Op::MatStore { .. } | Op::MatMulAdd(_) | Op::MatScale => Nothing,
+        Op::MatInsert | Op::MatTranspose | Op::MatFromLanes { .. } => Nothing,
+        Op::MatMap { .. } | Op::MatReduce { .. } => Nothing,
+        Op::MatLoadTensor { .. } | Op::MatStoreTensor(_) => Nothing,
+        Op::Yield | Op::If { .. } | Op::Block { .. } | Op::Loop { .. } | Op::Br(_) | Op::Return => Nothing,
+        Op::Printf(_) | Op::Warn(_) => Nothing,
+    }
+}
+
+/// The shape of a scalar that an operation makes of operands of these shapes: the analysis does not look at their
+/// types, so one kind of operand does for all.
+fn result_of(op: &Op, varies: bool, analyse: fn(&Module) -> Uniformity) -> Shape {
+    let mut module = Module { workgroup_size: [64, 4, 1], subgroup_size: 32, ..Module::default() };
+    let mut b = Builder::new(&mut module.body);
+    b.func.new_var(Type::I32, 4, "");
+    let push = b.value(Op::PushPtr, &[], Type::Ptr(Space::Push));
+    let lane = b.value(Op::Builtin(Builtin::LocalInvocationIndex), &[], Type::I32);
+    let place = b.value(Op::PtrAdd { scale: 4, disp: 0 }, &[push, lane], Type::Ptr(Space::Push));
+    let from = if varies { place } else { push };
+    let operands: Vec<_> =
+        (0..12).map(|_| b.value(Op::Load(MemFlags::default()), &[from], Type::I32)).collect();
+    let result = b.value(op.clone(), &operands, Type::I32);
+    analyse(&module).value(result)
+}
+
+#[test]
+fn every_operation_has_its_shape() {
+    for op in templates().iter().chain([&Op::Const(5)]) {
+        let (same, different) = match rule(op) {
+            Rule::Operands => (Shape::Uniform, Shape::Varying),
+            Rule::Uniform => (Shape::Uniform, Shape::Uniform),
+            Rule::Varying => (Shape::Varying, Shape::Varying),
+            Rule::Special | Rule::Nothing => continue,
+        };
+        let shapes = [false, true].map(|varies| result_of(op, varies, Uniformity::analyse));
+        assert_eq!(shapes, [same, different], "{op:?}");
+        // What is uniform in a work-group is so in its subgroups.
+        let all = [false, true].map(|varies| result_of(op, varies, Uniformity::of_workgroup));
+        let is_of_subgroup = matches!(op, Op::Subgroup(_));
+        let expected = if is_of_subgroup { [Shape::Varying; 2] } else { [same, different] };
+        assert_eq!(all, expected, "{op:?} in a work-group");
+    }
+}
+
+#[test]
+fn built_in_inputs_in_a_work_group() {
+    let shape = |builtin| result_of(&Op::Builtin(builtin), false, Uniformity::of_workgroup);
+    for axis in 0..3 {
+        assert_eq!(shape(Builtin::NumWorkgroups(axis)), Shape::Uniform);
+        assert_eq!(shape(Builtin::WorkgroupId(axis)), Shape::Uniform);
+    }
+    assert_eq!(shape(Builtin::LocalInvocationIndex), Shape::Affine { stride: 1 });
+    assert_eq!(shape(Builtin::SubgroupId), Shape::Varying);
+    assert_eq!(shape(Builtin::SubgroupLane), Shape::Varying);
+    assert_eq!(shape(Builtin::LocalInvocationId(0)), Shape::Varying);
+    assert_eq!(shape(Builtin::GlobalInvocationId(1)), Shape::Varying);
+}
+
+#[test]
+fn volatile_loads_are_made_by_each_subgroup() {
+    let load = Op::Load(MemFlags { volatile: true, ..MemFlags::default() });
+    assert_eq!(result_of(&load, false, Uniformity::analyse), Shape::Uniform);
+    assert_eq!(result_of(&load, false, Uniformity::of_workgroup), Shape::Varying);
+}
+
+#[test]
+fn ids_are_within_the_bound_of_a_dispatch() {
+    let most = i64::from(MAX_DISPATCH_INVOCATIONS);
+    // The lanes beyond the end of the last work-group count on, and still are not negative.
+    assert!(most + 127 <= i64::from(i32::MAX));
+    let module =
+        module("workgroup_size 1024 1 1", "%i: i32 = global_invocation_id<x>\n %g: i32 = workgroup_id<x>");
+    let u = Uniformity::analyse(&module);
+    let [i, g] = [0, 1].map(|n| u.range(Value::new(module.body.values.len() - 2 + n)));
+    assert!(i.0 == 0 && i.1 >= most - 1 && i.1 <= i32::MAX.into(), "{i:?}");
+    assert_eq!(g, (0, most / 1024 - 1));
+    // The greatest dispatch has all of these, and no other.
+    assert_eq!((g.1 + 1) * 1024, most);
+}
+
+#[test]
+fn nothing_is_left_to_do_at_the_end() {
+    for seed in 0..60 {
+        let case = crate::random::case(seed, &crate::random::Config::default()).unwrap();
+        let module = &case.module;
+        let tree = crate::tree::Tree::new(&module.body);
+        let mut analysis = super::Analysis::new(module, &tree);
+        while analysis.round() {}
+        let (facts, vars) = (analysis.facts.clone(), analysis.vars.clone());
+        analysis.agenda = super::agenda::Agenda::new(&module.body, &tree);
+        assert!(analysis.round() && !analysis.round(), "seed {seed}");
+        (0..vars.len()).map(Var::new).for_each(|var| analysis.settle_var(var));
+        assert!(analysis.facts == facts && analysis.vars == vars, "seed {seed}\n{}", **module);
+    }
+}
+
+#[test]
+fn long_chains_of_decisions_take_no_long_time() {
+    // Each condition varies because of the variable before, which is known only a round later.
+    let count = 3000;
+    let mut module = Module { workgroup_size: [64, 1, 1], subgroup_size: 32, ..Module::default() };
+    let mut b = Builder::new(&mut module.body);
+    let lane = b.value(Op::Builtin(Builtin::SubgroupLane), &[], Type::I32);
+    let zero = b.i32(0);
+    let vars: Vec<Var> = (0..count).map(|_| b.func.new_var(Type::I32, 1, "")).collect();
+    vars.iter().for_each(|&var| b.var_store(var, None, zero));
+    b.var_store(vars[0], None, lane);
+    for pair in vars.windows(2) {
+        let x = b.var_load(pair[0], None);
+        let cond = b.compare(crate::op::CompareOp::Ine, x, zero);
+        let one = b.i32(1);
+        b.if_else(cond, |b| b.var_store(pair[1], None, one), |_| ());
+    }
+    let u = Uniformity::analyse(&module);
+    // The last one is never loaded.
+    assert!(vars[..count - 1].iter().all(|&var| !u.is_var_uniform(var)));
 }
