@@ -92,6 +92,7 @@ fn mul_add(isa: Isa, types: (Elem, Elem), shape: (u32, u32, u32), grid: Grid) {
         c_signed: true,
         r_signed: true,
         saturating: false,
+        relaxed: false,
     };
     let plan = isa.plan_mul_add(&op, grid);
     let a_tiles = Tiles::new(&a, (grid.m * grid.k) as usize);

@@ -2,8 +2,10 @@
 //!
 //! Everything below an entry point is `inline(always)` and thus compiled with its target features.
 
+use crate::elem::Elem;
 use crate::element::{ComponentParams, ConvertParams, ElementParams, arith, component, convert};
 use crate::kernel::Table;
+use crate::mul_add::flush::Flush;
 use crate::mul_add::panel::{Finish, Operands, Panel, RunPanel, drive, panel};
 use crate::mul_add::{MulAddParams, general, prepare};
 use crate::portable;
@@ -66,28 +68,45 @@ unsafe fn mul_add<S: Simd, D: Dot, P: Prepare>(
     scratch: *mut u8,
     run: RunPanel,
 ) {
-    use crate::elem::Elem;
-    let elem = params.r.elem;
-    let finish = match elem {
-        _ if D::INTEGER && params.saturating => Finish::WithoutC,
-        Elem::F16 => Finish::F16,
-        _ => Finish::Plain,
-    };
-    // SAFETY: forwarded.
+    let all = 0..params.k as usize;
+    // SAFETY: forwarded; the control register is touched only by kernels that compute on tiles in memory.
     unsafe {
         let prepared = P::prepare::<D>(params, operands, scratch);
-        if finish == Finish::WithoutC {
-            let diverted = prepare::divert_results(params, prepared, scratch, P::WIDENING);
-            drive::<D>(params, diverted, finish, run);
-            return prepare::add_saturating(params, operands, diverted.r);
+        if D::INTEGER {
+            if params.saturating {
+                let diverted = prepare::divert_results(params, prepared, scratch, P::WIDENING);
+                drive::<D>(params, diverted, Finish::WithoutC, all, run);
+                return prepare::add_saturating(params, operands, diverted.r);
+            }
+            return drive::<D>(params, prepared, Finish::Plain, all, run);
         }
-        drive::<D>(params, prepared, finish, run);
-        if matches!(elem, Elem::BF16 | Elem::E4M3 | Elem::E5M2) {
+        let _flush = if params.flushes { Some(Flush::start()) } else { None };
+        let finish = match params.r.elem {
+            Elem::E4M3 | Elem::E5M2 => return round_tiles::<S, D>(params, prepared, run),
+            Elem::F16 => Finish::F16,
+            Elem::BF16 => Finish::Bf16,
+            _ => Finish::Plain,
+        };
+        drive::<D>(params, prepared, finish, all, run);
+    }
+}
+
+/// A multiplication whose sums are rounded where they lie: the rounding to 8 bits is too long for the micro-kernel.
+#[inline(always)]
+unsafe fn round_tiles<S: Simd, D: Dot>(params: &MulAddParams, mut operands: Operands, run: RunPanel) {
+    let k = params.k as usize;
+    let each = if params.relaxed { k } else { 1 };
+    for first in (0..k).step_by(each) {
+        // SAFETY: forwarded.
+        unsafe {
+            drive::<D>(params, operands, Finish::Plain, first..first + each, run);
             for t in 0..(params.m * params.n) as usize {
                 let (dst, bytes) = (*operands.r.add(t), params.r.bytes());
-                with_round(elem, false, RoundWords::<S> { dst, src: dst, bytes, simd: PhantomData });
+                with_round(params.r.elem, false, RoundWords::<S> { dst, src: dst, bytes, simd: PhantomData });
             }
         }
+        // Sums are as far apart in both: the layouts of C and the result differ in the element type at most.
+        operands.c = operands.r.cast();
     }
 }
 

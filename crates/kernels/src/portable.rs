@@ -177,6 +177,10 @@ impl Dot for F32 {
         v.map(float::round_f16)
     }
     #[inline(always)]
+    unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
+        v.map(float::round_bf16)
+    }
+    #[inline(always)]
     unsafe fn add(a: Self::Acc, _b: Self::Acc) -> Self::Acc {
         a
     }
@@ -228,6 +232,10 @@ impl Dot for I16 {
     }
     #[inline(always)]
     unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
+        v
+    }
+    #[inline(always)]
+    unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
         v
     }
     #[inline(always)]

@@ -109,6 +109,8 @@ pub(crate) trait Dot: Copy {
     unsafe fn dot(acc: Self::Acc, a: Self::A, b: Self::B) -> Self::Acc;
     /// Rounds f32 accumulators to f16; not called with [`Self::INTEGER`].
     unsafe fn round_f16(v: Self::Acc) -> Self::Acc;
+    /// Rounds f32 accumulators to bf16; not called with [`Self::INTEGER`].
+    unsafe fn round_bf16(v: Self::Acc) -> Self::Acc;
     /// Adds wrapping; called only with [`Self::INTEGER`].
     unsafe fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc;
 }

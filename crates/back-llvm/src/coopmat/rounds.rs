@@ -31,15 +31,16 @@ pub(crate) fn rounds(func: &Function, isa: KernelSet, round: &Round) -> u32 {
             && deepest.unwrap_or(0) * rounds <= DEEP
             && count * rounds <= MANY
     };
-    let is_worth = sums > SMALL && round.mul_adds().all(|inst| is_exact(func, isa, inst));
+    let is_worth = sums > SMALL && round.mul_adds().all(|inst| is_fast(func, isa, inst));
     if is_worth { (1..=4).rev().find(|&n| fits(n)).unwrap_or(1) } else { 1 }
 }
 
-/// Whether sums are kept as precisely as a call of the kernel computes them.
-fn is_exact(func: &Function, isa: KernelSet, inst: Inst) -> bool {
+/// Whether a kernel keeps sums in registers from one multiply-add to the next.
+fn is_fast(func: &Function, isa: KernelSet, inst: Inst) -> bool {
     let Op::MatMulAdd(flags) = func.inst(inst).op else { return false };
     let sum = func.ty(func.inst(inst).results[0]).mat();
-    let is_word = sum.is_some_and(|m| matches!(m.elem, Scalar::F32 | Scalar::I32));
+    let is_kept =
+        sum.is_some_and(|m| matches!(m.elem, Scalar::F32 | Scalar::I32 | Scalar::F16 | Scalar::BF16));
     let kernel = || plan_of(func, isa, inst, Grid::ONE).kernel;
-    is_word && !flags.saturate && kernel() != KernelId::MUL_ADD_GENERAL
+    is_kept && !flags.saturate && kernel() != KernelId::MUL_ADD_GENERAL
 }

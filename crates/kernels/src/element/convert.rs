@@ -1,6 +1,6 @@
 //! Conversion of element types and uses.
 //!
-//! Floats round to nearest even, once; bf16 goes by way of f32. Floats become integers by truncation, out of
+//! Floats round to nearest even, once. Floats become integers by truncation, out of
 //! range values by saturation, NaN by zero. Integers wrap.
 
 use super::run::{
@@ -178,12 +178,11 @@ unsafe fn convert_wide(p: &ConvertParams, to: At<'_, *mut u8>, from: At<'_, *con
     }
 }
 
-/// The f32 from which rounding to `elem` gives the right result: f32 and bf16 are defined by way of the nearest
-/// f32, the smaller types by rounding once.
+/// The f32 from which rounding to `elem` gives what rounding once gives.
 #[inline(always)]
 pub(crate) fn single_for(x: f64, elem: Elem) -> f32 {
     match elem {
-        Elem::F16 | Elem::E4M3 | Elem::E5M2 => float::f64_to_f32_odd(x),
+        Elem::F16 | Elem::BF16 | Elem::E4M3 | Elem::E5M2 => float::f64_to_f32_odd(x),
         _ => x as f32,
     }
 }

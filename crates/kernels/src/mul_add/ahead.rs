@@ -146,6 +146,7 @@ mod tests {
             c_signed: true,
             r_signed: true,
             saturating: false,
+            relaxed: false,
         };
         let params = isa.plan_mul_add(&op, Grid { m: 1, n: 1, k: K as u32 }).params;
         let tile = |layout: &TileLayout, first: usize, lines: u32, bytes: u32| {

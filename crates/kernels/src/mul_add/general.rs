@@ -2,10 +2,11 @@
 //!
 //! Elements are brought into one wide type, f64 when any operand is a float, i64 otherwise. A column of tiles of
 //! B is widened once and used for all rows of the grid; the inner loop adds a multiple of a row of B to a row of
-//! the result and compiles to vector code.
+//! the result and compiles to vector code. Each step ends in the tile of the result, rounded, and the next one reads
+//! what it adds to from there, so that a chain of steps is what it is one by one.
 
-use super::MulAddParams;
 use super::panel::Operands;
+use super::{MulAddParams, exact};
 use crate::elem::Elem;
 use crate::element::convert::{single_for, to_integer};
 use crate::element::run::{
@@ -15,7 +16,7 @@ use crate::layout::TileLayout;
 use crate::portable::Portable;
 
 /// A type to multiply in.
-trait Wide: Copy {
+pub(super) trait Wide: Copy {
     const ZERO: Self;
     fn from_f32(x: f32) -> Self;
     fn from_f64(x: f64) -> Self;
@@ -23,8 +24,10 @@ trait Wide: Copy {
     /// `self + x * y`.
     fn mul_add(self, x: Self, y: Self) -> Self;
     fn add(self, x: Self) -> Self;
+    /// Zero for what is denormal when rounded to binary32.
+    fn flushed(self) -> Self;
     /// The sum with an addend, saturating to the range of an integer result.
-    fn add_saturating(self, x: Self, params: &MulAddParams) -> Self;
+    fn add_saturating(self, x: Self, signed: bool, params: &MulAddParams) -> Self;
     fn to_f64(self) -> f64;
     fn to_i64(self, elem: Elem, signed: bool) -> i64;
 }
@@ -52,7 +55,11 @@ impl Wide for f64 {
         self + x
     }
     #[inline(always)]
-    fn add_saturating(self, x: Self, _params: &MulAddParams) -> Self {
+    fn flushed(self) -> Self {
+        if (self as f32).abs() < f32::MIN_POSITIVE { 0.0_f64.copysign(self) } else { self }
+    }
+    #[inline(always)]
+    fn add_saturating(self, x: Self, _: bool, _: &MulAddParams) -> Self {
         self + x
     }
     #[inline(always)]
@@ -88,16 +95,13 @@ impl Wide for i64 {
         self.wrapping_add(x)
     }
     #[inline(always)]
-    fn add_saturating(self, x: Self, params: &MulAddParams) -> Self {
-        // A 64-bit C of the unsigned type arrives with its bits; everything else by value.
-        let c = if params.c_signed { i128::from(x) } else { i128::from(x as u64) };
-        let bits = 8 * params.r.elem.bytes() as u32;
-        let (low, high) = if params.r_signed {
-            (-(1_i128 << (bits - 1)), (1 << (bits - 1)) - 1)
-        } else {
-            (0, (1 << bits) - 1)
-        };
-        (i128::from(self) + c).clamp(low, high) as i64
+    fn flushed(self) -> Self {
+        self
+    }
+    #[inline(always)]
+    fn add_saturating(self, x: Self, signed: bool, params: &MulAddParams) -> Self {
+        let (low, high) = exact::range(params);
+        (i128::from(self) + exact::value(x, signed)).clamp(low, high) as i64
     }
     #[inline(always)]
     fn to_f64(self) -> f64 {
@@ -109,10 +113,10 @@ impl Wide for i64 {
     }
 }
 
-/// Room for a column of tiles of B, a tile of the result and a row of A, in wide elements.
+/// Room for a column of tiles of B, a row of the result and a row of A, in wide elements.
 pub(crate) fn scratch_bytes(params: &MulAddParams) -> usize {
     let tile_b = params.b.elems() * params.k as usize;
-    ((tile_b + params.r.elems() + params.a.cols as usize) * 8).next_multiple_of(64)
+    ((tile_b + params.r.cols as usize + params.a.cols as usize) * 8).next_multiple_of(64)
 }
 
 /// Multiplies the grid.
@@ -126,6 +130,8 @@ pub(crate) unsafe fn multiply(params: &MulAddParams, operands: Operands, scratch
     unsafe {
         if floats {
             grid::<f64>(params, operands, scratch);
+        } else if params.saturating && exact::is_wanted(params) {
+            exact::grid(params, operands, scratch);
         } else {
             grid::<i64>(params, operands, scratch);
         }
@@ -140,7 +146,7 @@ unsafe fn grid<T: Wide>(params: &MulAddParams, operands: Operands, scratch: *mut
     unsafe {
         let b = scratch.cast::<T>();
         let sum = b.add(inner * cols * k);
-        let a = sum.add(params.r.elems());
+        let a = sum.add(cols);
         for j in 0..n {
             for kt in 0..k {
                 for row in 0..inner {
@@ -148,24 +154,74 @@ unsafe fn grid<T: Wide>(params: &MulAddParams, operands: Operands, scratch: *mut
                     widen(&params.b, params.b_signed, *operands.b.add(kt * n + j), row, to);
                 }
             }
+            if params.flushes {
+                flush(b, inner * cols * k);
+            }
             for i in 0..m {
-                std::slice::from_raw_parts_mut(sum, params.r.elems()).fill(T::ZERO);
+                let r = *operands.r.add(i * n + j);
+                let mut addend = Addend::of(params, *operands.c.add(i * n + j));
                 for kt in 0..k {
                     for row in 0..params.rows as usize {
+                        std::slice::from_raw_parts_mut(sum, cols).fill(T::ZERO);
                         widen(&params.a, params.a_signed, *operands.a.add(i * k + kt), row, a);
-                        for l in 0..inner {
-                            axpy(sum.add(row * cols), *a.add(l), b.add((kt * inner + l) * cols), cols);
+                        if params.flushes {
+                            flush(a, inner);
                         }
+                        for l in 0..inner {
+                            axpy(sum, *a.add(l), b.add((kt * inner + l) * cols), cols);
+                        }
+                        finish::<T>(params, row, sum, addend, r);
                     }
-                }
-                let (c, r) = (*operands.c.add(i * n + j), *operands.r.add(i * n + j));
-                for row in 0..params.rows as usize {
-                    // The row of A is done with; C is as wide as the result, so it goes by pieces.
-                    finish::<T>(params, row, sum.add(row * cols), c, r);
+                    addend = Addend::sum(params, r);
                 }
             }
         }
     }
+}
+
+/// A tile that a step adds to.
+#[derive(Clone, Copy)]
+pub(super) struct Addend<'a> {
+    layout: &'a TileLayout,
+    signed: bool,
+    tile: *const u8,
+}
+
+impl<'a> Addend<'a> {
+    /// A tile of C, for the first step.
+    #[inline(always)]
+    pub(super) fn of(params: &'a MulAddParams, tile: *const u8) -> Self {
+        Self { layout: &params.c, signed: params.c_signed, tile }
+    }
+
+    /// The result of a step, for the next one.
+    #[inline(always)]
+    pub(super) fn sum(params: &'a MulAddParams, tile: *const u8) -> Self {
+        Self { layout: &params.r, signed: params.r_signed, tile }
+    }
+
+    /// Whether elements are extended by their sign.
+    #[inline(always)]
+    pub(super) fn signed(&self) -> bool {
+        self.signed
+    }
+
+    /// Widens a run of a row.
+    ///
+    /// # Safety
+    /// The run lies in the tile and is no longer than a chunk.
+    #[inline(always)]
+    pub(super) unsafe fn read<T: Wide>(&self, row: usize, col: usize, to: &mut [T]) {
+        // SAFETY: forwarded.
+        unsafe { widen_run(At { layout: self.layout, tile: self.tile, row, col }, self.signed, to) };
+    }
+}
+
+/// Makes zeros of denormals.
+#[inline(always)]
+unsafe fn flush<T: Wide>(elements: *mut T, n: usize) {
+    // SAFETY: the caller vouches for so many elements.
+    unsafe { std::slice::from_raw_parts_mut(elements, n) }.iter_mut().for_each(|x| *x = x.flushed());
 }
 
 /// `sum += x * row`.
@@ -182,7 +238,13 @@ unsafe fn axpy<T: Wide>(sum: *mut T, x: T, row: *const T, n: usize) {
 
 /// Widens a row of a tile. Compiled once, for the base instruction set: the inner loop is what counts.
 #[inline(never)]
-unsafe fn widen<T: Wide>(layout: &TileLayout, signed: bool, tile: *const u8, row: usize, to: *mut T) {
+pub(super) unsafe fn widen<T: Wide>(
+    layout: &TileLayout,
+    signed: bool,
+    tile: *const u8,
+    row: usize,
+    to: *mut T,
+) {
     let cols = layout.cols as usize;
     let mut col = 0;
     while col < cols {
@@ -221,9 +283,9 @@ unsafe fn widen_run<T: Wide>(at: At<'_, *const u8>, signed: bool, to: &mut [T]) 
     }
 }
 
-/// Adds C to a row of sums and writes the result.
+/// Adds the addend to a row of sums and writes the result.
 #[inline(never)]
-unsafe fn finish<T: Wide>(params: &MulAddParams, row: usize, sums: *const T, c: *const u8, r: *mut u8) {
+unsafe fn finish<T: Wide>(params: &MulAddParams, row: usize, sums: *const T, addend: Addend<'_>, r: *mut u8) {
     let cols = params.r.cols as usize;
     let mut col = 0;
     while col < cols {
@@ -232,10 +294,14 @@ unsafe fn finish<T: Wide>(params: &MulAddParams, row: usize, sums: *const T, c: 
         let total = &mut total[..n];
         // SAFETY: the run lies in both tiles and in the sums.
         unsafe {
-            widen_run(At { layout: &params.c, tile: c, row, col }, params.c_signed, total);
+            addend.read(row, col, total);
             for (i, total) in total.iter_mut().enumerate() {
                 let sum = *sums.add(col + i);
-                *total = if params.saturating { sum.add_saturating(*total, params) } else { sum.add(*total) };
+                *total = match (params.saturating, params.flushes) {
+                    (true, _) => sum.add_saturating(*total, addend.signed(), params),
+                    (false, true) => sum.add(total.flushed()).flushed(),
+                    (false, false) => sum.add(*total),
+                };
             }
             narrow_run(At { layout: &params.r, tile: r, row, col }, params.r_signed, total);
         }
@@ -244,7 +310,7 @@ unsafe fn finish<T: Wide>(params: &MulAddParams, row: usize, sums: *const T, c: 
 }
 
 #[inline(never)]
-unsafe fn narrow_run<T: Wide>(at: At<'_, *mut u8>, signed: bool, from: &[T]) {
+pub(super) unsafe fn narrow_run<T: Wide>(at: At<'_, *mut u8>, signed: bool, from: &[T]) {
     let elem = at.layout.elem;
     let n = from.len();
     // SAFETY: forwarded.

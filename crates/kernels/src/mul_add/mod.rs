@@ -2,22 +2,31 @@
 //!
 //! `plan` chooses the kernel and the blocking ahead of time; `panel` is the micro-kernel, the same for f32
 //! words, bf16 pairs, byte quads and i16 pairs; `prepare` brings bytes into the form that the dot-product
-//! instructions want; `general` covers every other combination of types.
+//! instructions want; `flush` has the processor take denormals for zeros; `general` covers every other
+//! combination of types, and `exact` saturating sums of integers too wide for it.
 
 mod ahead;
+mod exact;
+pub(crate) mod flush;
 pub(crate) mod general;
 pub(crate) mod panel;
 mod plan;
 pub(crate) mod prepare;
 
+use crate::elem::Elem;
 use crate::kernel::KernelId;
 use crate::layout::TileLayout;
 
 /// A multiplication to be planned.
 ///
-/// Floats are accumulated in f32 (f64 when one operand is f64) and rounded once, to the element type of the
-/// result. Integers are extended by their own flags and summed modulo the result's width; when `saturating`, the
-/// final addition of C saturates to the range of the result instead.
+/// A *step* is the product of a tile of A and a tile of B, added to what the steps before it came to, or to C.
+/// Floats are accumulated in f32 (f64 in the general kernel) and rounded to the element type of the result at the
+/// end of each step; when `relaxed`, a kernel may leave that to the end of the last. Integers are extended by their
+/// own flags and summed modulo the result's width; when `saturating`, a step's sum is exact and then clamped to the
+/// range of the result.
+///
+/// Where both factors are bf16 and the result is not f64, denormal factors, addends and results of a step count as
+/// zeros, and so do denormal sums between: that is what dot products of bf16 in hardware do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MulAdd {
     /// Left operand, M×K.
@@ -38,6 +47,16 @@ pub struct MulAdd {
     pub r_signed: bool,
     /// Adding C saturates.
     pub saturating: bool,
+    /// Sums may be rounded less often.
+    pub relaxed: bool,
+}
+
+impl MulAdd {
+    /// Whether denormals count as zeros.
+    pub(crate) fn flushes(&self) -> bool {
+        let is_bf16 = |layout: &TileLayout| layout.elem == Elem::BF16;
+        is_bf16(&self.a) && is_bf16(&self.b) && self.c.elem != Elem::F64 && self.r.elem != Elem::F64
+    }
 }
 
 /// The size of a grid, in tiles; no dimension is zero.
@@ -102,5 +121,7 @@ pub struct MulAddParams {
     pub(crate) c_signed: bool,
     pub(crate) r_signed: bool,
     pub(crate) saturating: bool,
-    pub(crate) zero: [u8; 2],
+    pub(crate) relaxed: bool,
+    /// Denormals count as zeros.
+    pub(crate) flushes: bool,
 }

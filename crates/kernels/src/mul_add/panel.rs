@@ -4,8 +4,10 @@
 //! for each group of up to 4 vectors of columns, which may come from different tiles:
 //!     for each row of tiles, for each block of `MR` rows in it:              (one "panel")
 //!         acc[MR][NV] = C
-//!         for each k tile, for each word of K:
-//!             b[NV] = B row;  for each row: acc[row] += broadcast(A word) * b
+//!         for each k tile:                                                   (one "step")
+//!             for each word of K:
+//!                 b[NV] = B row;  for each row: acc[row] += broadcast(A word) * b
+//!             round acc
 //!         R = acc
 //! ```
 //!
@@ -15,20 +17,60 @@
 
 use super::MulAddParams;
 use super::ahead::Ahead;
-use crate::simd::Dot;
+use crate::simd::{Bf16, Dot, Exact, F16};
+use std::ops::Range;
 
 /// Most vectors of columns in a block.
 pub(super) const MAX_VECTORS: usize = 4;
 
-/// What is done to accumulators before they are stored.
+/// What is done to accumulators at the end of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Finish {
     /// Nothing.
     Plain,
     /// Round to f16.
     F16,
+    /// Round to bf16.
+    Bf16,
     /// Nothing, and C is left out: it is added afterwards, with saturation.
     WithoutC,
+}
+
+/// A rounding of f32 accumulators.
+trait Sums: Copy {
+    /// Whether it does anything.
+    const ROUND: bool;
+    /// Rounds.
+    ///
+    /// # Safety
+    /// As for [`Dot`].
+    unsafe fn round<D: Dot>(v: D::Acc) -> D::Acc;
+}
+
+impl Sums for Exact {
+    const ROUND: bool = false;
+    #[inline(always)]
+    unsafe fn round<D: Dot>(v: D::Acc) -> D::Acc {
+        v
+    }
+}
+
+impl Sums for F16 {
+    const ROUND: bool = true;
+    #[inline(always)]
+    unsafe fn round<D: Dot>(v: D::Acc) -> D::Acc {
+        // SAFETY: forwarded.
+        unsafe { D::round_f16(v) }
+    }
+}
+
+impl Sums for Bf16 {
+    const ROUND: bool = true;
+    #[inline(always)]
+    unsafe fn round<D: Dot>(v: D::Acc) -> D::Acc {
+        // SAFETY: forwarded.
+        unsafe { D::round_bf16(v) }
+    }
 }
 
 /// A vector of columns: where it lies in the tiles of a grid row.
@@ -60,6 +102,8 @@ pub(crate) struct Panel<'a> {
     ahead: &'a Ahead,
     columns: [Column; MAX_VECTORS],
     finish: Finish,
+    /// The steps to do.
+    steps: Range<usize>,
     /// First row, in every tile.
     row: usize,
     /// Blocks of rows, in every tile.
@@ -107,12 +151,18 @@ pub(super) unsafe fn b_vector(
     }
 }
 
-/// Multiplies the whole grid.
+/// Does some steps of the whole grid.
 ///
 /// # Safety
 /// The operands are as `params` describes; `run` is compiled for instructions that the processor has.
 #[inline(always)]
-pub(crate) unsafe fn drive<D: Dot>(params: &MulAddParams, operands: Operands, finish: Finish, run: RunPanel) {
+pub(crate) unsafe fn drive<D: Dot>(
+    params: &MulAddParams,
+    operands: Operands,
+    finish: Finish,
+    steps: Range<usize>,
+    run: RunPanel,
+) {
     let total = column_count::<D>(params);
     let rows = params.rows as usize;
     // SAFETY: forwarded.
@@ -126,6 +176,7 @@ pub(crate) unsafe fn drive<D: Dot>(params: &MulAddParams, operands: Operands, fi
             ahead: &ahead,
             columns: [Column::default(); MAX_VECTORS],
             finish,
+            steps: steps.clone(),
             row: 0,
             blocks: 0,
         };
@@ -160,20 +211,25 @@ pub(crate) unsafe fn panel<D: Dot, const MR: usize, const NV: usize>(panel: &Pan
     let asks = MR * NV >= 16 && panel.ahead.is_wanted();
     // SAFETY: forwarded.
     unsafe {
-        if asks {
-            blocks::<D, MR, NV, true>(panel);
-        } else {
-            blocks::<D, MR, NV, false>(panel);
+        match (panel.finish, asks) {
+            (Finish::F16, true) if !D::INTEGER => blocks::<D, F16, MR, NV, true>(panel),
+            (Finish::F16, false) if !D::INTEGER => blocks::<D, F16, MR, NV, false>(panel),
+            (Finish::Bf16, true) if !D::INTEGER => blocks::<D, Bf16, MR, NV, true>(panel),
+            (Finish::Bf16, false) if !D::INTEGER => blocks::<D, Bf16, MR, NV, false>(panel),
+            (_, true) => blocks::<D, Exact, MR, NV, true>(panel),
+            (_, false) => blocks::<D, Exact, MR, NV, false>(panel),
         }
     }
 }
 
-/// The same, asking for the next factors or not: asking costs what a few multiplications do.
+/// The same, with a rounding, and asking for the next factors or not: asking costs what a few multiplications do.
 #[inline(always)]
-unsafe fn blocks<D: Dot, const MR: usize, const NV: usize, const ASKS: bool>(panel: &Panel<'_>) {
+unsafe fn blocks<D: Dot, R: Sums, const MR: usize, const NV: usize, const ASKS: bool>(panel: &Panel<'_>) {
     let params = panel.params;
     let (lda, ldb) = (params.lda as usize, params.ldb as usize);
     let (words, depth) = (params.words as usize, params.k as usize);
+    let steps = panel.steps.clone();
+    let last = steps.end.wrapping_sub(1);
     for i in 0..params.m as usize {
         for block in 0..panel.blocks {
             let row = panel.row + block * MR;
@@ -182,7 +238,7 @@ unsafe fn blocks<D: Dot, const MR: usize, const NV: usize, const ASKS: bool>(pan
             // their rows, which the layouts pad to whole ones.
             unsafe {
                 let mut acc = start::<D, MR, NV>(panel, i, row);
-                for kt in 0..depth {
+                for kt in steps.clone() {
                     let mut a = (*panel.operands.a.add(i * depth + kt)).add(row * lda);
                     let mut lo = [std::ptr::null(); NV];
                     let mut hi = [std::ptr::null(); NV];
@@ -198,8 +254,15 @@ unsafe fn blocks<D: Dot, const MR: usize, const NV: usize, const ASKS: bool>(pan
                         a = a.add(4);
                         at += ldb;
                     }
+                    if R::ROUND && (kt == last || !params.relaxed) {
+                        for row in &mut acc {
+                            for acc in row {
+                                *acc = R::round::<D>(*acc);
+                            }
+                        }
+                    }
                 }
-                finish::<D, MR, NV>(panel, i, row, acc);
+                store::<D, MR, NV>(panel, i, row, acc);
             }
         }
     }
@@ -265,32 +328,13 @@ unsafe fn start<D: Dot, const MR: usize, const NV: usize>(
     }
 }
 
-/// Finishes and stores the accumulators. They are passed on by value, one by one: an array of them that is
-/// changed in place ends up in memory.
-#[inline(always)]
-unsafe fn finish<D: Dot, const MR: usize, const NV: usize>(
-    panel: &Panel<'_>,
-    i: usize,
-    row: usize,
-    acc: [[D::Acc; NV]; MR],
-) {
-    // SAFETY: as for `panel`.
-    unsafe {
-        if !D::INTEGER && panel.finish == Finish::F16 {
-            store::<D, MR, NV>(panel, i, row, acc, |v| D::round_f16(v));
-        } else {
-            store::<D, MR, NV>(panel, i, row, acc, |v| v);
-        }
-    }
-}
-
+/// Stores the accumulators.
 #[inline(always)]
 unsafe fn store<D: Dot, const MR: usize, const NV: usize>(
     panel: &Panel<'_>,
     i: usize,
     row: usize,
     acc: [[D::Acc; NV]; MR],
-    f: impl Fn(D::Acc) -> D::Acc,
 ) {
     let ldr = panel.params.ldr as usize;
     // SAFETY: as for `panel`.
@@ -301,7 +345,7 @@ unsafe fn store<D: Dot, const MR: usize, const NV: usize>(
             let lo = (*tiles.add(column.lo)).add(column.offset + row * ldr);
             let hi = (*tiles.add(column.hi)).add(column.offset + row * ldr);
             for (y, acc) in acc.iter().enumerate() {
-                D::store_acc(lo.add(y * ldr), hi.wrapping_add(y * ldr), f(acc[x]));
+                D::store_acc(lo.add(y * ldr), hi.wrapping_add(y * ldr), acc[x]);
             }
         }
     }

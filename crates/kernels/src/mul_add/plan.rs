@@ -1,5 +1,6 @@
 //! Choosing the kernel and the shape of its blocks.
 
+use super::flush::Flush;
 use super::prepare::Scratch;
 use super::{Grid, MulAdd, MulAddParams, Plan};
 use crate::elem::{Elem, Use};
@@ -23,7 +24,7 @@ impl KernelSet {
     #[must_use]
     pub fn plan_mul_add(self, op: &MulAdd, grid: Grid) -> Plan {
         let want = |layout: &TileLayout, use_| self.layout(layout.elem, use_, layout.rows, layout.cols);
-        let family = self.family(op);
+        let family = self.family(op, grid);
         let bytes = matches!(family, Some(Family::Bytes | Family::Pairs));
         let (want_a, want_b) = if bytes { (want(&op.a, Use::A), want(&op.b, Use::B)) } else { (op.a, op.b) };
         let mut params = MulAddParams {
@@ -50,7 +51,9 @@ impl KernelSet {
             c_signed: op.c_signed,
             r_signed: op.r_signed,
             saturating: op.saturating,
-            zero: [0; 2],
+            relaxed: op.relaxed,
+            // The dot product does it by itself.
+            flushes: op.flushes() && family != Some(Family::Bf16),
         };
         let Some(family) = family else {
             let scratch_bytes = super::general::scratch_bytes(&params);
@@ -68,7 +71,7 @@ impl KernelSet {
     }
 
     /// The micro-kernel for these types and layouts, if there is one.
-    fn family(self, op: &MulAdd) -> Option<Family> {
+    fn family(self, op: &MulAdd, grid: Grid) -> Option<Family> {
         let words = |layout: &TileLayout, storage| layout.storage == storage && layout.interleave == 1;
         let padded =
             |layout: &TileLayout| layout.ld >= layout.cols.next_multiple_of(self.column_step(layout.cols));
@@ -77,13 +80,16 @@ impl KernelSet {
         }
         if words(&op.c, Elem::F32) && words(&op.r, Elem::F32) {
             if words(&op.a, Elem::F32) && words(&op.b, Elem::F32) && padded(&op.b) {
-                return Some(Family::F32);
+                return (!op.flushes() || Flush::EXISTS).then_some(Family::F32);
             }
             let pairs = op.b.storage == Elem::BF16 && op.b.interleave == 2 && padded(&op.b);
             return (self.bf16_dot() && op.a.use_ == Use::A && words(&op.a, Elem::BF16) && pairs)
                 .then_some(Family::Bf16);
         }
         let integers = op.a.elem == Elem::I8 && op.b.elem == Elem::I8;
+        // The sums of a saturating step are kept in 32 bits before they are clamped.
+        let deep = op.a.cols > i32::MAX as u32 / (255 * 255) || grid.k > 1;
+        let integers = integers && !(op.saturating && deep);
         (integers && words(&op.c, Elem::I32) && words(&op.r, Elem::I32)).then_some(if self.vnni() {
             Family::Bytes
         } else {

@@ -1,7 +1,7 @@
 //! Multiplication on every instruction set against exact arithmetic.
 
 use crate::common::{Buffer, Matrix, Random, float, integer, nearest, same, truncate};
-use phalanx_kernels::{Elem, Grid, Isa, KernelId, MulAdd, MulAddFn, Use};
+use phalanx_kernels::{Elem, Grid, Isa, KernelId, MulAdd, MulAddFn, TileLayout, Use};
 
 /// Types and flags of a multiplication.
 #[derive(Clone, Copy, Debug)]
@@ -9,27 +9,46 @@ struct Case {
     elems: [Elem; 4],
     signed: [bool; 4],
     saturating: bool,
+    relaxed: bool,
     any_use: bool,
+    numbers: Numbers,
+}
+
+/// What operands hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Numbers {
+    /// Any integers; floats of which sums are exact in f32, and mostly in narrower types.
+    Any,
+    /// Integers at the ends of their range; floats of which sums are exact in f32 only.
+    Large,
 }
 
 impl Case {
     fn floats(a: Elem, b: Elem, c: Elem, r: Elem) -> Self {
-        Self { elems: [a, b, c, r], signed: [false; 4], saturating: false, any_use: false }
+        Self::integers([a, b, c, r], [false; 4], false)
+    }
+
+    fn integers(elems: [Elem; 4], signed: [bool; 4], saturating: bool) -> Self {
+        Self { elems, signed, saturating, relaxed: false, any_use: false, numbers: Numbers::Any }
     }
 }
 
-/// A grid of matrices with values that keep sums exact in f32.
-fn operand(elem: Elem, (rows, cols): (u32, u32), count: u32, random: &mut Random) -> Vec<Matrix> {
-    let each = |random: &mut Random| {
-        Matrix::from_fn(elem, rows, cols, |_, _| {
-            if elem.is_float() {
-                nearest(elem, (random.below(9) as f64 - 4.0) / 2.0)
-            } else {
-                truncate(elem, random.next().into())
-            }
-        })
+/// A grid of matrices.
+fn operand(
+    elem: Elem,
+    (rows, cols): (u32, u32),
+    count: u32,
+    numbers: Numbers,
+    random: &mut Random,
+) -> Vec<Matrix> {
+    let ends = [0, 1, -1, i128::from(u64::MAX >> (65 - 8 * elem.bytes())), 1 << (8 * elem.bytes() - 1)];
+    let mut number = |_, _| match (numbers, elem.is_float()) {
+        (Numbers::Any, true) => nearest(elem, (random.below(9) as f64 - 4.0) / 2.0),
+        (Numbers::Large, true) => nearest(elem, random.below(61) as f64 - 30.0),
+        (Numbers::Any, false) => truncate(elem, random.next().into()),
+        (Numbers::Large, false) => truncate(elem, random.pick(&ends)),
     };
-    (0..count).map(|_| each(random)).collect()
+    (0..count).map(|_| Matrix::from_fn(elem, rows, cols, &mut number)).collect()
 }
 
 struct Run {
@@ -40,11 +59,11 @@ struct Run {
 }
 
 impl Run {
-    fn check(&self, isa: Isa, random: &mut Random) -> KernelId {
-        let ((m, n, k), grid) = (self.shape, self.grid);
+    fn op(&self, isa: Isa) -> MulAdd {
+        let (m, n, k) = self.shape;
         let use_ = |use_| if self.case.any_use { Use::Any } else { use_ };
         let [ea, eb, ec, er] = self.case.elems;
-        let op = MulAdd {
+        MulAdd {
             a: isa.layout(ea, use_(Use::A), m, k),
             b: isa.layout(eb, use_(Use::B), k, n),
             c: isa.layout(ec, use_(Use::Accumulator), m, n),
@@ -54,15 +73,27 @@ impl Run {
             c_signed: self.case.signed[2],
             r_signed: self.case.signed[3],
             saturating: self.case.saturating,
-        };
-        let a = operand(ea, (m, k), grid.m * grid.k, random);
-        let b = operand(eb, (k, n), grid.k * grid.n, random);
-        let c = operand(ec, (m, n), grid.m * grid.n, random);
-        let plan = isa.plan_mul_add(&op, grid);
+            relaxed: self.case.relaxed,
+        }
+    }
+
+    fn check(&self, isa: Isa, random: &mut Random) -> KernelId {
+        let ((m, n, k), grid) = (self.shape, self.grid);
+        let [ea, eb, ec, _] = self.case.elems;
+        let numbers = self.case.numbers;
+        let a = operand(ea, (m, k), grid.m * grid.k, numbers, random);
+        let b = operand(eb, (k, n), grid.k * grid.n, numbers, random);
+        let c = operand(ec, (m, n), grid.m * grid.n, numbers, random);
+        self.check_these(isa, &self.op(isa), (&a, &b, &c))
+    }
+
+    fn check_these(&self, isa: Isa, op: &MulAdd, (a, b, c): (&[Matrix], &[Matrix], &[Matrix])) -> KernelId {
+        let ((m, n, _), grid, er) = (self.shape, self.grid, op.r.elem);
+        let plan = isa.plan_mul_add(op, grid);
         let tiles = |matrices: &[Matrix], layout| -> Vec<Buffer> {
             matrices.iter().map(|matrix| matrix.to_tile(layout)).collect()
         };
-        let (mut at, mut bt, mut ct) = (tiles(&a, &op.a), tiles(&b, &op.b), tiles(&c, &op.c));
+        let (mut at, mut bt, mut ct) = (tiles(a, &op.a), tiles(b, &op.b), tiles(c, &op.c));
         let mut rt: Vec<_> = c.iter().map(|_| Buffer::new(op.r.bytes(), 0xee)).collect();
         let mut scratch = Buffer::new(plan.scratch_bytes, 0x77);
         let pointers = |tiles: &mut [Buffer]| tiles.iter_mut().map(Buffer::ptr).collect::<Vec<*mut u8>>();
@@ -87,7 +118,7 @@ impl Run {
             let result = Matrix::from_tile(&op.r, result);
             for row in 0..m as usize {
                 for col in 0..n as usize {
-                    let want = self.expected((&a, &b, &c[tile]), (i, j), (row, col));
+                    let want = self.expected((a, b, &c[tile]), (i, j), (row, col));
                     let got = result.at(row, col);
                     assert!(
                         same(er, got, want),
@@ -103,47 +134,63 @@ impl Run {
         plan.kernel
     }
 
+    /// The chain of steps, one by one; a relaxed one is a single step over all tiles.
     fn expected(
         &self,
         (a, b, c): (&[Matrix], &[Matrix], &Matrix),
         (i, j): (usize, usize),
         (row, col): (usize, usize),
     ) -> u64 {
-        let case = &self.case;
-        let [_, _, _, er] = case.elems;
+        let [_, _, ec, er] = self.case.elems;
         let (gk, gn) = (self.grid.k as usize, self.grid.n as usize);
-        let products = (0..gk)
-            .flat_map(|kt| (0..self.shape.2 as usize).map(move |k| (&a[i * gk + kt], &b[kt * gn + j], k)));
-        let as_float = |matrix: &Matrix, row, col, signed| {
-            let bits = matrix.at(row, col);
-            if matrix.elem.is_float() {
-                float(matrix.elem, bits)
-            } else {
-                integer(matrix.elem, bits, signed) as f64
-            }
+        let pairs: Vec<_> = (0..gk)
+            .flat_map(|kt| (0..self.shape.2 as usize).map(move |k| (kt, k)))
+            .map(|(kt, k)| (a[i * gk + kt].at(row, k), b[kt * gn + j].at(k, col)))
+            .collect();
+        let each = pairs.len() / if self.case.relaxed { 1 } else { gk };
+        let start = (ec, c.at(row, col), self.case.signed[2]);
+        let result = |bits| (er, bits, self.case.signed[3]);
+        pairs.chunks(each).fold(start, |sum, pairs| result(self.step(pairs, sum))).1
+    }
+
+    /// Adds products to a number of a type, with or without a sign.
+    fn step(&self, pairs: &[(u64, u64)], (ec, c, c_signed): (Elem, u64, bool)) -> u64 {
+        let [ea, eb, _, er] = self.case.elems;
+        let [a_signed, b_signed, _, r_signed] = self.case.signed;
+        let real = |elem: Elem, bits, signed| {
+            if elem.is_float() { float(elem, bits) } else { integer(elem, bits, signed) as f64 }
         };
-        if case.elems.iter().any(|elem| elem.is_float()) {
-            let sum: f64 = products
-                .map(|(a, b, k)| as_float(a, row, k, case.signed[0]) * as_float(b, k, col, case.signed[1]))
-                .sum();
-            let total = sum + as_float(c, row, col, case.signed[2]);
-            return if er.is_float() { nearest(er, total) } else { truncate(er, total as i128) };
+        let approximate: f64 =
+            pairs.iter().map(|&(a, b)| real(ea, a, a_signed) * real(eb, b, b_signed)).sum();
+        let approximate = approximate + real(ec, c, c_signed);
+        if self.case.elems.iter().any(|elem| elem.is_float()) {
+            return if er.is_float() { nearest(er, approximate) } else { truncate(er, approximate as i128) };
         }
-        let value = |matrix: &Matrix, row, col, signed| integer(matrix.elem, matrix.at(row, col), signed);
-        let sum: i128 = products
-            .map(|(a, b, k)| value(a, row, k, case.signed[0]).wrapping_mul(value(b, k, col, case.signed[1])))
-            .fold(0, i128::wrapping_add);
-        let total = sum.wrapping_add(value(c, row, col, case.signed[2]));
-        if !case.saturating {
+        // Exact modulo 2^128, and so exact if it is small.
+        let total = pairs
+            .iter()
+            .map(|&(a, b)| integer(ea, a, a_signed).wrapping_mul(integer(eb, b, b_signed)))
+            .fold(integer(ec, c, c_signed), i128::wrapping_add);
+        if !self.case.saturating {
             return truncate(er, total);
         }
         let bits = 8 * er.bytes() as u32;
-        let (low, high) = if case.signed[3] {
+        let (low, high) = if r_signed {
             (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1)
         } else {
             (0, (1_i128 << bits) - 1)
         };
-        truncate(er, total.clamp(low, high))
+        let far = 2.0_f64.powi(90);
+        truncate(
+            er,
+            if approximate.abs() < far {
+                total.clamp(low, high)
+            } else if approximate > 0.0 {
+                high
+            } else {
+                low
+            },
+        )
     }
 }
 
@@ -226,15 +273,10 @@ fn bytes_of_all_signs() {
         let signed = [0, 1, 2, 3].map(|bit| flags >> bit & 1 == 1);
         for saturating in [false, true] {
             let elems = [Elem::I8, Elem::I8, Elem::I32, Elem::I32];
-            sweep_some(Case { elems, signed, saturating, any_use: false });
+            sweep_some(Case::integers(elems, signed, saturating));
         }
     }
-    sweep(Case {
-        elems: [Elem::I8, Elem::I8, Elem::I32, Elem::I32],
-        signed: [true; 4],
-        saturating: false,
-        any_use: false,
-    });
+    sweep(Case::integers([Elem::I8, Elem::I8, Elem::I32, Elem::I32], [true; 4], false));
 }
 
 /// A few shapes only, for cases that come in many combinations.
@@ -257,14 +299,138 @@ fn other_integers() {
         (Elem::I32, Elem::I32, Elem::I32, Elem::I32),
         (Elem::I64, Elem::I64, Elem::I64, Elem::I64),
         (Elem::I8, Elem::I32, Elem::I64, Elem::I64),
+        (Elem::I64, Elem::I64, Elem::I32, Elem::I16),
+        (Elem::I32, Elem::I64, Elem::I64, Elem::I8),
     ] {
-        for signed in [[false; 4], [true; 4], [true, false, true, false]] {
-            // The product must not overflow for saturation to be defined.
-            let saturating = a == Elem::I8 && b == Elem::I8;
-            sweep_some(Case { elems: [a, b, c, r], signed, saturating, any_use: false });
-            sweep_some(Case { elems: [a, b, c, r], signed, saturating: false, any_use: false });
+        for signed in [[false; 4], [true; 4], [true, false, true, false], [false, true, false, true]] {
+            for saturating in [false, true] {
+                let case = Case::integers([a, b, c, r], signed, saturating);
+                sweep_some(case);
+                sweep_some(Case { numbers: Numbers::Large, ..case });
+            }
         }
     }
+}
+
+/// Sums far outside of 64 and of 128 bits, of products that each are.
+#[test]
+fn saturating_sums_are_exact() {
+    let (u32_max, s32_max, s64_max) = (u64::from(u32::MAX), i32::MAX as u64, i64::MAX as u64);
+    for (elem, signed, x, y, c, want) in [
+        (Elem::I32, false, u32_max, u32_max, 0, u32_max),
+        (Elem::I32, true, s32_max, s32_max, 0, s32_max),
+        (Elem::I32, true, s32_max, 1 << 31, 5, 1 << 31),
+        (Elem::I64, false, u64::MAX, u64::MAX, 1, u64::MAX),
+        (Elem::I64, true, s64_max, s64_max, 1 << 63, s64_max),
+        (Elem::I64, true, s64_max, 1 << 63, s64_max, 1 << 63),
+    ] {
+        for (isa, depth) in Isa::available().into_iter().flat_map(|isa| [1, 16, 300].map(|k| (isa, k))) {
+            let case = Case::integers([elem; 4], [signed; 4], true);
+            let run = Run { case, shape: (3, 5, depth), grid: Grid::ONE, in_place: false };
+            let all = |bits, rows, cols| [Matrix::from_fn(elem, rows, cols, |_, _| bits)];
+            let (a, b, c) = (all(x, 3, depth), all(y, depth, 5), all(c, 3, 5));
+            assert_eq!(run.expected((&a, &b, &c[0]), (0, 0), (0, 0)), want);
+            run.check_these(isa, &run.op(isa), (&a, &b, &c));
+        }
+    }
+}
+
+/// Sums of the narrow floats are rounded at the end of each step.
+#[test]
+fn narrow_sums_are_rounded_step_by_step() {
+    for elem in [Elem::F16, Elem::BF16, Elem::E4M3, Elem::E5M2] {
+        for factor in [Elem::F16, Elem::BF16] {
+            let case = Case { numbers: Numbers::Large, ..Case::floats(factor, factor, elem, elem) };
+            sweep(case);
+            sweep_some(Case { elems: [factor, factor, Elem::F32, elem], ..case });
+            sweep_some(Case { any_use: true, ..case });
+        }
+    }
+}
+
+/// Relaxed sums of the common types are rounded once, at the end of the chain.
+#[test]
+fn relaxed_sums_are_rounded_at_the_end() {
+    for elem in [Elem::F16, Elem::BF16, Elem::E4M3] {
+        let case = Case::floats(Elem::F16, Elem::F16, elem, elem);
+        sweep_some(Case { relaxed: true, numbers: Numbers::Large, ..case });
+    }
+}
+
+/// The chain of which the sum overflows on the way: 60000 + 60000 - 60000 - 60000.
+#[test]
+fn sums_that_overflow_on_the_way_stay_infinite() {
+    let matrix = |x: f64| {
+        let at = |row: usize, col: usize| if row == 3 && col < 9 { x } else { 0.0 };
+        Matrix::from_fn(Elem::F16, 16, 16, |row, col| nearest(Elem::F16, at(row, col)))
+    };
+    let one = Matrix::from_fn(Elem::F16, 16, 16, |row, col| if row == col { 0x3c00 } else { 0 });
+    let (a, b) = ([60000.0, 60000.0, -60000.0, -60000.0].map(matrix), [(); 4].map(|()| one.clone()));
+    for (relaxed, want) in [(false, f64::INFINITY), (true, 0.0)] {
+        let case = Case { relaxed, ..Case::floats(Elem::F16, Elem::F16, Elem::F16, Elem::F16) };
+        let run = Run { case, shape: (16, 16, 16), grid: Grid { m: 1, n: 1, k: 4 }, in_place: false };
+        let c = [matrix(0.0)];
+        assert_eq!(run.expected((&a, &b, &c[0]), (0, 0), (3, 5)), nearest(Elem::F16, want));
+        Isa::available().into_iter().for_each(|isa| {
+            run.check_these(isa, &run.op(isa), (&a, &b, &c));
+        });
+    }
+}
+
+/// Denormal factors, addends and sums of products of bf16 are zeros, but where they are summed in f64.
+#[test]
+fn denormals_of_bf16_are_zeros() {
+    const LEAST: f64 = f32::MIN_POSITIVE as f64;
+    // An element of A, the one of B that it meets, the addend as an f32, and the sum.
+    let cases = [
+        (0x0040, 0x7f00, 0, 0.0),
+        (0x7f00, 0x0040, 0, 0.0),
+        (0x8040, 0x7f00, 0x3f80_0000, 1.0),
+        // 2^-63 * 2^-64, and the least normal number as a product.
+        (0x2000, 0x1f80, 0, 0.0),
+        (0x2000, 0x2000, 0, LEAST),
+        (0, 0x3f80, 0x0040_0000, 0.0),
+        (0, 0x3f80, 0x0080_0000, LEAST),
+        // The difference of the least normal number and one near it.
+        (0x3f80, 0x8080, 0x0081_0000, 0.0),
+    ];
+    for isa in Isa::available() {
+        for (ec, any_use) in [
+            (Elem::F32, false),
+            (Elem::F32, true),
+            (Elem::BF16, false),
+            (Elem::BF16, true),
+            (Elem::F64, false),
+        ] {
+            let case = Case { any_use, ..Case::floats(Elem::BF16, Elem::BF16, ec, ec) };
+            let run = Run { case, shape: (16, 16, 8), grid: Grid::ONE, in_place: false };
+            for (x, y, c, want) in cases {
+                let kept = float(Elem::BF16, x) * float(Elem::BF16, y) + float(Elem::F32, c);
+                let want = nearest(ec, if ec == Elem::F64 { kept } else { want });
+                let got = one_product(isa, &run.op(isa), (x, y, nearest(ec, float(Elem::F32, c))));
+                assert!(same(ec, got, want), "{isa} {ec} {x:#x} * {y:#x} + {c:#x}: {got:#x}, not {want:#x}");
+            }
+        }
+    }
+}
+
+/// An element of a sum that has these two factors, no others, and this addend.
+fn one_product(isa: Isa, op: &MulAdd, (x, y, c): (u64, u64, u64)) -> u64 {
+    let only = |layout: &TileLayout, bits, place| {
+        let at = |row, col| if (row, col) == place { bits } else { 0 };
+        Matrix::from_fn(layout.elem, layout.rows, layout.cols, at).to_tile(layout)
+    };
+    let plan = isa.plan_mul_add(op, Grid::ONE);
+    let (mut a, mut b, mut c) = (only(&op.a, x, (2, 5)), only(&op.b, y, (5, 7)), only(&op.c, c, (2, 7)));
+    let (mut r, mut scratch) = (Buffer::new(op.r.bytes(), 0), Buffer::new(plan.scratch_bytes, 0));
+    let (ap, bp, cp, rp) = (a.ptr().cast_const(), b.ptr().cast_const(), c.ptr().cast_const(), r.ptr());
+    let address = plan.kernel.address(isa).expect("the plan names a kernel");
+    // SAFETY: the plan names a multiplication; the operands are as planned.
+    unsafe {
+        let kernel = std::mem::transmute::<*const (), MulAddFn>(address);
+        kernel(&plan.params, &ap, &bp, &cp, &rp, scratch.ptr());
+    }
+    Matrix::from_tile(&op.r, &mut r).at(2, 7)
 }
 
 #[test]
@@ -274,7 +440,7 @@ fn matrices_of_any_use() {
     }
     for signed in [[true; 4], [false; 4], [true, false, true, true], [false, true, true, true]] {
         let elems = [Elem::I8, Elem::I8, Elem::I32, Elem::I32];
-        sweep_some(Case { elems, signed, saturating: false, any_use: true });
+        sweep_some(Case { any_use: true, ..Case::integers(elems, signed, false) });
     }
 }
 
@@ -298,7 +464,7 @@ fn common_types_have_fast_kernels() {
         {
             for any_use in [false, true] {
                 let elems = [elem, elem, accumulator, accumulator];
-                let case = Case { elems, signed: [true; 4], saturating: false, any_use };
+                let case = Case { any_use, ..Case::integers(elems, [true; 4], false) };
                 let run = Run { case, shape: (16, 16, 16), grid: Grid::ONE, in_place: false };
                 assert_ne!(run.check(isa, &mut random), KernelId::MUL_ADD_GENERAL, "{isa} {case:?}");
             }
@@ -327,6 +493,7 @@ fn f32_error_is_bounded() {
             c_signed: false,
             r_signed: false,
             saturating: false,
+            relaxed: false,
         };
         let plan = isa.plan_mul_add(&op, Grid::ONE);
         let (mut at, mut bt, mut ct) = (a.to_tile(&op.a), b.to_tile(&op.b), c.to_tile(&op.c));

@@ -183,6 +183,12 @@ impl Dot for F32 {
         unsafe { vreinterpretq_f32_u32(Neon::round_f16(vreinterpretq_u32_f32(v))) }
     }
     #[inline(always)]
+    unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
+        let round = |x| float::round_bf16(f32::from_bits(x)).to_bits();
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { vreinterpretq_f32_u32(vector(words(vreinterpretq_u32_f32(v)).map(round))) }
+    }
+    #[inline(always)]
     unsafe fn add(a: Self::Acc, _b: Self::Acc) -> Self::Acc {
         a
     }
@@ -235,6 +241,10 @@ impl Dot for I16 {
     }
     #[inline(always)]
     unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
+        v
+    }
+    #[inline(always)]
+    unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
         v
     }
     #[inline(always)]

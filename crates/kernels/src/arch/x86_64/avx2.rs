@@ -202,6 +202,21 @@ unsafe fn round_f16(v: __m256) -> __m256 {
     unsafe { _mm256_cvtph_ps(_mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v)) }
 }
 
+/// To nearest even on the bits of f32.
+#[inline(always)]
+unsafe fn round_bf16(v: __m256i) -> __m256i {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(v), _mm256_set1_epi32(1));
+        let rounded = _mm256_add_epi32(_mm256_add_epi32(v, _mm256_set1_epi32(0x7fff)), odd);
+        let value = _mm256_castsi256_ps(v);
+        let nan = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_UNORD_Q>(value, value));
+        let quiet = _mm256_or_si256(v, _mm256_set1_epi32(1 << 22));
+        let rounded = _mm256_blendv_epi8(rounded, quiet, nan);
+        _mm256_and_si256(rounded, _mm256_set1_epi32(-1 << 16))
+    }
+}
+
 /// A [`Dot`] whose accumulators are f32 or i32 and whose words are opaque.
 macro_rules! dot {
     ($(#[$doc:meta])* $name:ident, integer: $integer:literal, |$acc:ident, $a:ident, $b:ident| $dot:expr) => {
@@ -251,6 +266,11 @@ macro_rules! dot {
             unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
                 // SAFETY: the caller vouches for the instructions.
                 unsafe { _mm256_castps_si256(round_f16(_mm256_castsi256_ps(v))) }
+            }
+            #[inline(always)]
+            unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
+                // SAFETY: the caller vouches for the instructions.
+                unsafe { round_bf16(v) }
             }
             #[inline(always)]
             unsafe fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc {

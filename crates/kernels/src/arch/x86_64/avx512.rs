@@ -249,6 +249,20 @@ unsafe fn round_f16(v: __m512) -> __m512 {
     unsafe { _mm512_cvtph_ps(_mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v)) }
 }
 
+/// To nearest even on the bits of f32; the instruction that does it takes denormals for zeros.
+#[inline(always)]
+unsafe fn round_bf16(v: __m512i) -> __m512i {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        let odd = _mm512_and_si512(_mm512_srli_epi32::<16>(v), _mm512_set1_epi32(1));
+        let rounded = _mm512_add_epi32(_mm512_add_epi32(v, _mm512_set1_epi32(0x7fff)), odd);
+        let value = _mm512_castsi512_ps(v);
+        let nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(value, value);
+        let rounded = _mm512_mask_or_epi32(rounded, nan, v, _mm512_set1_epi32(1 << 22));
+        _mm512_and_si512(rounded, _mm512_set1_epi32(-1 << 16))
+    }
+}
+
 /// Reads a vector, or two halves of one.
 #[inline(always)]
 unsafe fn load<const HALVES: bool>(lo: *const u8, hi: *const u8) -> __m512i {
@@ -326,6 +340,11 @@ macro_rules! dot {
             unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
                 // SAFETY: the caller vouches for the instructions.
                 unsafe { _mm512_castps_si512(round_f16(_mm512_castsi512_ps(v))) }
+            }
+            #[inline(always)]
+            unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
+                // SAFETY: the caller vouches for the instructions.
+                unsafe { round_bf16(v) }
             }
             #[inline(always)]
             unsafe fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc {
