@@ -481,6 +481,7 @@ impl<'a> Inspector<'a> {
                 c_signed: c.signed,
                 result_signed: result.signed,
                 saturate: false,
+                relaxed: false,
             }
         } else {
             let mask = inst.args.get(3).copied().unwrap_or(0);
@@ -490,6 +491,7 @@ impl<'a> Inspector<'a> {
                 c_signed: mask & 4 != 0,
                 result_signed: mask & 8 != 0,
                 saturate: mask & 16 != 0,
+                relaxed: false,
             }
         };
         Some(MulAddInfo { a, b, c, result, flags })

@@ -511,7 +511,7 @@ pub struct Barrier {
     pub memory: crate::types::Scope,
 }
 
-/// Signs and saturation of a multiply-add; ignored for floats.
+/// Signs and saturation of a multiply-add, ignored for floats; and what is ignored for integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct MulAddFlags {
     /// A is sign-extended, not zero-extended.
@@ -524,4 +524,7 @@ pub struct MulAddFlags {
     pub result_signed: bool,
     /// Adding C saturates to the result's range.
     pub saturate: bool,
+    /// A target may keep the result as finely as it is summed for the multiply-add that it is the
+    /// addend of, and round only what that one gives. Never set by a front end.
+    pub relaxed: bool,
 }

@@ -114,7 +114,7 @@ fn plan_of(func: &Function, isa: KernelSet, inst: Inst, grid: Grid) -> Plan {
         c_signed: flags.c_signed,
         r_signed: flags.result_signed,
         saturating: flags.saturate,
-        relaxed: false,
+        relaxed: flags.relaxed,
     };
     isa.plan_mul_add(&op, grid)
 }

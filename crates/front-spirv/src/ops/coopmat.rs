@@ -205,6 +205,7 @@ fn flags_of_mask(mask: u32) -> Res<MulAddFlags> {
         c_signed: mask.contains(M::MATRIX_C_SIGNED_COMPONENTS_KHR),
         result_signed: mask.contains(M::MATRIX_RESULT_SIGNED_COMPONENTS_KHR),
         saturate: mask.contains(M::SATURATING_ACCUMULATION_KHR),
+        relaxed: false,
     })
 }
 
@@ -217,6 +218,7 @@ fn signs_of_types(cx: &Cx<'_>, inst: &Inst<'_>) -> Res<MulAddFlags> {
         c_signed: signed(2)?,
         result_signed: cx.types().is_signed(cx.result_ty(inst)?),
         saturate: false,
+        relaxed: false,
     })
 }
 

@@ -22,7 +22,8 @@ pub struct MulAddTypes {
 ///
 /// Integers are widened by the flags and the sum is exact, then taken modulo the result's width or,
 /// with [`MulAddFlags::saturate`], clamped to its range. Floats are summed in `f64`, from `c` and in
-/// the order of the pairs, and rounded once to the result.
+/// the order of the pairs, and rounded once to the result; of products of `bf16`, denormals are zeros
+/// (see [`MulAddTypes::flushes`]). [`MulAddFlags::relaxed`] changes nothing here.
 pub fn mul_add(
     flags: MulAddFlags,
     types: MulAddTypes,
@@ -30,17 +31,63 @@ pub fn mul_add(
     c: u64,
 ) -> u64 {
     if types.result.is_float() {
-        let a = |x| to_real(types.a, flags.a_signed, x);
-        let b = |x| to_real(types.b, flags.b_signed, x);
-        let start = to_real(types.c, flags.c_signed, c);
-        return from_f64(types.result, pairs.into_iter().fold(start, |sum, (x, y)| sum + a(x) * b(y)));
+        let flushed = |x: f64| if types.flushes() { flush(x) } else { x };
+        let a = |x| flushed(to_real(types.a, flags.a_signed, x));
+        let b = |x| flushed(to_real(types.b, flags.b_signed, x));
+        let start = flushed(to_real(types.c, flags.c_signed, c));
+        let sum = pairs.into_iter().fold(start, |sum, (x, y)| sum + a(x) * b(y));
+        return from_f64(types.result, flushed(sum));
     }
-    let a = |x| widen(types.a, flags.a_signed, x);
-    let b = |x| widen(types.b, flags.b_signed, x);
-    let start = widen(types.c, flags.c_signed, c);
-    let sum = pairs.into_iter().fold(start, |sum, (x, y)| sum.wrapping_add(a(x).wrapping_mul(b(y))));
-    let sum = if flags.saturate { clamp(types.result, flags.result_signed, sum) } else { sum };
-    sum as u64 & types.result.mask()
+    let mut sum = Sum { high: 0, low: widen(types.c, flags.c_signed, c) };
+    for (x, y) in pairs {
+        sum.add_product(widen(types.a, flags.a_signed, x), widen(types.b, flags.b_signed, y));
+    }
+    if flags.saturate {
+        return sum.clamp(range(types.result, flags.result_signed)) as u64 & types.result.mask();
+    }
+    sum.low_bits() & types.result.mask()
+}
+
+impl MulAddTypes {
+    /// Whether numbers that are denormal in binary32 count as zeros of their sign: where both factors
+    /// are `bf16`, and the sum is not in `f64`. Dot products of `bf16` in hardware do that.
+    pub fn flushes(self) -> bool {
+        (self.a, self.b) == (Scalar::BF16, Scalar::BF16)
+            && self.c != Scalar::F64
+            && self.result != Scalar::F64
+    }
+}
+
+/// Zero for what is denormal when rounded to binary32.
+fn flush(x: f64) -> f64 {
+    if (x as f32).abs() < f32::MIN_POSITIVE { 0_f64.copysign(x) } else { x }
+}
+
+/// The exact sum `high * 2^32 + low` of integers: products of two of 64 bits need up to 129 bits, and
+/// products of one with the upper or the lower half of the other fit 128 bits, any number of them.
+#[derive(Clone, Copy, Debug)]
+struct Sum {
+    high: i128,
+    low: i128,
+}
+
+impl Sum {
+    fn add_product(&mut self, x: i128, y: i128) {
+        self.high += x * (y >> 32);
+        self.low += x * (y & 0xffff_ffff);
+    }
+
+    /// The sum modulo 2^64.
+    fn low_bits(self) -> u64 {
+        ((self.high as u64) << 32).wrapping_add(self.low as u64)
+    }
+
+    /// The sum, or the end of the range that it is beyond.
+    fn clamp(self, (min, max): (i128, i128)) -> i128 {
+        // Far outside of 64 bits, and far inside of 128 when it is shifted.
+        let high = (self.high + (self.low >> 32)).clamp(-1 << 80, 1 << 80);
+        ((high << 32) + (self.low & 0xffff_ffff)).clamp(min, max)
+    }
 }
 
 fn widen(ty: Scalar, signed: bool, x: u64) -> i128 {
@@ -51,7 +98,8 @@ fn to_real(ty: Scalar, signed: bool, x: u64) -> f64 {
     if ty.is_float() { to_f64(ty, x) } else { widen(ty, signed, x) as f64 }
 }
 
-fn clamp(ty: Scalar, signed: bool, x: i128) -> i128 {
+/// The least and the greatest number of a type.
+fn range(ty: Scalar, signed: bool) -> (i128, i128) {
     let max = i128::from(ty.mask());
-    if signed { x.clamp(-(max >> 1) - 1, max >> 1) } else { x.clamp(0, max) }
+    if signed { (-(max >> 1) - 1, max >> 1) } else { (0, max) }
 }

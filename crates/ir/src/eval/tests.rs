@@ -416,8 +416,7 @@ fn integer_multiply_add_widens_by_flags() {
 #[test]
 fn integer_multiply_add_saturates_the_accumulation() {
     let ty = types(Scalar::I8, Scalar::I8, Scalar::I32, Scalar::I32);
-    let signed =
-        MulAddFlags { a_signed: true, b_signed: true, c_signed: true, result_signed: true, saturate: true };
+    let signed = SATURATING;
     let max = i32::MAX as u64;
     assert_eq!(mul_add(signed, ty, [(1, 1)], max), max);
     assert_eq!(mul_add(signed, ty, [(1, 0xff)], 0x8000_0000), 0x8000_0000);
@@ -426,6 +425,58 @@ fn integer_multiply_add_saturates_the_accumulation() {
     assert_eq!(mul_add(unsigned, ty, [(1, 1)], u64::from(u32::MAX)), u64::from(u32::MAX));
     let wrapping = MulAddFlags { saturate: false, ..signed };
     assert_eq!(mul_add(wrapping, ty, [(1, 1)], max), 0x8000_0000);
+}
+
+const SATURATING: MulAddFlags = MulAddFlags {
+    a_signed: true,
+    b_signed: true,
+    c_signed: true,
+    result_signed: true,
+    saturate: true,
+    relaxed: false,
+};
+
+#[test]
+fn saturating_multiply_add_of_wide_integers_is_exact() {
+    let all = |ty| types(ty, ty, ty, ty);
+    let unsigned = MulAddFlags { saturate: true, ..MulAddFlags::default() };
+    let (u32_max, s32_max, s64_max) = (u64::from(u32::MAX), i32::MAX as u64, i64::MAX as u64);
+    assert_eq!(mul_add(unsigned, all(Scalar::I32), [(u32_max, u32_max)], 0), u32_max);
+    assert_eq!(mul_add(SATURATING, all(Scalar::I32), [(s32_max, s32_max); 16], 0), s32_max);
+    let (min, max) = (1 << 63, u64::MAX);
+    for count in [1, 16, 16384] {
+        let times = |x, y| std::iter::repeat_n((x, y), count);
+        assert_eq!(mul_add(unsigned, all(Scalar::I64), times(max, max), max), max);
+        assert_eq!(mul_add(SATURATING, all(Scalar::I64), times(s64_max, s64_max), 0), s64_max);
+        assert_eq!(mul_add(SATURATING, all(Scalar::I64), times(min, s64_max), 0), min);
+        // The largest sums, and what is left when they are taken away again.
+        let mixed = MulAddFlags { b_signed: true, c_signed: true, result_signed: true, ..unsigned };
+        let there_and_back = times(max, s64_max).chain(times(max, s64_max.wrapping_neg()));
+        assert_eq!(mul_add(mixed, all(Scalar::I64), there_and_back, 7), 7);
+    }
+    // Of factors of different widths, and without saturation.
+    let types = types(Scalar::I64, Scalar::I32, Scalar::I16, Scalar::I8);
+    assert_eq!(mul_add(SATURATING, types, [(min, u32_max)], 3), 0x7f);
+    assert_eq!(mul_add(MulAddFlags::default(), types, [(max, u32_max)], 3), 4);
+}
+
+#[test]
+fn denormals_of_bf16_products_are_zeros() {
+    let run = |ty: MulAddTypes, x, y, c| mul_add(MulAddFlags::default(), ty, [(x, y)], c);
+    let single = types(Scalar::BF16, Scalar::BF16, Scalar::F32, Scalar::F32);
+    assert_eq!(run(single, 0x40, 0x7f00, 0), 0);
+    assert_eq!(run(single, 0x40, 0xff00, 0x3f80_0000), 0x3f80_0000);
+    assert_eq!(run(single, 0x2000, 0x1f80, 0), 0);
+    assert_eq!(run(single, 0xa000, 0x1f80, 0x8000_0000), 0x8000_0000);
+    assert_eq!(run(single, 0x2000, 0x2000, 0), 0x0080_0000);
+    assert_eq!(run(single, 0, 0, 0x0040_0000), 0);
+    let narrow = types(Scalar::BF16, Scalar::BF16, Scalar::BF16, Scalar::BF16);
+    assert_eq!(run(narrow, 0x3f80, 0x8080, 0x0081), 0);
+    // Others are kept.
+    let mixed = types(Scalar::BF16, Scalar::F32, Scalar::F32, Scalar::F32);
+    assert_eq!(run(mixed, 0x40, f32b(1.0), 0), 0x0040_0000);
+    let double = types(Scalar::BF16, Scalar::BF16, Scalar::F64, Scalar::F64);
+    assert_eq!(run(double, 0x40, 0x3f80, 0), 2f64.powi(-127).to_bits());
 }
 
 #[test]

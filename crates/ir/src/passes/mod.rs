@@ -10,6 +10,7 @@ mod opt_dce;
 mod opt_fold;
 mod opt_forward;
 mod opt_unroll;
+mod relax;
 mod spread;
 mod walk;
 mod workgroup;
@@ -23,6 +24,7 @@ use crate::verify::{Verified, VerifyErrors, verify};
 pub use chain::{Round, Rounds, Sum, chain};
 pub use compact::{compact, compact_keeping_vars};
 pub use expand::{IsWhole, Scratch, expand, expand_but};
+pub use relax::relax_accumulation;
 pub use spread::{SpreadError, spread};
 pub use workgroup::{Split, split};
 

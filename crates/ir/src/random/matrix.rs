@@ -113,6 +113,7 @@ impl Generator<'_> {
             c_signed: true,
             result_signed: true,
             saturate: self.rng.one_in(4),
+            relaxed: false,
         };
         b.value(Op::MatMulAdd(flags), &[x, y, mat], ty.into())
     }
@@ -137,20 +138,25 @@ impl Generator<'_> {
         });
     }
 
-    /// A product of floats, from bytes and back to integers.
+    /// A chain of products of floats, from bytes and back to integers. Each is exact in `f32`, and so in
+    /// any order; narrower sums are rounded, and overflow.
     fn float_product(&mut self, b: &mut Builder<'_>, ty: MatType) -> Value {
-        let (x, y) = self.factors(b, ty);
         let elem = self.rng.pick(&[Scalar::F16, Scalar::F32, Scalar::BF16]);
+        let sums =
+            [Scalar::F32, Scalar::F16, Scalar::F16, Scalar::BF16, Scalar::BF16, Scalar::E4M3, Scalar::E5M2];
+        let acc = ty.with_elem(self.rng.pick(&sums));
         let convert = |b: &mut Builder<'_>, v: Value, kind, to: Scalar| {
             let ty = b.func.ty(v).mat().map_or(to.into(), |m| m.with_elem(to).into());
             b.value(Op::Convert(ConvertOp::new(kind)), &[v], ty)
         };
-        let (x, y) = (convert(b, x, ConvertKind::SToF, elem), convert(b, y, ConvertKind::SToF, elem));
-        let acc = ty.with_elem(Scalar::F32);
-        let zero = b.constant(Scalar::F32, 0);
-        let zero = b.value(Op::MatSplat, &[zero], acc.into());
-        let product = b.value(Op::MatMulAdd(MulAddFlags::default()), &[x, y, zero], acc.into());
-        convert(b, product, ConvertKind::FToS, Scalar::I32)
+        let zero = b.constant(acc.elem, 0);
+        let mut sum = b.value(Op::MatSplat, &[zero], acc.into());
+        for _ in 0..1 + self.rng.below(5) {
+            let (x, y) = self.factors(b, ty);
+            let (x, y) = (convert(b, x, ConvertKind::SToF, elem), convert(b, y, ConvertKind::SToF, elem));
+            sum = b.value(Op::MatMulAdd(MulAddFlags::default()), &[x, y, sum], acc.into());
+        }
+        convert(b, sum, ConvertKind::FToS, Scalar::I32)
     }
 
     /// Writes a matrix to a place of its scope.

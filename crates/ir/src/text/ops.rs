@@ -339,7 +339,8 @@ pub(crate) fn attrs<A: Attrs>(op: &mut Op, a: &mut A) -> Result<(), A::Error> {
             a.flag("b_signed", &mut m.b_signed)?;
             a.flag("c_signed", &mut m.c_signed)?;
             a.flag("result_signed", &mut m.result_signed)?;
-            a.flag("saturate", &mut m.saturate)
+            a.flag("saturate", &mut m.saturate)?;
+            a.flag("relaxed", &mut m.relaxed)
         }
         Op::MatFromLanes { columns } | Op::MatToLanes { columns } => a.flag("columns", columns),
         Op::MatReduce { kind, .. } => tensor::reduce_attrs(kind, a),
