@@ -118,8 +118,17 @@ pub(crate) struct RunArgs {
     /// End a kernel that runs longer; 0 waits for ever
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     pub(crate) timeout: f64,
+    /// Leave for kernels: `accumulate` rounds sums of matrix multiply-adds once for a chain of them, not each
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) relax: Option<Relax>,
     #[command(flatten)]
     pub(crate) glsl: GlslArgs,
+}
+
+/// Leave that kernels are never given unasked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Relax {
+    Accumulate,
 }
 
 /// What runs kernels.
@@ -266,6 +275,9 @@ pub(crate) struct GemmArgs {
     /// Store B column by column
     #[arg(long)]
     pub(crate) col_major_b: bool,
+    /// Leave for kernels: `accumulate` rounds sums of matrix multiply-adds once for a chain of them, not each
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) relax: Option<Relax>,
     /// Write a record for each rung; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

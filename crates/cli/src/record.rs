@@ -46,6 +46,9 @@ pub(crate) struct Record {
     pub(crate) ok: bool,
     /// From SPIR-V to machine code, in milliseconds.
     pub(crate) compile_ms: f64,
+    /// Whether sums narrower than f32 were rounded less often than the kernel says.
+    #[serde(default)]
+    pub(crate) relaxed_accumulation: bool,
 }
 
 /// The path that stands for standard output.
@@ -88,6 +91,7 @@ pub(crate) mod tests {
             max_rel_error: 1e-7,
             ok: true,
             compile_ms: 12.5,
+            relaxed_accumulation: false,
         }
     }
 
@@ -115,6 +119,7 @@ pub(crate) mod tests {
             "max_rel_error",
             "ok",
             "compile_ms",
+            "relaxed_accumulation",
         ];
         expected.sort_unstable();
         assert_eq!(names, expected);

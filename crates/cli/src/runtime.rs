@@ -20,7 +20,7 @@ use serde::Serialize;
 
 pub(crate) use self::diagnostics::brief;
 pub(crate) use self::reflection::{BindingInfo, Constant, EntryPoint, Member, Reflection, reflect};
-use crate::args::Backend;
+use crate::args::{Backend, Relax};
 use crate::data::DType;
 use crate::data::spec::{SpecConstant, SpecNumber};
 use crate::measure::Peak;
@@ -268,11 +268,19 @@ impl Device {
 
     /// Either of the devices that there are.
     pub(crate) fn of_kind(backend: Backend, threads: Option<usize>) -> Result<Self> {
+        Self::relaxed(backend, threads, None)
+    }
+
+    /// The same, with leave or without.
+    pub(crate) fn relaxed(backend: Backend, threads: Option<usize>, relax: Option<Relax>) -> Result<Self> {
         let kind = match backend {
             Backend::Cpu => phalanx::DeviceKind::Cpu,
             Backend::Interpreter => phalanx::DeviceKind::Interpreter,
         };
-        let options = DeviceOptions { kind, threads, processor: chosen(), ..DeviceOptions::default() };
+        let relaxed_accumulation = relax == Some(Relax::Accumulate);
+        let processor = chosen();
+        let options =
+            DeviceOptions { kind, threads, processor, relaxed_accumulation, ..DeviceOptions::default() };
         let device = phalanx::Device::new(&options)?;
         let info = device.info();
         let range = format!("1-{}", info.max_matrix_dimension);

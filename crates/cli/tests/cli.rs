@@ -595,6 +595,7 @@ fn are_right(types: &str, count: usize) {
         "max_rel_error",
         "ok",
         "compile_ms",
+        "relaxed_accumulation",
     ];
     fields.sort_unstable();
     for record in &records {

@@ -74,6 +74,11 @@ pub struct DeviceOptions {
     /// `PHALANX_SUBGROUP_SIZE` says so, else it is 32. SPIR-V that was compiled for one GPU may rely on its subgroup
     /// size without saying so anywhere; this is how its user says it.
     pub subgroup_size: Option<u32>,
+    /// Leave to round sums of matrix multiply-adds less often than they say: of a chain of them, each of
+    /// which adds to the result of the one before, only the last need be rounded to `f16`, `bf16` or an
+    /// 8-bit float. That is faster, and hides overflow and lost digits that a GPU would show, so it is
+    /// never a default. The interpreter rounds each.
+    pub relaxed_accumulation: bool,
 }
 
 /// Something that runs kernels. Clones refer to the same device; it may be used from several
@@ -99,6 +104,7 @@ struct Inner {
     limits: front::Limits,
     timeout: Option<Duration>,
     compile_timeout: Option<Duration>,
+    relaxed_accumulation: bool,
     debug: Debug,
 }
 
@@ -139,7 +145,10 @@ impl Device {
         let limits = front::Limits::default();
         let info = describe(options.kind, threads, processor, subgroup_size, &limits);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { inner: Arc::new(Inner { id, backend, info, limits, timeout, compile_timeout, debug }) })
+        let relaxed_accumulation = options.relaxed_accumulation;
+        let inner =
+            Inner { id, backend, info, limits, timeout, compile_timeout, relaxed_accumulation, debug };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// What a device with these options is and offers, without starting it.
@@ -387,6 +396,7 @@ impl Device {
             specialization: specialization(descriptor),
             subgroup_size: self.checked_subgroup_size(descriptor)?,
             limits: self.inner.limits,
+            relaxed_accumulation: self.inner.relaxed_accumulation,
             passes: self.inner.debug.passes(),
         })
     }
@@ -448,7 +458,12 @@ impl Device {
         subgroup_size: u32,
     ) -> CacheKey {
         let entry = descriptor.entry.map_or(String::new(), |name| format!("entry {name}"));
-        let numbers = format!("{subgroup_size} {:?} {:?}", specialization(descriptor), self.inner.limits);
+        let numbers = format!(
+            "{subgroup_size} {:?} {:?} relaxed accumulation {}",
+            specialization(descriptor),
+            self.inner.limits,
+            self.inner.relaxed_accumulation,
+        );
         let words = bytemuck::cast_slice(descriptor.module.words());
         cpu.cache_key(&[words, entry.as_bytes(), numbers.as_bytes()])
     }
@@ -462,6 +477,7 @@ struct Task {
     specialization: Vec<(u32, u64)>,
     subgroup_size: u32,
     limits: front::Limits,
+    relaxed_accumulation: bool,
     passes: passes::Options,
 }
 
@@ -484,7 +500,10 @@ impl Task {
             subgroup_size: self.subgroup_size,
             limits: self.limits,
         };
-        let module = front::translate(self.module.words(), &options)?;
+        let mut module = front::translate(self.module.words(), &options)?;
+        if self.relaxed_accumulation {
+            passes::relax_accumulation(&mut module);
+        }
         let module = verify(module).map_err(|errors| Error::bug(errors.to_string()))?;
         Ok((module, start.elapsed()))
     }

@@ -674,3 +674,57 @@ fn compiling_that_takes_too_long_or_is_cancelled_is_given_up() {
     assert!(matches!(error, Error::Compilation(Abandoned::Cancelled)), "{error}");
     device.create_pipeline(&descriptor).unwrap();
 }
+
+/// A chain of multiply-adds in f16 that overflows on the way: 60000 + 60000 - 60000 - 60000.
+const CHAIN: &str = "layout(local_size_x = 32) in;
+    layout(binding = 0) buffer A { float16_t a[]; };
+    layout(binding = 1) buffer B { float16_t b[]; };
+    layout(binding = 2) buffer C { float16_t c[]; };
+    void main() {
+        coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> x;
+        coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseB> y;
+        coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator> sum;
+        sum = coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseAccumulator>(0.0hf);
+        coopMatLoad(y, b, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+        for (uint k = 0; k < 4; ++k) {
+            coopMatLoad(x, a, k * 256, 16, gl_CooperativeMatrixLayoutRowMajor);
+            sum = coopMatMulAdd(x, y, sum);
+        }
+        coopMatStore(sum, c, 0, 16, gl_CooperativeMatrixLayoutRowMajor);
+    }";
+
+#[test]
+fn sums_are_rounded_each_time_unless_that_is_relaxed() {
+    const INFINITY: u16 = 0x7c00;
+    let directory = tempfile::tempdir().unwrap();
+    let words = compile(CHAIN);
+    // 60000 / 16 in f16, and its negative.
+    let (tile, minus) = ([0x6b53_u16; 256], [0xeb53_u16; 256]);
+    let a = [tile, tile, minus, minus].concat();
+    let run = |device: &Device| {
+        let module = device.create_module(&words).unwrap();
+        let pipeline = device.create_pipeline(&PipelineDescriptor::new(&module)).unwrap();
+        let key = device.pipeline_key(&PipelineDescriptor::new(&module));
+        let buffers = [a.as_slice(), &[0x3c00; 256], &[1; 256]];
+        let buffers = buffers.map(|data| device.create_buffer_from(data).unwrap());
+        let bindings: Vec<_> = (0..).zip(&buffers).map(|(i, buffer)| Binding::new(0, i, buffer)).collect();
+        device.dispatch(&Dispatch { bindings: &bindings, ..Dispatch::new(&pipeline, [1; 3]) }).unwrap();
+        (buffers[2].read_slice::<u16>(0, 256).unwrap(), key)
+    };
+    let device = |kind, relaxed_accumulation| {
+        let cache_dir = Some(directory.path().into());
+        let options = DeviceOptions { kind, cache_dir, relaxed_accumulation, ..DeviceOptions::default() };
+        Device::new(&options).unwrap()
+    };
+    let (sums, key) = run(&device(DeviceKind::Cpu, false));
+    assert_eq!(sums, [INFINITY; 256]);
+    // The cache of the one is not that of the other.
+    let (sums, relaxed_key) = run(&device(DeviceKind::Cpu, true));
+    assert_eq!(sums, [0; 256]);
+    assert_ne!(key, relaxed_key);
+    assert_eq!(run(&device(DeviceKind::Cpu, false)).0, [INFINITY; 256]);
+    // The reference makes no use of the leave.
+    for relaxed in [false, true] {
+        assert_eq!(run(&device(DeviceKind::Interpreter, relaxed)).0, [INFINITY; 256]);
+    }
+}

@@ -27,7 +27,7 @@ fn workload(command: &WorkloadCommand) -> Result<Status> {
         svg: output.svg.as_deref(),
         pictures: output.pictures.as_deref(),
     };
-    measure::run(&workloads, output.threads, outputs)
+    measure::run(&workloads, output.threads, None, outputs)
 }
 
 fn gemm(args: &GemmArgs) -> Result<Status> {
@@ -39,7 +39,7 @@ fn gemm(args: &GemmArgs) -> Result<Status> {
     };
     let workloads = Gemm::all(&args.types, &args.sizes, &args.rungs, choices)?;
     let outputs = Outputs { json: args.json.as_deref(), svg: args.svg.as_deref(), pictures: None };
-    measure::run(&workloads, args.threads, outputs)
+    measure::run(&workloads, args.threads, args.relax, outputs)
 }
 
 fn peak(args: &PeakArgs) -> Result<Status> {

@@ -53,7 +53,8 @@ fn show(
         std::fs::create_dir_all(directory)
             .with_context(|| format!("{} cannot be made", directory.display()))?;
     }
-    let status = measure::run(workloads, threads, Outputs { json: Some(json), svg: Some(svg), pictures })?;
+    let status =
+        measure::run(workloads, threads, None, Outputs { json: Some(json), svg: Some(svg), pictures })?;
     let text = format!("The chart is in {}, the records are in {}.", svg.display(), json.display());
     tell(text, json == Path::new(STANDARD_OUTPUT))?;
     Ok(status)

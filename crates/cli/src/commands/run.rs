@@ -38,7 +38,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     check_outputs(args, &inputs)?;
     check_memory(args.device, &inputs)?;
 
-    let device = Device::of_kind(args.device, args.threads)?;
+    let device = Device::relaxed(args.device, args.threads, args.relax)?;
     let options =
         PipelineOptions { entry: &args.entry, constants: &args.spec, subgroup_size: args.subgroup_size };
     let pipeline = device.create_pipeline(&words, options)?;

@@ -23,6 +23,7 @@ use indicatif::ProgressBar;
 pub(crate) use self::peaks::{Peak, Peaks};
 use self::pipelines::compile;
 use self::timing::Timing;
+use crate::args::{Backend, Relax};
 use crate::data::{DType, check_place};
 use crate::progress::{self, Interrupt};
 use crate::record::{Record, STANDARD_OUTPUT, write_json};
@@ -122,13 +123,15 @@ pub(crate) struct Outputs<'a> {
 pub(crate) fn run(
     workloads: &[Box<dyn Workload>],
     threads: Option<usize>,
+    relax: Option<Relax>,
     outputs: Outputs<'_>,
 ) -> Result<Status> {
     outputs.check()?;
     for workload in workloads {
         memory::check(workload.buffer_bytes()).with_context(|| called(&workload.subject()))?;
     }
-    let device = Device::new(threads)?;
+    let device = Device::relaxed(Backend::Cpu, threads, relax)?;
+    let relaxed_accumulation = relax == Some(Relax::Accumulate);
     let threads = device.info().threads;
     let kernels: Vec<(&dyn Workload, &Kernel)> = workloads
         .iter()
@@ -147,11 +150,15 @@ pub(crate) fn run(
         .timings
         .iter()
         .zip(&kernels)
-        .map(|(timing, (workload, kernel))| timing.record(&workload.subject(), kernel, threads))
+        .map(|(timing, (workload, kernel))| Record {
+            relaxed_accumulation,
+            ..timing.record(&workload.subject(), kernel, threads)
+        })
         .collect();
     if !records.is_empty() {
         let noun = if threads == 1 { "thread" } else { "threads" };
-        tell(format!("{}, {threads} {noun}", device.info().name), is_output_taken)?;
+        let leave = if relaxed_accumulation { ", relaxed accumulation" } else { "" };
+        tell(format!("{}, {threads} {noun}{leave}", device.info().name), is_output_taken)?;
         tell(table::ladder(&records), is_output_taken)?;
         if let Some(path) = outputs.json {
             write_json(path, &records)?;

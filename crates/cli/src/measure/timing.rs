@@ -167,6 +167,7 @@ impl Timing {
             max_rel_error: self.max_rel_error.min(f64::MAX),
             ok: self.is_ok,
             compile_ms: 1e3 * self.compile_time.as_secs_f64(),
+            relaxed_accumulation: false,
         }
     }
 }
