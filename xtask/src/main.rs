@@ -1,4 +1,4 @@
-//! The repository's own commands: `cargo xtask setup|demo|install-icd|test|ci|tidy`.
+//! The repository's own commands: `cargo xtask setup|demo|install-icd|test|emulated|ci|tidy`.
 //!
 //! Everything a contributor or a bare machine needs runs through here, so that the README can name two commands
 //! and CI can call one of them. The crate stays small on purpose: it is compiled before anything else.
@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to its user")]
 
+mod emulate;
 mod icd;
 mod llvm;
 mod setup;
@@ -26,6 +27,7 @@ Commands:
   install-icd [--user | --system] [--prefix DIR]
                 setup, then build the Vulkan driver and install it for the Vulkan loader
   test          setup, then every check: format, lints, build, tests, documentation, tidy, fuzzing
+  emulated      only the tests on emulated processors
   ci            test, then check that it left the tree as committed
   tidy          only the rules about crates and files
 ";
@@ -61,6 +63,7 @@ fn run(args: &[String]) -> Result<()> {
         "demo" => demo(&root, rest),
         "install-icd" => icd::install(&root, rest),
         "test" => stages::test(&root),
+        "emulated" => stages::emulated(&root),
         "ci" => stages::ci(&root),
         "tidy" => tidy::run(&root).map(|summary| println!("tidy: {summary}")),
         "help" | "--help" | "-h" => {

@@ -46,6 +46,7 @@ enum Part {
     SpirvTools,
     VulkanLoader,
     VulkanValidation,
+    Emulator,
 }
 
 impl Part {
@@ -61,6 +62,7 @@ impl Part {
             Self::SpirvTools => "spirv-tools",
             Self::VulkanLoader => "libvulkan1",
             Self::VulkanValidation => "vulkan-validationlayers",
+            Self::Emulator => "qemu-user-static",
         }
     }
 
@@ -71,6 +73,7 @@ impl Part {
             Self::SpirvTools => "spirv-val (for tests only)",
             Self::VulkanLoader => "the Vulkan loader (for tests only)",
             Self::VulkanValidation => "the Vulkan validation layer (for tests only)",
+            Self::Emulator => "QEMU's user-mode emulation (for tests only)",
         }
     }
 }
@@ -94,6 +97,9 @@ fn missing(purpose: Purpose) -> Vec<Part> {
         if !LAYER_MANIFESTS.iter().any(|path| Path::new(path).is_file()) {
             parts.push(Part::VulkanValidation);
         }
+        if cfg!(target_arch = "x86_64") && !is_runnable("qemu-x86_64-static") {
+            parts.push(Part::Emulator);
+        }
     }
     parts
 }
@@ -112,7 +118,7 @@ fn has_library(name: &str) -> bool {
     })
 }
 
-fn is_runnable(program: &str) -> bool {
+pub(crate) fn is_runnable(program: &str) -> bool {
     let status = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::llvm::Llvm;
-use crate::{cargo, setup, tidy};
+use crate::{cargo, emulate, setup, tidy};
 
 /// How many lines of a failed stage's output are repeated.
 const TAIL_LINES: usize = 250;
@@ -22,17 +22,17 @@ const FUZZ_SECONDS: u64 = 20;
 const FUZZ_SECONDS_IN_CI: u64 = 60;
 
 /// What came of a stage that did not fail.
-enum Outcome {
+pub(crate) enum Outcome {
     Passed(String),
     Skipped(String),
 }
 
 /// Counts of single tests, summed over all runners.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Counts {
-    passed: u64,
-    failed: u64,
-    skipped: u64,
+pub(crate) struct Counts {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    pub(crate) skipped: u64,
 }
 
 /// Runs all checks; an error means that at least one stage failed.
@@ -48,6 +48,7 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     runner.stage("build", |run| run.cargo(&["build", "--workspace", "--all-targets"]));
     runner.stage("tests", Runner::tests);
     runner.repeat("processor ");
+    emulate::stages(&mut runner);
     runner.stage("doc tests", |run| run.counted(&["test", "--workspace", "--doc"]));
     runner.stage("docs", |run| {
         // The command by itself and first: the library's pages take the same places after it.
@@ -56,6 +57,14 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     });
     runner.stage("tidy", |run| tidy::run(&run.root).map(Outcome::Passed));
     runner.stage("fuzz", Runner::fuzz);
+    runner.finish()
+}
+
+/// The stages on emulated processors alone.
+pub(crate) fn emulated(root: &Path) -> Result<()> {
+    let llvm = setup::run(setup::Purpose::Test)?;
+    let mut runner = Runner::new(root, llvm)?;
+    emulate::stages(&mut runner);
     runner.finish()
 }
 
@@ -74,13 +83,14 @@ pub(crate) fn ci(root: &Path) -> Result<()> {
     Ok(())
 }
 
-struct Runner {
+pub(crate) struct Runner {
     root: PathBuf,
     llvm: Llvm,
     logs: PathBuf,
     log: PathBuf,
     counts: Counts,
     failures: Vec<&'static str>,
+    skipped: Vec<&'static str>,
 }
 
 impl Runner {
@@ -98,12 +108,13 @@ impl Runner {
             logs,
             counts: Counts::default(),
             failures: Vec::new(),
+            skipped: Vec::new(),
         })
     }
 
     /// Runs one stage and prints its line. Later stages run even when this one fails.
-    fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Self) -> Result<Outcome>) {
-        print!("{name:<10}");
+    pub(crate) fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Self) -> Result<Outcome>) {
+        print!("{name:<22}");
         let _ = std::io::stdout().flush();
         self.log = self.logs.join(format!("{}.log", name.replace(' ', "-")));
         // A log of an earlier run must not be mistaken for this one's.
@@ -113,7 +124,10 @@ impl Runner {
         let seconds = start.elapsed().as_secs_f64();
         match outcome {
             Ok(Outcome::Passed(note)) => println!("ok      {seconds:>6.1} s  {note}"),
-            Ok(Outcome::Skipped(why)) => println!("skipped {seconds:>6.1} s  {why}"),
+            Ok(Outcome::Skipped(why)) => {
+                println!("skipped {seconds:>6.1} s  {why}");
+                self.skipped.push(name);
+            }
             Err(error) => {
                 println!("FAILED  {seconds:>6.1} s  {error:#}");
                 self.print_log_tail();
@@ -141,6 +155,9 @@ impl Runner {
 
     fn finish(self) -> Result<()> {
         let Counts { passed, failed, skipped } = self.counts;
+        if !self.skipped.is_empty() {
+            println!("stages skipped: {}", self.skipped.join(", "));
+        }
         println!("{passed} passed, {failed} failed, {skipped} skipped");
         if !self.failures.is_empty() {
             bail!("failed: {}", self.failures.join(", "));
@@ -158,9 +175,33 @@ impl Runner {
         Ok(Outcome::Passed(String::new()))
     }
 
-    fn logged(&self, mut command: Command) -> Result<()> {
-        let open = |path: &Path| File::options().create(true).append(true).open(path);
-        let log = open(&self.log).with_context(|| format!("{} cannot be written", self.log.display()))?;
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn llvm(&self) -> &Llvm {
+        &self.llvm
+    }
+
+    fn open_log(&self) -> Result<File> {
+        let log = File::options().create(true).append(true).open(&self.log);
+        log.with_context(|| format!("{} cannot be written", self.log.display()))
+    }
+
+    /// Runs a command with what it reports going to the stage's log, and gives what it writes.
+    pub(crate) fn logged_output(&self, mut command: Command) -> Result<String> {
+        command.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_PROGRESS_WHEN", "never");
+        command.stdin(Stdio::null()).stderr(self.open_log()?);
+        let output = command.output().with_context(|| format!("{command:?} could not be started"))?;
+        if !output.status.success() {
+            bail!("{}", output.status);
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Runs a command with everything it prints going to the stage's log.
+    pub(crate) fn logged(&self, mut command: Command) -> Result<()> {
+        let log = self.open_log()?;
         let again = log.try_clone().context("the log cannot be shared")?;
         command.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_PROGRESS_WHEN", "never");
         command.stdin(Stdio::null()).stdout(log).stderr(again);
@@ -200,13 +241,23 @@ impl Runner {
     /// Runs a test runner and adds what it counted.
     fn counted(&mut self, arguments: &[&str]) -> Result<Outcome> {
         let result = self.cargo(arguments);
-        let text = fs::read_to_string(&self.log).unwrap_or_default();
-        let counts = count(&text);
+        let counts = self.tally();
+        result?;
+        Ok(Outcome::Passed(format!("{} passed, {} skipped", counts.passed, counts.skipped)))
+    }
+
+    /// What the test runners of this stage have counted so far.
+    pub(crate) fn logged_counts(&self) -> Counts {
+        count(&fs::read_to_string(&self.log).unwrap_or_default())
+    }
+
+    /// Adds what the test runners of this stage have counted to the sums; once in a stage.
+    pub(crate) fn tally(&mut self) -> Counts {
+        let counts = self.logged_counts();
         self.counts.passed += counts.passed;
         self.counts.failed += counts.failed;
         self.counts.skipped += counts.skipped;
-        result?;
-        Ok(Outcome::Passed(format!("{} passed, {} skipped", counts.passed, counts.skipped)))
+        counts
     }
 
     /// A short run of every fuzz target, where the tools for it are installed.

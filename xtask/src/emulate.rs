@@ -1,0 +1,131 @@
+//! The stages `emulated …`: processors that this machine is not, by QEMU's user-mode emulation.
+//!
+//! An emulated processor has the instructions of its model and no others, so that detection of features answers as
+//! it would there and an instruction too many ends the test. The binaries of the stage `tests` run again, on older
+//! models of x86-64: all tests of the kernels and of the vector mathematics.
+//!
+//! QEMU is no silicon: it says nothing of speed, rounds as IEEE 754 wants where a processor may deviate (estimates of
+//! reciprocals, say), and executes memory accesses in the order of the machine below it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::setup::is_runnable;
+use crate::stages::{Outcome, Runner};
+
+/// Seconds after which a test binary is ended, because an emulator may hang where a processor would not.
+const LIMIT_SECONDS: &str = "1800";
+
+/// The emulator, by the name of Debian and Ubuntu, and by that of others.
+const EMULATORS: [&str; 2] = ["qemu-x86_64-static", "qemu-x86_64"];
+
+/// A processor that QEMU can stand in for.
+struct Model {
+    stage: &'static str,
+    /// QEMU's name for it, less what needs an operating system below.
+    cpu: &'static str,
+}
+
+const MODELS: [Model; 2] = [
+    // SSE4.2, the x86-64-v2 of distributions: the portable kernels.
+    Model { stage: "emulated x86-64-v2", cpu: "Nehalem" },
+    // AVX2, FMA and F16C, without anything of AVX-512.
+    Model { stage: "emulated haswell", cpu: "Haswell-noTSX,-invpcid,-pcid,-x2apic,-tsc-deadline" },
+];
+
+/// The test binaries that are emulated: kind of target, name, and what the stage's line calls them. All are of the
+/// package in `crates/kernels`.
+const TESTS: [(&str, &str, &str); 2] =
+    [("lib", "phalanx_kernels", "mathematics and layouts"), ("test", "kernels", "kernels")];
+
+/// Runs a stage for each processor.
+pub(crate) fn stages(runner: &mut Runner) {
+    for model in &MODELS {
+        runner.stage(model.stage, |run| stage(run, model));
+    }
+}
+
+fn stage(run: &mut Runner, model: &Model) -> Result<Outcome> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return Ok(Outcome::Skipped("the tests of this machine are not for x86-64 Linux".into()));
+    }
+    let Some(qemu) = EMULATORS.into_iter().find(|name| is_runnable(name)) else {
+        return Ok(Outcome::Skipped(format!("{} is not installed", EMULATORS[0])));
+    };
+    let mut notes = Vec::new();
+    let mut outcome = Ok(());
+    for test in binaries(run)? {
+        let mut command = Command::new("timeout");
+        command.args([LIMIT_SECONDS, qemu, "-cpu", model.cpu]).arg(&test.binary).current_dir(&test.package);
+        let before = run.logged_counts();
+        let result = run.logged(command).context(test.what);
+        notes.push(format!("{} {}", test.what, run.logged_counts().passed - before.passed));
+        outcome = outcome.and(result);
+    }
+    let counts = run.tally();
+    outcome?;
+    Ok(Outcome::Passed(format!("{} passed, {} skipped: {}", counts.passed, counts.skipped, notes.join(", "))))
+}
+
+/// A test binary that is run under emulation.
+struct Test {
+    what: &'static str,
+    binary: PathBuf,
+    package: PathBuf,
+}
+
+/// Finds the binaries among cargo's messages. The arguments for packages and targets are those of the stage that
+/// built them, so that nothing is built again.
+fn binaries(run: &Runner) -> Result<Vec<Test>> {
+    let mut cargo = crate::cargo(run.root(), run.llvm());
+    cargo.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-run", "--message-format=json"]);
+    let messages = run.logged_output(cargo)?;
+    let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut tests: Vec<Test> = artifacts.filter_map(|artifact| wanted(&artifact)).collect();
+    tests.sort_by_key(|test| TESTS.iter().position(|(_, _, what)| *what == test.what));
+    if tests.len() != TESTS.len() {
+        bail!("cargo names {} of the {} test binaries", tests.len(), TESTS.len());
+    }
+    Ok(tests)
+}
+
+/// The test that a message of cargo is about, if it is one of ours.
+fn wanted(artifact: &Value) -> Option<Test> {
+    let binary = PathBuf::from(artifact.get("executable")?.as_str()?);
+    let package = Path::new(artifact.get("manifest_path")?.as_str()?).parent()?.to_path_buf();
+    let target = artifact.get("target")?;
+    let name = target.get("name")?.as_str()?;
+    let kinds = target.get("kind")?.as_array()?;
+    let is_ours = |kind: &str, of: &str| of == name && kinds.iter().any(|found| found == kind);
+    let (_, _, what) =
+        TESTS.iter().find(|(kind, of, _)| is_ours(kind, of) && package.ends_with("crates/kernels"))?;
+    Some(Test { what, binary, package })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binaries_are_told_apart_by_their_package() {
+        let artifact = |manifest: &str, kind: &str, name: &str| {
+            serde_json::json!({
+                "reason": "compiler-artifact",
+                "manifest_path": manifest,
+                "target": { "kind": [kind], "name": name },
+                "executable": "target/debug/deps/x",
+            })
+        };
+        let found = |manifest, kind, name| wanted(&artifact(manifest, kind, name)).map(|test| test.what);
+        assert_eq!(found("/a/crates/kernels/Cargo.toml", "test", "kernels"), Some("kernels"));
+        let library = "/a/crates/kernels/Cargo.toml";
+        assert_eq!(found(library, "lib", "phalanx_kernels"), Some("mathematics and layouts"));
+        assert_eq!(found("/a/crates/phalanx/Cargo.toml", "test", "kernels"), None);
+        let mut library = artifact(library, "lib", "phalanx_kernels");
+        library["executable"] = Value::Null;
+        assert!(wanted(&library).is_none());
+    }
+}
