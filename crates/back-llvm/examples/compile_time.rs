@@ -26,7 +26,7 @@ fn busy() -> Duration {
 fn main() -> Result<(), Box<dyn Error>> {
     let (flags, files): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|a| a.starts_with("--"));
     let has = |flag: &str| flags.iter().any(|f| f == flag);
-    let options = Options { dump_llvm: has("--llvm"), dump_asm: has("--asm") };
+    let options = Options { dump_llvm: has("--llvm"), dump_asm: has("--asm"), ..Options::default() };
     let named = flags.iter().find_map(|flag| flag.strip_prefix("--cpu="));
     let processor = match named {
         Some(name) => Processor::named(name).ok_or("there is no processor of this name")?,

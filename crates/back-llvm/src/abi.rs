@@ -91,6 +91,10 @@ pub struct Services {
     /// other, each with an element per lane: the index in the descriptor array, coordinates and the level, and all
     /// that sampling has, among the places; what is stored, and over it what is given, among the values.
     pub image: unsafe extern "C" fn(*const SubgroupContext, u32, u64, *const u64, *const i32, *mut u8),
+    /// `(context, mask, addresses, runs, stride, bytes, writes)`: asks whether there is memory for an access, and stops
+    /// the dispatch if not. The mask has two words, a bit for each lane, and each lane has an address, from which it
+    /// accesses `runs` runs of `bytes` bytes that begin `stride` bytes apart; it writes if the last number is not 0.
+    pub check: unsafe extern "C" fn(*const SubgroupContext, *const u64, *const u64, u64, u64, u64, u32),
 }
 
 /// One subgroup.
@@ -109,6 +113,9 @@ pub struct SubgroupContext {
     pub scratch: *mut u8,
     /// For the host: the coroutine that runs the subgroup. Compiled code does not touch it.
     pub coroutine: *mut c_void,
+    /// Where the last access by address stands in the source: the number of one of [`Meta::places`], counted from 1, or
+    /// 0 where nobody knows. Compiled code writes it before it accesses what may not be there.
+    pub place: u32,
 }
 
 /// The compiled function. Safe to call under the guarantees stated at the top of this module.
@@ -132,12 +139,16 @@ pub struct Meta {
     /// Whether subgroups of a work-group wait for each other. Otherwise one may run to its end
     /// before the next starts, on one stack.
     pub has_workgroup_barrier: bool,
+    /// Whether it accesses memory by address, whose bounds nobody knows. Its accesses may fault.
+    pub uses_addresses: bool,
     /// Invocations of a subgroup.
     pub subgroup_size: u32,
     /// Invocations of a work-group along x, y and z.
     pub workgroup_size: [u32; 3],
     /// Texts for [`Services::printf`] and [`Services::warn`].
     pub formats: Vec<String>,
+    /// Where accesses by address stand in the source, as `file:line`.
+    pub places: Vec<String>,
 }
 
 impl Meta {
@@ -159,6 +170,7 @@ pub(crate) mod offset {
     pub(crate) const SUBGROUP_ID: usize = offset_of!(SubgroupContext, subgroup_id);
     pub(crate) const SUBGROUP_SHARED: usize = offset_of!(SubgroupContext, shared);
     pub(crate) const SUBGROUP_SCRATCH: usize = offset_of!(SubgroupContext, scratch);
+    pub(crate) const SUBGROUP_PLACE: usize = offset_of!(SubgroupContext, place);
     pub(crate) const DISPATCH_BINDINGS: usize = offset_of!(DispatchContext, bindings);
     pub(crate) const DISPATCH_PUSH: usize = offset_of!(DispatchContext, push);
     pub(crate) const DISPATCH_NUM_GROUPS: usize = offset_of!(DispatchContext, num_groups);
@@ -170,6 +182,7 @@ pub(crate) mod offset {
     pub(crate) const SERVICES_PRINTF: usize = offset_of!(Services, printf);
     pub(crate) const SERVICES_WARN: usize = offset_of!(Services, warn);
     pub(crate) const SERVICES_IMAGE: usize = offset_of!(Services, image);
+    pub(crate) const SERVICES_CHECK: usize = offset_of!(Services, check);
     pub(crate) const BINDING_DESCS: usize = offset_of!(BindingDesc, descs);
     pub(crate) const BINDING_COUNT: usize = offset_of!(BindingDesc, count);
     pub(crate) const BUFFER_BASE: usize = offset_of!(BufferDesc, base);

@@ -21,6 +21,7 @@ impl<'c> Lower<'_, 'c> {
             Some(&r) => self.scalar_ty(r)?,
             None => self.scalar_ty(info.args[1])?,
         };
+        self.check_access(inst, &p, s.bytes().into(), op != AtomicOp::Load)?;
         let operands = info.args[1..].iter().map(|&v| self.scalar(v)).collect::<Result<Vec<_>>>()?;
         let one_place = p.base.is_uniform() && p.size.is_uniform() && p.offset.is_uniform();
         if one_place && op == AtomicOp::Load {

@@ -35,6 +35,10 @@ pub(crate) struct Emit<'c> {
     pub(crate) b: Builder<'c>,
     /// What the target can do.
     pub(crate) caps: Caps,
+    /// Whether accesses by address are checked.
+    pub(crate) checks_addresses: bool,
+    /// Where accesses by address stand in the source.
+    pub(crate) places: Vec<String>,
     /// Declarations by intrinsic and overload, because looking a name up costs more than a call.
     intrinsics: FxHashMap<(&'static str, Vec<TypeKey>), FunctionValue<'c>>,
 }
@@ -43,7 +47,15 @@ pub(crate) struct Emit<'c> {
 impl<'c> Emit<'c> {
     pub(crate) fn new(cx: &'c Context, name: &str, caps: Caps) -> Self {
         let (module, b) = (cx.create_module(name), cx.create_builder());
-        Self { cx, module, b, caps, intrinsics: FxHashMap::default() }
+        Self {
+            cx,
+            module,
+            b,
+            caps,
+            checks_addresses: false,
+            places: Vec::new(),
+            intrinsics: FxHashMap::default(),
+        }
     }
 
     /// An integer type.

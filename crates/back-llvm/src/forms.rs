@@ -44,6 +44,7 @@ pub(crate) fn lower<'c>(
         shared_bytes: first.shared_bytes.max(others.shared_bytes),
         leader_scratch_bytes: first.scratch_bytes.saturating_sub(others.scratch_bytes),
         has_workgroup_barrier: first.has_workgroup_barrier || others.has_workgroup_barrier,
+        uses_addresses: first.uses_addresses || others.uses_addresses,
         ..others
     };
     Ok((e, vec![lead, follow], meta))

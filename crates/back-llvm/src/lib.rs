@@ -8,6 +8,7 @@ pub mod abi;
 mod arith;
 mod atomic;
 mod builtin;
+mod check;
 mod control;
 mod convert;
 mod coopmat;
@@ -71,6 +72,8 @@ pub struct Options {
     pub dump_llvm: bool,
     /// Fill [`Dumps::asm`].
     pub dump_asm: bool,
+    /// Ask the host before each access by address whether there is such memory ([`abi::Services::check`]).
+    pub check_addresses: bool,
 }
 
 /// Intermediate forms, for people to read.
@@ -92,11 +95,12 @@ pub struct Dumps {
 pub fn compile(module: &Verified, target: &Target, options: &Options) -> Result<Compiled, Error> {
     let start = Instant::now();
     let cx = Context::create();
-    let emit = emit::Emit::new(&cx, &module.name, target.caps());
+    let mut emit = emit::Emit::new(&cx, &module.name, target.caps());
+    emit.checks_addresses = options.check_addresses;
     let (emit, functions, meta) = forms::lower(emit, module, target.kernels())?;
     let lower = start.elapsed();
     let mut compiled = optimize::to_object(&cx, &emit.module, &functions, target, options)?;
-    compiled.meta = Meta { stack_bytes: compiled.meta.stack_bytes, ..meta };
+    compiled.meta = Meta { stack_bytes: compiled.meta.stack_bytes, places: emit.places, ..meta };
     compiled.times.lower = lower;
     Ok(compiled)
 }

@@ -115,9 +115,12 @@ impl<'a, 'c> Lower<'a, 'c> {
             push_bytes: self.ir.push_bytes,
             num_bindings: self.ir.bindings.len() as u32,
             has_workgroup_barrier: self.f.insts.iter().any(waits) || self.mats.needs_barrier(),
+            uses_addresses: self.f.insts.iter().any(|i| matches!(i.op, Op::IntToPtr)),
             subgroup_size: self.w,
             workgroup_size: self.ir.workgroup_size,
             formats: self.ir.formats.clone(),
+            // Known when all forms are lowered.
+            places: Vec::new(),
             // Known when there is code.
             stack_bytes: 0,
         }

@@ -70,6 +70,7 @@ impl<'c> Lower<'_, 'c> {
             n: info.results.len() as u32,
             volatile: flags.volatile,
         };
+        self.check_access(inst, &access.ptr, u64::from(access.n) * access.elem_bytes(), false)?;
         let values = self.load_scalars(&access)?;
         for (&result, v) in info.results.iter().zip(values) {
             self.define(result, Lowered::Scalar(v));
@@ -86,6 +87,7 @@ impl<'c> Lower<'_, 'c> {
             n: args.len() as u32 - 1,
             volatile: flags.volatile,
         };
+        self.check_access(inst, &access.ptr, u64::from(access.n) * access.elem_bytes(), true)?;
         let values = args[1..].iter().map(|&v| self.scalar(v)).collect::<Result<Vec<_>>>()?;
         self.store_scalars(&access, &values)
     }

@@ -115,6 +115,9 @@ pub(crate) struct RunArgs {
     /// How many threads to use; all cores unless given
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
+    /// Check each access by device address against the buffers, which takes a kernel many times as long
+    #[arg(long)]
+    pub(crate) check_addresses: bool,
     /// End a kernel that runs longer; 0 waits for ever
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     pub(crate) timeout: f64,

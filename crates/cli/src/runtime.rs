@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-pub(crate) use phalanx::{Allocator, CancelToken, Processor, report_faults};
+pub(crate) use phalanx::{Allocator, CancelToken, Processor};
 use phalanx::{DeviceOptions, ErrorClass, ModuleInfo, PipelineDescriptor, SpecValue, glsl};
 use serde::Serialize;
 
@@ -24,6 +24,16 @@ use crate::args::{Backend, Relax};
 use crate::data::DType;
 use crate::data::spec::{SpecConstant, SpecNumber};
 use crate::measure::Peak;
+
+/// What is up to the user of a device.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Choices {
+    /// All cores without it.
+    pub(crate) threads: Option<usize>,
+    pub(crate) relax: Option<Relax>,
+    /// Whether device addresses are checked in any case.
+    pub(crate) checks_addresses: bool,
+}
 
 /// A machine that runs kernels.
 #[derive(Debug)]
@@ -263,24 +273,23 @@ pub(crate) fn peak(peak: Peak, threads: usize, duration: Duration) -> f64 {
 impl Device {
     /// This machine's CPU, with all of its cores or with so many threads.
     pub(crate) fn new(threads: Option<usize>) -> Result<Self> {
-        Self::of_kind(Backend::Cpu, threads)
+        Self::of_kind(Backend::Cpu, Choices { threads, ..Choices::default() })
     }
 
     /// Either of the devices that there are.
-    pub(crate) fn of_kind(backend: Backend, threads: Option<usize>) -> Result<Self> {
-        Self::relaxed(backend, threads, None)
-    }
-
-    /// The same, with leave or without.
-    pub(crate) fn relaxed(backend: Backend, threads: Option<usize>, relax: Option<Relax>) -> Result<Self> {
+    pub(crate) fn of_kind(backend: Backend, choices: Choices) -> Result<Self> {
         let kind = match backend {
             Backend::Cpu => phalanx::DeviceKind::Cpu,
             Backend::Interpreter => phalanx::DeviceKind::Interpreter,
         };
-        let relaxed_accumulation = relax == Some(Relax::Accumulate);
-        let processor = chosen();
-        let options =
-            DeviceOptions { kind, threads, processor, relaxed_accumulation, ..DeviceOptions::default() };
+        let options = DeviceOptions {
+            kind,
+            threads: choices.threads,
+            processor: chosen(),
+            relaxed_accumulation: choices.relax == Some(Relax::Accumulate),
+            addresses: choices.checks_addresses.then_some(phalanx::Addresses::Check),
+            ..DeviceOptions::default()
+        };
         let device = phalanx::Device::new(&options)?;
         let info = device.info();
         let range = format!("1-{}", info.max_matrix_dimension);

@@ -265,13 +265,22 @@ fn a_wild_address_is_told_and_ends_with_status_2() {
         refuses(
             &arguments,
             directory.path(),
-            &["error: the kernel accessed address 0xdead0010, which belongs to no buffer\n"],
+            &[
+                "error: the kernel `main` ",
+                " address 0xdead0010",
+                ", which is in no buffer; there are none\n",
+            ],
         );
     }
     // No processor tells where such an address leads.
     let line = "run plain.comp --groups 1 --push u64:0xdeadbeefdeadbee0,u32:0,u32:1";
     let arguments: Vec<&str> = line.split_whitespace().collect();
-    refuses(&arguments, directory.path(), &["error: the kernel accessed "]);
+    refuses(&arguments, directory.path(), &["error: the kernel `main` "]);
+    // Behind the end of a buffer lies something else, which only a check tells.
+    let line = "run plain.comp --groups 1 --check-addresses --bind t=zeros:u32[16] --push addr:t,u32:16,1";
+    let arguments: Vec<&str> = line.split_whitespace().collect();
+    let end = "wrote to address 0x";
+    refuses(&arguments, directory.path(), &[end, "0 bytes behind the end of the buffer of 64 bytes"]);
     let line = "run plain.comp --groups 1 --bind t=zeros:u32[16] --push addr:t+32,u32:1,1 --out t=-";
     let arguments: Vec<&str> = line.split_whitespace().collect();
     let output = phalanx(&arguments, directory.path());

@@ -30,9 +30,11 @@ impl Binary {
             push_bytes,
             num_bindings,
             has_workgroup_barrier,
+            uses_addresses,
             subgroup_size,
             workgroup_size,
             formats,
+            places,
         } = &self.meta;
         let mut out = Writer(Vec::with_capacity(self.object.len() + 512));
         out.text(&self.name);
@@ -42,10 +44,13 @@ impl Binary {
         for word in [*shared_bytes, *push_bytes, *num_bindings, u32::from(*has_workgroup_barrier)] {
             out.u32(word);
         }
+        out.u32(u32::from(*uses_addresses));
         out.u32(*subgroup_size);
         workgroup_size.iter().for_each(|&size| out.u32(size));
         out.u32(formats.len() as u32);
         formats.iter().for_each(|format| out.text(format));
+        out.u32(places.len() as u32);
+        places.iter().for_each(|place| out.text(place));
         out.u32(self.bindings.len() as u32);
         self.bindings.iter().for_each(|binding| out.binding(binding));
         out.bytes(&self.object);
@@ -65,9 +70,11 @@ impl Binary {
                 push_bytes: input.u32()?,
                 num_bindings: input.u32()?,
                 has_workgroup_barrier: input.flag()?,
+                uses_addresses: input.flag()?,
                 subgroup_size: input.u32()?,
                 workgroup_size: [input.u32()?, input.u32()?, input.u32()?],
                 formats: input.list(Reader::text)?,
+                places: input.list(Reader::text)?,
             },
             bindings: input.list(Reader::binding)?,
             object: input.bytes()?.to_vec(),
@@ -188,9 +195,11 @@ mod tests {
                 push_bytes: 2,
                 num_bindings: 2,
                 has_workgroup_barrier: true,
+                uses_addresses: true,
                 subgroup_size: 32,
                 workgroup_size: [8, 4, 2],
                 formats: vec!["a %d".into(), String::new()],
+                places: vec!["a.comp:7".into()],
             },
             bindings: vec![binding(Some(3), BindingKind::Storage), binding(None, BindingKind::Uniform)],
             object: vec![1, 2, 3],

@@ -6,19 +6,23 @@ use std::time::{Duration, Instant};
 
 use phalanx_back_llvm::{Dumps, Options, Target};
 use phalanx_ir::verify::Verified;
+use phalanx_ir::{MAX_DISPATCH_INVOCATIONS, excess};
 use phalanx_kernels::Processor;
 
+use crate::allocations::{Allocation, Allocations};
 use crate::attempt::Attempt;
 use crate::binary::Binary;
 use crate::cache::{self, Cache, CacheKey, SealedCode};
 use crate::cores;
 use crate::error::Error;
+use crate::fault;
 use crate::grid::Grid;
 use crate::jit::Arena;
 use crate::machine;
-use crate::memory::Descriptor;
+use crate::memory::{Buffer, Descriptor, MemoryError};
 use crate::pipeline::Pipeline;
 use crate::pool::Pool;
+use crate::process::Process;
 use crate::run::{Run, RunParts, Tables, Workplaces};
 use crate::stop::{CancelToken, StopFlag, StopReason, Watchdog};
 
@@ -38,6 +42,24 @@ pub struct Config {
     /// The processor that code is made for; without it the one that the environment variable [`Processor::ENV`]
     /// names, else this machine's with all it has.
     pub processor: Option<Processor>,
+    /// What is done about device addresses that lead nowhere.
+    pub addresses: Addresses,
+}
+
+/// What is done about device addresses that lead nowhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Addresses {
+    /// Nothing: the process ends, as by a wild pointer of its own. No handler of a signal is installed.
+    Trust,
+    /// The fault of such an access is caught, and the dispatch ends with an error. For this a handler of `SIGSEGV` and
+    /// `SIGBUS` is installed when the first pipeline runs that uses addresses; faults that are not a kernel's go to the
+    /// handler before it. An address that leads to memory of something else is not noticed.
+    #[default]
+    Catch,
+    /// Each access by address is checked against the buffers of the device that are there, so that none goes anywhere
+    /// else: not to memory of something else, nor from one buffer into the next. Kernels with addresses are many times
+    /// slower for it. Faults are caught as well.
+    Check,
 }
 
 /// A CPU that runs kernels. May be used from several threads at once.
@@ -54,6 +76,9 @@ pub struct Device {
     timeout: Option<Duration>,
     compile_timeout: Option<Duration>,
     dumps: Options,
+    addresses: Addresses,
+    allocations: Allocations,
+    process: Process,
 }
 
 /// What makes code for a device. It owns all that it needs, so that it can be left behind.
@@ -61,6 +86,7 @@ pub struct Device {
 pub struct Compiler {
     target: Target,
     dumps: Options,
+    checks_addresses: bool,
 }
 
 /// Code for a device, not yet loaded.
@@ -79,7 +105,8 @@ impl Compiler {
     /// When the target does not support the module, or the compiler is at fault.
     pub fn compile(&self, module: &Verified) -> Result<Compiled, Error> {
         let start = Instant::now();
-        let compiled = phalanx_back_llvm::compile(module, &self.target, &self.dumps)?;
+        let options = Options { check_addresses: self.checks_addresses, ..self.dumps };
+        let compiled = phalanx_back_llvm::compile(module, &self.target, &options)?;
         let binary = Binary {
             name: module.name.clone(),
             meta: compiled.meta,
@@ -167,6 +194,9 @@ impl Device {
             timeout: config.timeout,
             compile_timeout: config.compile_timeout,
             dumps: config.dumps,
+            addresses: config.addresses,
+            allocations: Allocations::default(),
+            process: Process::current(),
         })
     }
 
@@ -180,9 +210,26 @@ impl Device {
         self.pool.parallelism()
     }
 
+    /// A buffer of `size` zero bytes, which the device knows as one that kernels may go to by address.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::OutOfMemory`].
+    pub fn create_buffer(&self, size: u64) -> Result<Buffer, MemoryError> {
+        Ok(Buffer::new(size)?.listed(&self.allocations))
+    }
+
+    /// Tells the device of memory that it did not allocate and that kernels may go to, by address or through
+    /// [`Descriptor::from_raw`], until the result is dropped. From then on its kernels may fault on other ways than
+    /// by address, as memory that is a file may end before its time.
+    pub fn lend(&self, address: u64, size: u64) -> Allocation {
+        self.allocations.lend(address, size)
+    }
+
     /// A key for what the parts say, on this device and with this compiler.
     pub fn cache_key(&self, parts: &[&[u8]]) -> CacheKey {
-        let target = format!("{:?}", self.target);
+        let checks = if self.checks_addresses() { " checked" } else { "" };
+        let target = format!("{:?}{checks}", self.target);
         let mut all = vec![cache::build_id(), target.as_bytes()];
         all.extend(parts);
         CacheKey::new(&all)
@@ -208,7 +255,8 @@ impl Device {
 
     /// What makes code for this device, on whatever thread.
     pub fn compiler(&self) -> Compiler {
-        Compiler { target: self.target.clone(), dumps: self.dumps }
+        let checks_addresses = self.checks_addresses();
+        Compiler { target: self.target.clone(), dumps: self.dumps, checks_addresses }
     }
 
     /// How compiling may take its time.
@@ -222,6 +270,7 @@ impl Device {
     ///
     /// When the target does not support the module, the compiler is at fault, or it is given up.
     pub fn create_pipeline(&self, module: &Verified, key: Option<&CacheKey>) -> Result<Created, Error> {
+        self.check_process()?;
         let (compiler, module) = (self.compiler(), module.clone());
         let compiled = self.attempt(None).run(move || compiler.compile(&module))??;
         self.finish(compiled, key)
@@ -255,9 +304,14 @@ impl Device {
     /// When the dispatch does not fit the pipeline, is cancelled, or takes too long.
     pub fn dispatch(&self, dispatch: &Dispatch<'_>) -> Result<Report, Error> {
         let start = Instant::now();
+        self.check_process()?;
         let push = check_arguments(dispatch)?;
         let grid = Grid::new(dispatch.groups, dispatch.base)
             .ok_or(Error::TooManyGroups { groups: dispatch.groups, base: dispatch.base })?;
+        let is_guarded = self.guards(dispatch.pipeline);
+        if is_guarded {
+            fault::install();
+        }
         let limit = dispatch.timeout.or(self.timeout);
         let stop = Arc::new(StopFlag::default());
         if let Some(limit) = limit {
@@ -278,16 +332,40 @@ impl Device {
             threads: self.pool.parallelism(),
             tables: self.tables,
             workplaces: &self.workplaces,
-        }));
+            allocations: &self.allocations,
+            is_guarded,
+            checks_addresses: self.checks_addresses(),
+        })?);
         self.pool.run(&run, helpers);
         let elapsed = start.elapsed();
         let (printed, warnings, failure) = run.finish();
         match (stop.reason(), failure) {
-            (_, Some(failure)) => Err(failure.into()),
+            (_, Some(failure)) => Err(failure),
             (Some(StopReason::Timeout), None) => Err(Error::Timeout { limit: limit.unwrap_or_default() }),
             (Some(StopReason::Cancelled | StopReason::Failed), None) => Err(Error::Cancelled),
             (None, None) => Ok(Report { elapsed, printed, warnings }),
         }
+    }
+}
+
+impl Device {
+    /// Whether faults of a pipeline's kernels are caught: where accesses may fault at all.
+    fn guards(&self, pipeline: &Pipeline) -> bool {
+        let may_fault = pipeline.meta().uses_addresses || self.allocations.has_lent();
+        self.addresses != Addresses::Trust && may_fault
+    }
+
+    fn checks_addresses(&self) -> bool {
+        self.addresses == Addresses::Check
+    }
+
+    /// Whether this process is a copy of the one that made the device, which has none of its threads.
+    pub fn is_forked(&self) -> bool {
+        self.process.is_copy()
+    }
+
+    fn check_process(&self) -> Result<(), Error> {
+        if self.is_forked() { Err(Error::Forked) } else { Ok(()) }
     }
 }
 
@@ -297,6 +375,11 @@ fn check_arguments<'a>(dispatch: &Dispatch<'a>) -> Result<&'a [u8], Error> {
     let (expected, found) = (meta.num_bindings as usize, dispatch.descriptors.len());
     if expected != found {
         return Err(Error::Bindings { expected, found });
+    }
+    if !dispatch.groups.contains(&0)
+        && let Some((axis, found)) = excess(meta.workgroup_size, dispatch.groups, dispatch.base)
+    {
+        return Err(Error::TooManyInvocations { axis, found, limit: MAX_DISPATCH_INVOCATIONS });
     }
     dispatch
         .push

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::attempt::Abandoned;
+use crate::fault::Fault;
 use crate::jit::JitError;
 use crate::memory::MemoryError;
 
@@ -37,6 +38,34 @@ pub enum Error {
     /// A dispatch was cancelled. Its buffers hold what it had written by then.
     #[error("the dispatch was cancelled")]
     Cancelled,
+    /// A kernel accessed memory that is not there. Its buffers hold what it had written by then.
+    #[error("{0}")]
+    Fault(Box<Fault>),
+    /// A kernel needed more stack than the compiler had found.
+    #[error("the kernel `{kernel}` needs more stack than it was given")]
+    StackOverflow {
+        /// The entry point.
+        kernel: String,
+    },
+    /// What runs kernels has panicked.
+    #[error("a thread that ran the dispatch panicked: {message}")]
+    Panic {
+        /// What it said.
+        message: String,
+    },
+    /// The process is a copy of the one that made the device, and has none of the device's threads.
+    #[error("the device belongs to the process that this one was forked from")]
+    Forked,
+    /// A dispatch has more invocations along an axis than a kernel can count.
+    #[error("{found} invocations along {axis}, the base of the dispatch included: expected at most {limit}")]
+    TooManyInvocations {
+        /// The axis: `x`, `y` or `z`.
+        axis: char,
+        /// As many as there would be.
+        found: u64,
+        /// The most that there may be.
+        limit: u32,
+    },
     /// A grid has more work-groups than can be counted.
     #[error("{groups:?} work-groups from {base:?} are too many")]
     TooManyGroups {

@@ -3,14 +3,16 @@
 //! A [`Device`] compiles verified modules to a [`Pipeline`] and runs a [`Dispatch`] of it on
 //! [`Buffer`]s. A pipeline's code runs one subgroup; `run` spreads the work-groups over the threads of
 //! `pool`, and lets the subgroups of a work-group wait for each other as coroutines. `stop` ends
-//! what takes too long, `attempt` gives up compiling that does not end, `cache` remembers what was
-//! compiled, `jit` loads it.
+//! what takes too long, `fault` what accesses memory that is not there, `attempt` gives up compiling that does not end,
+//! `cache` remembers what was compiled, `jit` loads it.
 //!
 //! Invariant: this crate knows neither SPIR-V nor Vulkan. A dispatch ends, by its own end or by the watchdog.
 
+mod allocations;
 mod attempt;
 mod binary;
 mod cache;
+mod check;
 mod cores;
 mod device;
 mod error;
@@ -24,6 +26,7 @@ mod memory;
 mod pipeline;
 mod pool;
 mod printf;
+mod process;
 mod run;
 mod stacks;
 mod stop;
@@ -32,13 +35,14 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use allocations::{Allocation, NearestBuffer};
 pub use attempt::exhaustion::Allocator;
 pub use attempt::{Abandoned, Attempt};
 pub use cache::{CacheKey, SealedCode, cache_uuid};
 pub use cores::usable as usable_cores;
-pub use device::{Compiled, Compiler, Config, Created, Device, Dispatch, Report};
+pub use device::{Addresses, Compiled, Compiler, Config, Created, Device, Dispatch, Report};
 pub use error::Error;
-pub use fault::report as report_faults;
+pub use fault::Fault;
 pub use image::ImageView;
 pub use jit::JitError;
 pub use memory::{Buffer, Descriptor, MemoryError};

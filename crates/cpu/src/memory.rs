@@ -12,6 +12,7 @@ use phalanx_back_llvm::abi::{BufferDesc, MEMORY_ALIGN};
 
 use phalanx_ir::Sampler;
 
+use crate::allocations::{Allocation, Allocations};
 use crate::image::ImageView;
 
 /// Buffers of at least this many bytes are mapped, smaller ones come from the heap.
@@ -139,6 +140,8 @@ fn prefer_huge_pages(_start: NonNull<u8>, _bytes: usize) {}
 /// ```
 #[derive(Debug)]
 pub struct Buffer {
+    /// Its place in the list of a device; taken out of it before the memory is gone.
+    listed: Option<Allocation>,
     block: Block,
     bytes: usize,
 }
@@ -158,7 +161,19 @@ impl Buffer {
     pub fn new(size: u64) -> Result<Self, MemoryError> {
         let out_of_memory = || MemoryError::OutOfMemory { bytes: size };
         let bytes = usize::try_from(size).map_err(|_wide| out_of_memory())?;
-        Ok(Self { block: Block::new(bytes).ok_or_else(out_of_memory)?, bytes })
+        Ok(Self { listed: None, block: Block::new(bytes).ok_or_else(out_of_memory)?, bytes })
+    }
+
+    /// The same buffer as a part of a list.
+    pub(crate) fn listed(self, list: &Allocations) -> Self {
+        Self { listed: Some(list.add(self.device_address(), self.size())), ..self }
+    }
+
+    /// Says that nobody should know its address any more, before it is dropped.
+    pub fn retire(&self) {
+        if let Some(listed) = &self.listed {
+            listed.withdraw();
+        }
     }
 
     /// Size in bytes.

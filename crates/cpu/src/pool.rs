@@ -1,18 +1,22 @@
 //! Worker threads.
 //!
 //! [`Pool::run`] has a piece of [`Work`] done by the calling thread and as many workers as it
-//! asks for; each of them takes shares of the work until none are left. Work belongs to nobody's
+//! asks for; each of them takes shares of the work until none are left. Whoever panics tells the work, and that is all. Work belongs to nobody's
 //! stack, so workers may come late or not at all, and several threads may run work at once.
 //!
 //! A worker without work looks out for more for [`LINGER`] and then sleeps. That makes a row of
 //! small dispatches quick, and an idle process quiet.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use crate::process::Process;
 
 /// How long a worker looks out for work before it sleeps, and a caller for its last worker.
 const LINGER: Duration = Duration::from_micros(20);
@@ -24,6 +28,22 @@ const STACK_BYTES: usize = 256 << 10;
 pub(crate) trait Work: Send + Sync {
     /// Takes shares of the work until none are left.
     fn work(&self);
+
+    /// Somebody who did the work has panicked; the others should come to an end.
+    fn panicked(&self, message: String);
+}
+
+/// Does the work. A panic is the work's failure, and no thread's end.
+fn attempt(work: &dyn Work) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work.work())) {
+        work.panicked(message_of(&*panic));
+    }
+}
+
+/// What a panic says.
+pub(crate) fn message_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
 /// Work with the workers that may join.
@@ -54,6 +74,7 @@ struct Shared {
 pub(crate) struct Pool {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    process: Process,
 }
 
 impl fmt::Debug for Pool {
@@ -69,7 +90,7 @@ impl Pool {
         let shared =
             Arc::new(Shared { queue: Mutex::new(queue), wake: Condvar::new(), seats: AtomicUsize::new(0) });
         // On an error in the middle, dropping the pool ends the threads that did start.
-        let mut pool = Self { shared, threads: Vec::with_capacity(workers) };
+        let mut pool = Self { shared, threads: Vec::new(), process: Process::current() };
         for index in 0..workers {
             let shared = Arc::clone(&pool.shared);
             let builder =
@@ -88,7 +109,7 @@ impl Pool {
     pub(crate) fn run<W: Work + 'static>(&self, work: &Arc<W>, helpers: usize) {
         let helpers = helpers.min(self.threads.len());
         if helpers == 0 {
-            return work.work();
+            return attempt(&**work);
         }
         let shared: Arc<W> = Arc::clone(work);
         let job = Arc::new(Job {
@@ -98,7 +119,7 @@ impl Pool {
             left: Default::default(),
         });
         self.offer(&job, helpers);
-        work.work();
+        attempt(&**work);
         self.withdraw(&job);
         job.wait_until_left();
     }
@@ -125,11 +146,15 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
+        if self.process.is_copy() {
+            // The threads are not here, and whatever they had locked stays so.
+            return self.threads.drain(..).for_each(std::mem::forget);
+        }
         self.shared.lock().closed = true;
         self.shared.wake.notify_all();
         for thread in self.threads.drain(..) {
-            // A worker that panicked has nothing left to end.
-            let _panicked = thread.join();
+            // It does not panic: panics of the work do not leave it.
+            let _ended = thread.join();
         }
     }
 }
@@ -196,7 +221,7 @@ fn serve(shared: &Shared) {
     }
     while let Some(job) = shared.join_next() {
         let seat = Seat(job);
-        seat.0.work.work();
+        attempt(&*seat.0.work);
     }
 }
 
@@ -256,6 +281,60 @@ mod tests {
                 self.sum.fetch_add(value, Ordering::Relaxed);
             }
         }
+
+        fn panicked(&self, message: String) {
+            unreachable!("{message}");
+        }
+    }
+
+    /// Panics on every thread that comes to it, or on all but the caller's.
+    struct Panics {
+        caller: Option<std::thread::ThreadId>,
+        entered: AtomicUsize,
+        heard: Mutex<Vec<String>>,
+    }
+
+    impl Work for Panics {
+        fn work(&self) {
+            self.entered.fetch_add(1, Ordering::Relaxed);
+            if self.caller == Some(std::thread::current().id()) {
+                // Until a worker has come and told of its panic.
+                while self.heard.lock().unwrap().is_empty() {
+                    std::thread::yield_now();
+                }
+            } else {
+                // Without the hook, which would print.
+                std::panic::resume_unwind(Box::new("no more".to_owned()));
+            }
+        }
+
+        fn panicked(&self, message: String) {
+            self.heard.lock().unwrap().push(message);
+        }
+    }
+
+    #[test]
+    fn whoever_panics_tells_the_work_and_nobody_is_left_behind() {
+        let pool = Pool::new(2).unwrap();
+        for caller in [None, Some(std::thread::current().id())] {
+            for _ in 0..50 {
+                let work = Arc::new(Panics { caller, entered: AtomicUsize::new(0), heard: Mutex::default() });
+                pool.run(&work, 2);
+                let heard = work.heard.lock().unwrap().clone();
+                let expected = work.entered.load(Ordering::Relaxed) - usize::from(caller.is_some());
+                assert_eq!(heard, vec!["no more"; expected]);
+                assert!(!heard.is_empty());
+                drop(heard);
+                // A worker forgets the work a little after it has left it.
+                while Arc::strong_count(&work) > 1 {
+                    std::thread::yield_now();
+                }
+            }
+        }
+        let sum = Sum::new(40, Duration::from_millis(1));
+        pool.run(&sum, 2);
+        assert_eq!(sum.sum.load(Ordering::Relaxed), (0..40).sum());
+        assert_eq!(sum.workers.load(Ordering::Relaxed), 3, "the workers live on");
     }
 
     #[test]

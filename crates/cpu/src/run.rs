@@ -7,30 +7,37 @@
 //! is not waited for.
 //!
 //! Compiled code polls the stop flag in its loops and returns when it is raised, so that every
-//! subgroup returns in the end and no coroutine has to be unwound.
+//! subgroup returns in the end and no coroutine has to be unwound. One that faults is the exception: it ends where it
+//! is, and what its stack held is forgotten (see `fault`). So a coroutine owns nothing; what it uses is borrowed from the
+//! function that resumes it.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ffi::c_void;
+use std::fmt;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use corosensei::stack::DefaultStack;
-use corosensei::{Coroutine, CoroutineResult, Yielder};
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::{Coroutine, Yielder};
 use phalanx_back_llvm::abi::{
     BindingDesc, BufferDesc, DispatchContext, Entry, MEMORY_ALIGN, Services, SubgroupContext,
 };
 use phalanx_ir::{BindingInfo, BindingKind};
 
-use crate::fault;
+use crate::allocations::Allocations;
+use crate::check::{Access, Ranges};
+use crate::error::Error;
+use crate::fault::{self, End, Fault, KernelCoroutine, RawFault, SignalStack, Step};
 use crate::float_env;
 use crate::grid::Grid;
 use crate::image;
 use crate::memory::{Descriptor, MemoryError, Scratch};
 use crate::pipeline::Pipeline;
-use crate::pool::Work;
+use crate::pool::{Work, message_of};
 use crate::printf::Printed;
 use crate::stacks::Stacks;
 use crate::stop::{StopFlag, StopReason};
@@ -42,16 +49,23 @@ const MAX_SHARE: u64 = 64;
 const KEPT_BYTES: u64 = 8 << 20;
 
 /// What a thread needs to run work-groups.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Workplace {
     shared: Scratch,
     scratch: Scratch,
     stacks: Stacks,
+    signal_stack: SignalStack,
 }
 
 /// The workplaces of a device. There are as many as threads ever ran work-groups at once.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Workplaces(Mutex<Vec<Workplace>>);
+
+impl fmt::Debug for Workplaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Workplaces").finish_non_exhaustive()
+    }
+}
 
 impl Workplaces {
     fn take(&self) -> Workplace {
@@ -78,7 +92,19 @@ unsafe impl Send for Tables {}
 // SAFETY: as above.
 unsafe impl Sync for Tables {}
 
-static SERVICES: Services = Services { barrier, printf, warn, image };
+static SERVICES: Services = Services { barrier, printf, warn, image, check };
+
+/// What code reads of a binding's descriptors. It does not check constant indices into arrays of declared length, so they
+/// are that long, which a shader may put at any number.
+fn table(list: &[Descriptor<'_>], info: &BindingInfo) -> Result<Box<[BufferDesc]>, MemoryError> {
+    let length = list.len().max(info.count.unwrap_or(0) as usize);
+    let bytes = length.saturating_mul(size_of::<BufferDesc>()) as u64;
+    let mut table = Vec::new();
+    table.try_reserve_exact(length).map_err(|_refused| MemoryError::OutOfMemory { bytes })?;
+    table.extend(list.iter().map(Descriptor::desc));
+    table.resize(length, Descriptor::default().desc());
+    Ok(table.into())
+}
 
 /// A dispatch.
 pub(crate) struct Run {
@@ -97,7 +123,13 @@ pub(crate) struct Run {
     threads: u64,
     workplaces: Arc<Workplaces>,
     printed: Mutex<Printed>,
-    failure: Mutex<Option<MemoryError>>,
+    failure: Mutex<Option<Error>>,
+    /// Where kernels may go by address, to tell what is near to where one went.
+    allocations: Allocations,
+    /// Whether a fault is caught.
+    is_guarded: bool,
+    /// Where kernels may go by address, if that is checked.
+    ranges: Ranges,
 }
 
 // SAFETY: the pointers in `context` and `_bindings` lead to memory that the run owns and does not
@@ -120,19 +152,16 @@ pub(crate) struct RunParts<'a> {
     pub(crate) threads: usize,
     pub(crate) tables: Tables,
     pub(crate) workplaces: &'a Arc<Workplaces>,
+    pub(crate) allocations: &'a Allocations,
+    pub(crate) is_guarded: bool,
+    pub(crate) checks_addresses: bool,
 }
 
 impl Run {
     /// Prepares a dispatch.
-    pub(crate) fn new(parts: RunParts<'_>) -> Self {
-        // Code does not check constant indices into arrays of declared length, so they are that long.
-        let table = |(list, binding): (&&[Descriptor<'_>], &BindingInfo)| {
-            let missing = (binding.count.unwrap_or(0) as usize).saturating_sub(list.len());
-            let nothing = std::iter::repeat_n(Descriptor::default().desc(), missing);
-            list.iter().map(Descriptor::desc).chain(nothing).collect()
-        };
-        let descriptors: Vec<Box<[BufferDesc]>> =
-            parts.descriptors.iter().zip(parts.pipeline.bindings()).map(table).collect();
+    pub(crate) fn new(parts: RunParts<'_>) -> Result<Self, MemoryError> {
+        let lists = parts.descriptors.iter().zip(parts.pipeline.bindings());
+        let descriptors = lists.map(|(list, info)| table(list, info)).collect::<Result<Vec<_>, _>>()?;
         // SAFETY: the caller of the dispatch lends the views until it is over; no subgroup runs later.
         let images = unsafe { image::Bound::new(parts.descriptors) };
         let bindings: Box<[BindingDesc]> = descriptors
@@ -149,7 +178,7 @@ impl Run {
             math: parts.tables.math,
             services: &raw const SERVICES,
         };
-        Self {
+        Ok(Self {
             context,
             _bindings: bindings,
             _descriptors: descriptors,
@@ -163,15 +192,44 @@ impl Run {
             workplaces: Arc::clone(parts.workplaces),
             printed: Mutex::default(),
             failure: Mutex::default(),
+            allocations: parts.allocations.clone(),
+            is_guarded: parts.is_guarded,
+            ranges: if parts.checks_addresses { Ranges::new(parts.allocations) } else { Ranges::default() },
+        })
+    }
+
+    /// Ends the dispatch with an error, unless it has one.
+    fn fail(&self, error: Error) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.stop.raise(StopReason::Failed);
+    }
+
+    /// The error that a fault is.
+    fn error_of(&self, fault: RawFault, place: u32) -> Error {
+        let kernel = self.pipeline.name().to_owned();
+        let places = &self.pipeline.meta().places;
+        let place = place.checked_sub(1).and_then(|index| places.get(index as usize)).cloned();
+        if fault.is_overflow {
+            return Error::StackOverflow { kernel };
         }
+        let nearest = fault.address.and_then(|address| self.allocations.nearest(address));
+        let RawFault { address, wrote, .. } = fault;
+        Error::Fault(Box::new(Fault { kernel, place, address, wrote, nearest }))
     }
 
     /// What it printed and warned of, and whether it failed.
-    pub(crate) fn finish(&self) -> (Vec<String>, Vec<String>, Option<MemoryError>) {
+    pub(crate) fn finish(&self) -> (Vec<String>, Vec<String>, Option<Error>) {
         let printed = std::mem::take(&mut *self.printed.lock().unwrap_or_else(PoisonError::into_inner));
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (lines, warnings) = printed.into_lines();
         (lines, warnings, failure)
+    }
+
+    /// Runs a part of a service. No panic may go through compiled code, so it becomes the dispatch's error here.
+    fn without_panic(&self, f: impl FnOnce()) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
+            self.panicked(message_of(&*panic));
+        }
     }
 
     /// Takes a share of the remaining work-groups: large ones first, so that threads rarely meet
@@ -201,32 +259,52 @@ impl Run {
         }
     }
 
-    fn work_at(&self, place: &mut Workplace) -> Result<(), MemoryError> {
+    fn work_at(&self, place: &mut Workplace) -> Result<(), Error> {
         let meta = self.pipeline.meta();
         let shared = place.shared.reserve(u64::from(meta.shared_bytes))?;
         place.stacks.reserve(meta.stack_bytes)?;
         if meta.has_workgroup_barrier && meta.num_subgroups() > 1 {
-            let subgroups = Subgroups::new(self, shared, &mut place.scratch, true)?;
-            fault::inside(|| self.run_coroutines(subgroups, &mut place.stacks))
+            let mut subgroups = Subgroups::new(self, shared, &mut place.scratch, true)?;
+            self.run_coroutines(&mut subgroups, &mut place.stacks)
         } else {
-            let subgroups = Subgroups::new(self, shared, &mut place.scratch, false)?;
-            fault::inside(|| place.stacks.run(|| self.run_in_turn(subgroups)))
+            let mut subgroups = Subgroups::new(self, shared, &mut place.scratch, false)?;
+            self.run_in_turn(&mut subgroups, &mut place.stacks)
         }
     }
 
-    /// Runs subgroups one after the other.
-    fn run_in_turn(&self, mut subgroups: Subgroups) {
-        let entry = self.pipeline.entry();
-        self.for_each_group(|id| {
-            for context in subgroups.of_group(id) {
-                // SAFETY: see `Subgroups`.
-                unsafe { entry(context) };
-            }
+    /// Runs subgroups one after the other, all in one coroutine.
+    fn run_in_turn(&self, subgroups: &mut Subgroups, stacks: &mut Stacks) -> Result<(), Error> {
+        let (run, subgroups) = (ptr::from_ref(self), ptr::from_mut(subgroups));
+        let stack = stacks.take()?;
+        let limit = stack.limit().get();
+        let mut coroutine: KernelCoroutine = Coroutine::with_stack(stack, move |_yielder, ()| {
+            // SAFETY: this function, which borrows the run, resumes the coroutine once and to its end.
+            let run = unsafe { &*run };
+            // SAFETY: as above, and it uses the subgroups for nothing else.
+            let subgroups = unsafe { &mut *subgroups };
+            let entry = run.pipeline.entry();
+            let running = &subgroups.running;
+            run.for_each_group(|id| {
+                for context in subgroups.contexts.iter_mut() {
+                    context.group_id = id;
+                    running.set(context.subgroup_id);
+                    // SAFETY: see `Subgroups`.
+                    unsafe { entry(ptr::from_mut(context)) };
+                }
+            });
+            End::Returned
         });
+        let step = fault::resume(&mut coroutine, limit);
+        stacks.give_back(coroutine.into_stack());
+        match step {
+            // SAFETY: the coroutine is over, so nobody else uses them.
+            Step::Faulted(fault) => Err(self.error_of(fault, unsafe { &*subgroups }.place())),
+            Step::Waits | Step::Ended => Ok(()),
+        }
     }
 
     /// Runs subgroups as coroutines.
-    fn run_coroutines(&self, mut subgroups: Subgroups, stacks: &mut Stacks) -> Result<(), MemoryError> {
+    fn run_coroutines(&self, subgroups: &mut Subgroups, stacks: &mut Stacks) -> Result<(), Error> {
         let entry = self.pipeline.entry();
         let mut idle = Vec::new();
         for _ in 0..subgroups.contexts.len() {
@@ -236,17 +314,23 @@ impl Run {
         self.for_each_group(|id| {
             for context in subgroups.of_group(id) {
                 let stack = idle.pop().expect("as many stacks as subgroups, all given back");
-                waiting.push_back(subgroup_coroutine(stack, entry, context));
+                let limit = stack.limit().get();
+                waiting.push_back((subgroup_coroutine(stack, entry, context), limit, context));
             }
             subgroups.phase.start(waiting.len());
-            while let Some(mut coroutine) = waiting.pop_front() {
-                match coroutine.resume(()) {
-                    CoroutineResult::Yield(()) => waiting.push_back(coroutine),
-                    CoroutineResult::Return(()) => {
-                        subgroups.phase.leave();
-                        idle.push(coroutine.into_stack());
+            while let Some((mut coroutine, limit, context)) = waiting.pop_front() {
+                match fault::resume(&mut coroutine, limit) {
+                    Step::Waits => {
+                        waiting.push_back((coroutine, limit, context));
+                        continue;
                     }
+                    Step::Ended => {}
+                    // The others of its work-group see that the dispatch stops, and return.
+                    // SAFETY: one of the contexts; its coroutine is over, so nobody else uses it.
+                    Step::Faulted(fault) => self.fail(self.error_of(fault, unsafe { (*context).place })),
                 }
+                subgroups.phase.leave();
+                idle.push(coroutine.into_stack());
             }
         });
         idle.into_iter().for_each(|stack| stacks.give_back(stack));
@@ -260,28 +344,28 @@ impl Work for Run {
             return;
         }
         let mut place = self.workplaces.take();
-        if let Err(error) = float_env::with_default(|| self.work_at(&mut place)) {
-            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            self.stop.raise(StopReason::Failed);
+        let mut signal_stack = std::mem::take(&mut place.signal_stack);
+        let mut work = || float_env::with_default(|| self.work_at(&mut place));
+        let result = if self.is_guarded { signal_stack.with(work) } else { work() };
+        if let Err(error) = result {
+            self.fail(error);
         }
-        self.workplaces.give_back(place);
+        self.workplaces.give_back(Workplace { signal_stack, ..place });
+    }
+
+    fn panicked(&self, message: String) {
+        self.fail(Error::Panic { message });
     }
 }
 
-/// A subgroup that runs as a coroutine.
-type SubgroupCoroutine = Coroutine<(), (), (), DefaultStack>;
-
 /// The coroutine of one subgroup.
-fn subgroup_coroutine(
-    stack: DefaultStack,
-    entry: Entry,
-    context: *const SubgroupContext,
-) -> SubgroupCoroutine {
+fn subgroup_coroutine(stack: DefaultStack, entry: Entry, context: *const SubgroupContext) -> KernelCoroutine {
     Coroutine::with_stack(stack, move |yielder, ()| {
         // SAFETY: `context` is from `Subgroups`, whose host data is valid and used by this thread only.
         unsafe { HostData::of(context) }.yielder.set(yielder);
         // SAFETY: see `Subgroups`.
         unsafe { entry(context) };
+        End::Returned
     })
 }
 
@@ -352,6 +436,8 @@ impl HostData {
 /// to memory of the size that the pipeline's `Meta` states, alive until the last call returns.
 struct Subgroups {
     contexts: Box<[SubgroupContext]>,
+    /// The number of the one that runs, where they run in turn.
+    running: Cell<u32>,
     _host: Box<[HostData]>,
     phase: Box<Phase>,
 }
@@ -383,16 +469,22 @@ impl Subgroups {
                 // result lies in the reserved memory.
                 scratch: start.wrapping_add((count - 1 - index) * stride as usize),
                 coroutine: ptr::from_ref(host).cast_mut().cast::<c_void>(),
+                place: 0,
             })
             .collect();
-        Ok(Self { contexts, _host: host, phase })
+        Ok(Self { contexts, running: Cell::new(0), _host: host, phase })
+    }
+
+    /// Where the last access by address of the one that runs stands in the source.
+    fn place(&self) -> u32 {
+        self.contexts.get(self.running.get() as usize).map_or(0, |context| context.place)
     }
 
     /// The contexts for a work-group.
     fn of_group(&mut self, id: [u32; 3]) -> impl Iterator<Item = *const SubgroupContext> {
         self.contexts.iter_mut().map(move |context| {
             context.group_id = id;
-            ptr::from_ref(context)
+            ptr::from_mut(context).cast_const()
         })
     }
 }
@@ -414,7 +506,41 @@ unsafe extern "C" fn image(
     let Some(BindingKind::Image(kind)) = info.map(|info| info.kind) else { return };
     // SAFETY: compiled code passes what the interface says, and it lives until this returns.
     let Some(call) = (unsafe { image::Call::new(code, kind, mask, places, values) }) else { return };
-    call.execute(&run.images, binding);
+    // Inside of the kernel as for faults: it takes no lock and no memory, and the memory of an image may fault.
+    run.without_panic(|| call.execute(&run.images, binding));
+}
+
+/// [`Services::check`]: stops the dispatch if there is no memory where an access goes.
+unsafe extern "C" fn check(
+    context: *const SubgroupContext,
+    mask: *const u64,
+    addresses: *const u64,
+    runs: u64,
+    stride: u64,
+    bytes: u64,
+    writes: u32,
+) {
+    // SAFETY: compiled code passes the context that it was called with.
+    let run = unsafe { HostData::of(context) }.run;
+    // SAFETY: the run outlives its subgroups.
+    let run = unsafe { &*run };
+    // SAFETY: compiled code passes two words.
+    let [low, high] = unsafe { mask.cast::<[u64; 2]>().read() };
+    let mut rest = u128::from(low) | u128::from(high) << 64;
+    let lanes = std::iter::from_fn(|| {
+        let lane = (rest != 0).then(|| rest.trailing_zeros())?;
+        rest &= rest - 1;
+        // SAFETY: compiled code passes an address for each lane of the mask.
+        Some(unsafe { addresses.add(lane as usize).read() })
+    });
+    let access = Access { runs, stride, bytes, writes: writes != 0 };
+    let check = || {
+        if let Some(fault) = access.fault(&run.ranges, lanes) {
+            // SAFETY: compiled code passes the context that it was called with, and has noted its place there.
+            run.fail(run.error_of(fault, unsafe { (*context).place }));
+        }
+    };
+    fault::outside(|| run.without_panic(check));
 }
 
 /// [`Services::barrier`]: suspends the subgroup until all others have run up to here.
@@ -478,5 +604,6 @@ unsafe fn tell(
         n => unsafe { std::slice::from_raw_parts(args, n as usize) },
     };
     let text = run.pipeline.meta().formats.get(format as usize).map_or("", String::as_str);
-    write(&mut run.printed.lock().unwrap_or_else(PoisonError::into_inner), text, args);
+    let printed = || write(&mut run.printed.lock().unwrap_or_else(PoisonError::into_inner), text, args);
+    fault::outside(|| run.without_panic(printed));
 }

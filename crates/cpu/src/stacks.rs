@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use corosensei::stack::{DefaultStack, Stack, StackPointer};
+use corosensei::stack::DefaultStack;
 use phalanx_back_llvm::abi::CALLEE_STACK_BYTES;
 
 use crate::memory::MemoryError;
@@ -62,14 +62,6 @@ impl Stacks {
         Ok(())
     }
 
-    /// Runs `f` on a stack.
-    pub(crate) fn run<R>(&mut self, f: impl FnOnce() -> R) -> Result<R, MemoryError> {
-        let stack = self.take()?;
-        let result = corosensei::on_stack(Borrowed(&stack), f);
-        self.give_back(stack);
-        Ok(result)
-    }
-
     /// A stack for a coroutine.
     pub(crate) fn take(&mut self) -> Result<DefaultStack, MemoryError> {
         self.stacks.pop().map_or_else(|| new_stack(self.bytes.max(MIN_BYTES)), Ok)
@@ -91,21 +83,6 @@ impl Stacks {
 
 fn new_stack(bytes: usize) -> Result<DefaultStack, MemoryError> {
     DefaultStack::new(bytes).map_err(|_io| MemoryError::OutOfMemory { bytes: bytes as u64 })
-}
-
-/// A stack that is lent out.
-struct Borrowed<'a>(&'a DefaultStack);
-
-// SAFETY: it has the bounds and the guard page of the stack that it borrows; `run` borrows that
-// while it holds it, so nobody else runs on it.
-unsafe impl Stack for Borrowed<'_> {
-    fn base(&self) -> StackPointer {
-        self.0.base()
-    }
-
-    fn limit(&self) -> StackPointer {
-        self.0.limit()
-    }
 }
 
 #[cfg(test)]

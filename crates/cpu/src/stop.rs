@@ -3,12 +3,22 @@
 //! Each dispatch has a [`StopFlag`], which its code polls at every loop. The first reason to stop
 //! stands. One [`Watchdog`] thread per device raises the flags of dispatches that are out of time; it sleeps
 //! until the earliest deadline that it knows, and is woken only for an earlier one, so that a
-//! dispatch rarely pays for more than a lock.
+//! dispatch rarely pays for more than a lock. Time in which the process was stopped does not count: the clock goes on
+//! while a process is stopped (by a debugger, or `SIGSTOP`), so the thread wakes at least every [`BEAT`] while it watches
+//! something, and puts the deadlines off when it finds that it could not.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use crate::process::Process;
+
+/// How long the watchdog sleeps at most while there are dispatches.
+const BEAT: Duration = Duration::from_millis(250);
+
+/// A thread that wakes so much too late was not just waiting for a core: the process did not run at all.
+const FORGIVEN: Duration = Duration::from_millis(500);
 
 /// Why a dispatch stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +107,7 @@ impl CancelToken {
 pub(crate) struct Watchdog {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+    process: Process,
 }
 
 #[derive(Debug, Default)]
@@ -122,7 +133,7 @@ impl Watchdog {
             .name("phalanx-watchdog".into())
             .stack_size(64 << 10)
             .spawn(move || watch(&for_thread))?;
-        Ok(Self { shared, thread: Some(thread) })
+        Ok(Self { shared, thread: Some(thread), process: Process::current() })
     }
 
     /// Raises `flag` after `limit`, unless it is dropped before.
@@ -142,6 +153,10 @@ impl Watchdog {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
+        if self.process.is_copy() {
+            // The thread is not here, and the lock may be its.
+            return self.thread.take().into_iter().for_each(std::mem::forget);
+        }
         lock(&self.shared.state).closed = true;
         self.shared.changed.notify_one();
         if let Some(thread) = self.thread.take() {
@@ -154,9 +169,30 @@ impl Drop for Watchdog {
 /// The thread of the watchdog.
 fn watch(shared: &Shared) {
     let mut state = lock(&shared.state);
+    let mut expected = None;
     while !state.closed {
         let now = Instant::now();
-        state.watched.retain(|(deadline, flag)| match flag.upgrade() {
+        if let Some(expected) = expected {
+            state.forgive(now.saturating_duration_since(expected));
+        }
+        state.look(now);
+        let changed = &shared.changed;
+        // With dispatches to watch, it wakes often enough to see that it could not.
+        expected = state.next_look.map(|look| look.min(now + BEAT));
+        state = match expected {
+            Some(look) => {
+                let wait = look.saturating_duration_since(now);
+                changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+        };
+    }
+}
+
+impl State {
+    /// Raises the flags of dispatches whose time is over, and forgets those and the ones that have ended.
+    fn look(&mut self, now: Instant) {
+        self.watched.retain(|(deadline, flag)| match flag.upgrade() {
             Some(flag) if *deadline <= now => {
                 flag.raise(StopReason::Timeout);
                 false
@@ -164,14 +200,18 @@ fn watch(shared: &Shared) {
             Some(_) => true,
             None => false,
         });
-        state.next_look = state.watched.iter().map(|(deadline, _)| *deadline).min();
-        state = match state.next_look {
-            Some(look) => {
-                let wait = look.saturating_duration_since(now);
-                shared.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0
-            }
-            None => shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-        };
+        self.next_look = self.watched.iter().map(|(deadline, _)| *deadline).min();
+    }
+
+    /// Puts deadlines off by the time for which the process was stopped, where the thread woke so much too late.
+    fn forgive(&mut self, late: Duration) {
+        if late < FORGIVEN {
+            return;
+        }
+        for (deadline, _) in &mut self.watched {
+            // A deadline that no clock can tell any more is never reached.
+            *deadline = deadline.checked_add(late).unwrap_or(*deadline);
+        }
     }
 }
 
@@ -202,6 +242,23 @@ mod tests {
         assert_eq!(wait_for(&soon), Some(StopReason::Timeout));
         assert_eq!(wait_for(&late), Some(StopReason::Timeout));
         assert_eq!(never.reason(), None);
+    }
+
+    #[test]
+    fn time_in_which_the_process_did_not_run_does_not_count() {
+        let flag = Arc::<StopFlag>::default();
+        let start = Instant::now();
+        let mut state = State { watched: vec![(start, Arc::downgrade(&flag))], ..State::default() };
+        // Late by as much as a busy machine makes it, which is no excuse, and then by an hour.
+        state.forgive(FORGIVEN / 2);
+        assert_eq!(state.watched[0].0, start);
+        let hour = Duration::from_secs(3600);
+        state.forgive(hour);
+        state.look(start + hour - Duration::from_nanos(1));
+        assert_eq!(flag.reason(), None);
+        assert_eq!(state.next_look, Some(start + hour));
+        state.look(start + hour);
+        assert_eq!(flag.reason(), Some(StopReason::Timeout));
     }
 
     #[test]

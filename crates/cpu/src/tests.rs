@@ -235,8 +235,17 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(result, Err(Error::PushConstants { expected: 8, found: 0 })));
     let result = device.dispatch(&plain(&with_push, [1, 1, 1]));
     assert!(matches!(result, Err(Error::Bindings { expected: 1, found: 0 })));
-    let result = device.dispatch(&plain(&pipeline(EMPTY), [u32::MAX; 3]));
+    let single = pipeline_with(EMPTY, Meta { workgroup_size: [1; 3], num_bindings: 0, ..meta(1) });
+    let most = phalanx_ir::MAX_DISPATCH_INVOCATIONS;
+    let result = device.dispatch(&plain(&single, [most; 3]));
     assert!(matches!(result, Err(Error::TooManyGroups { .. })));
+    for (groups, base, axis) in [([1, 1, most + 1], [0; 3], 'z'), ([1; 3], [0, most, 0], 'y')] {
+        let result = device.dispatch(&Dispatch { base, ..plain(&single, groups) });
+        let found = u64::from(most) + 1;
+        assert!(
+            matches!(result, Err(Error::TooManyInvocations { axis: a, found: f, limit }) if (a, f, limit) == (axis, found, most))
+        );
+    }
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub use entities::{Binding, Block, Inst, Label, Value, Var};
 pub use image::{ImageDim, ImageKind, ImageLayout, ImageLevel, ImageUse, Swizzle};
 pub use module::{
     BindingInfo, BindingKind, Function, InstInfo, LocId, MAX_DISPATCH_INVOCATIONS, Module, SourceLoc,
-    ValueInfo, VarInfo,
+    ValueInfo, VarInfo, excess,
 };
 pub use op::{
     AtomicOp, Barrier, BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, ImageOp, MemFlags, MulAddFlags,

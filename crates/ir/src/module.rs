@@ -17,6 +17,16 @@ use smallvec::SmallVec;
 /// greater dispatch, so that invocation ids are known not to be negative.
 pub const MAX_DISPATCH_INVOCATIONS: u32 = (1 << 31) - (1 << 12);
 
+/// The first axis along which a dispatch has more invocations than [`MAX_DISPATCH_INVOCATIONS`], and how many.
+pub fn excess(workgroup_size: [u32; 3], groups: [u32; 3], base: [u32; 3]) -> Option<(char, u64)> {
+    let axes = ['x', 'y', 'z'].into_iter().enumerate();
+    let counts = axes.map(|(i, axis)| {
+        let last = u128::from(groups[i]) + u128::from(base[i]);
+        (axis, u64::try_from(last * u128::from(workgroup_size[i])).unwrap_or(u64::MAX))
+    });
+    counts.into_iter().find(|(_, count)| *count > MAX_DISPATCH_INVOCATIONS.into())
+}
+
 /// One entry point, specialised.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Module {

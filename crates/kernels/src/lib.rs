@@ -9,7 +9,9 @@
 //! `element` are the algorithms, written once over the traits of `simd`; `portable` and `arch` implement those
 //! for each instruction set; `instantiate` compiles the one with the other.
 //!
-//! Invariant: this crate knows nothing of the IR.
+//! Invariant: this crate knows nothing of the IR. What compiled code calls owns nothing: it takes no lock and no memory
+//! and has nothing to drop, so that a kernel that is sent to an address without memory can be left where it is, its
+//! stack abandoned.
 
 mod arch;
 mod cache;

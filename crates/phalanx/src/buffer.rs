@@ -15,7 +15,17 @@ pub struct Buffer {
 
 impl Buffer {
     pub(crate) fn with_size(size: u64) -> Result<Self, MemoryError> {
-        Ok(Self { memory: Arc::new(phalanx_cpu::Buffer::new(size)?) })
+        Ok(Self::new(phalanx_cpu::Buffer::new(size)?))
+    }
+
+    pub(crate) fn new(memory: phalanx_cpu::Buffer) -> Self {
+        Self { memory: Arc::new(memory) }
+    }
+
+    /// Says that nobody should know its address any more, before the last clone is dropped: an access by address that
+    /// goes there is a mistake from now on.
+    pub fn retire(&self) {
+        self.memory.retire();
     }
 
     pub(crate) fn memory(&self) -> &Arc<phalanx_cpu::Buffer> {
@@ -77,7 +87,9 @@ impl Buffer {
         let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
         // Checks the range before memory is taken for it.
         self.memory.descriptor(offset, Some(bytes))?;
-        let mut data = vec![T::zeroed(); count];
+        let mut data = Vec::new();
+        data.try_reserve_exact(count).map_err(|_refused| MemoryError::OutOfMemory { bytes })?;
+        data.resize(count, T::zeroed());
         self.memory.read_into(offset, bytemuck::cast_slice_mut(&mut data))?;
         Ok(data)
     }

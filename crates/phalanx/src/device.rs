@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use bytemuck::NoUninit;
-use phalanx_cpu::{Attempt, CacheKey, CancelToken, Config, Created, Descriptor, SealedCode};
+use phalanx_cpu::{
+    Addresses, Allocation, Attempt, CacheKey, CancelToken, Config, Created, Descriptor, SealedCode,
+};
 use phalanx_front_spirv as front;
-use phalanx_ir::{Scope, Verified, passes, verify};
+use phalanx_ir::{MAX_DISPATCH_INVOCATIONS, Scope, Verified, excess, passes, verify};
 use phalanx_kernels::Processor;
 
 use crate::bindings;
@@ -26,7 +28,10 @@ use crate::pipeline::{Code, CompileTimes, Insides, Pipeline, PipelineDescriptor,
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Environment variable with that time in seconds; 0 for no limit.
-const TIMEOUT_VARIABLE: &str = "PHALANX_TIMEOUT";
+pub const TIMEOUT_VARIABLE: &str = "PHALANX_TIMEOUT";
+
+/// Environment variable with what is done about addresses that lead nowhere.
+const ADDRESSES_VARIABLE: &str = "PHALANX_ADDRESSES";
 
 /// The same for compiling.
 pub(crate) const COMPILE_TIMEOUT_VARIABLE: &str = "PHALANX_COMPILE_TIMEOUT";
@@ -79,6 +84,9 @@ pub struct DeviceOptions {
     /// 8-bit float. That is faster, and hides overflow and lost digits that a GPU would show, so it is
     /// never a default. The interpreter rounds each.
     pub relaxed_accumulation: bool,
+    /// What is done about device addresses that lead nowhere. Without it, the environment variable
+    /// `PHALANX_ADDRESSES` says so, else their faults are caught. The interpreter always checks them.
+    pub addresses: Option<Addresses>,
 }
 
 /// Something that runs kernels. Clones refer to the same device; it may be used from several
@@ -135,6 +143,7 @@ impl Device {
                     compile_timeout,
                     dumps: debug.dumps(),
                     processor: options.processor,
+                    addresses: addresses(options)?,
                 };
                 let device = phalanx_cpu::Device::new(&config)?;
                 let (threads, processor) = (device.threads(), device.processor());
@@ -171,6 +180,14 @@ impl Device {
         Ok(describe(options.kind, threads, processor, subgroup_size, &front::Limits::default()))
     }
 
+    /// Whether this process is a copy, by `fork`, of the one that made the device. The device runs nothing here.
+    pub fn is_forked(&self) -> bool {
+        match &self.inner.backend {
+            Backend::Cpu(cpu) => cpu.is_forked(),
+            Backend::Interpreter(_) => false,
+        }
+    }
+
     /// What it is and offers.
     pub fn info(&self) -> &DeviceInfo {
         &self.inner.info
@@ -182,11 +199,23 @@ impl Device {
     ///
     /// When there is no memory.
     pub fn create_buffer(&self, size: u64) -> Result<Buffer, Error> {
-        let buffer = Buffer::with_size(size)?;
-        if let Backend::Interpreter(interpreter) = &self.inner.backend {
-            interpreter.add(buffer.memory());
+        match &self.inner.backend {
+            Backend::Cpu(cpu) => Ok(Buffer::new(cpu.create_buffer(size)?)),
+            Backend::Interpreter(interpreter) => {
+                let buffer = Buffer::with_size(size)?;
+                interpreter.add(buffer.memory());
+                Ok(buffer)
+            }
         }
-        Ok(buffer)
+    }
+
+    /// Tells the device of memory that it did not allocate and that kernels may go to, by address or through
+    /// [`Descriptor::from_raw`], until the result is dropped. The interpreter knows no such memory.
+    pub fn lend(&self, address: u64, size: u64) -> Option<Allocation> {
+        match &self.inner.backend {
+            Backend::Cpu(cpu) => Some(cpu.lend(address, size)),
+            Backend::Interpreter(_) => None,
+        }
     }
 
     /// A buffer that holds these numbers.
@@ -290,7 +319,7 @@ impl Device {
         };
         let task = self.task(descriptor)?;
         let key = self.cache_key(cpu, descriptor, task.subgroup_size);
-        let wanted = phalanx_cpu::Options { dump_llvm: true, dump_asm: true };
+        let wanted = phalanx_cpu::Options { dump_llvm: true, dump_asm: true, ..Default::default() };
         let compiler = cpu.compiler().with_dumps(wanted);
         let (compiled, times, ir) = cpu.attempt(None).run(move || {
             let (module, times) = task.optimize()?;
@@ -323,6 +352,11 @@ impl Device {
         if let (Backend::Interpreter(interpreter), Code::Interpreter(module)) =
             (&self.inner.backend, &dispatch.pipeline.code)
         {
+            if let Some((axis, found)) = excess(shape.workgroup_size, dispatch.groups, dispatch.base)
+                && !dispatch.groups.contains(&0)
+            {
+                return Err(Error::TooManyInvocations { axis, found, limit: MAX_DISPATCH_INVOCATIONS });
+            }
             let limit = dispatch.timeout.or(self.inner.timeout);
             return interpreter.dispatch(module, &shape.declared, dispatch, limit);
         }
@@ -543,6 +577,22 @@ fn default_subgroup_size(options: &DeviceOptions) -> Result<u32, Error> {
         text => text.parse().ok().filter(|size| SUBGROUP_SIZES.contains(size)).ok_or_else(|| {
             let expected = format!("one of {SUBGROUP_SIZES:?}");
             Error::Setting { name: SUBGROUP_SIZE_VARIABLE, expected, found: text.to_owned() }
+        }),
+    }
+}
+
+/// What is done about addresses that lead nowhere.
+fn addresses(options: &DeviceOptions) -> Result<Addresses, Error> {
+    let text = std::env::var(ADDRESSES_VARIABLE).unwrap_or_default();
+    match (options.addresses, text.trim()) {
+        (Some(addresses), _) => Ok(addresses),
+        (None, "trust") => Ok(Addresses::Trust),
+        (None, "" | "catch") => Ok(Addresses::Catch),
+        (None, "check") => Ok(Addresses::Check),
+        (None, found) => Err(Error::Setting {
+            name: ADDRESSES_VARIABLE,
+            expected: "one of trust, catch, check".to_owned(),
+            found: found.to_owned(),
         }),
     }
 }

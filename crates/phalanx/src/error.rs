@@ -79,6 +79,22 @@ pub enum Error {
         /// The first one.
         base: [u32; 3],
     },
+    /// More invocations along an axis than a kernel can count.
+    #[error("{found} invocations along {axis}, the base of the dispatch included: expected at most {limit}")]
+    TooManyInvocations {
+        /// The axis: `x`, `y` or `z`.
+        axis: char,
+        /// As many as there would be.
+        found: u64,
+        /// The most that there may be.
+        limit: u32,
+    },
+    /// A kernel accessed memory that is not there. Its buffers hold what it had written by then; the device works on.
+    #[error("{0}")]
+    Fault(Box<phalanx_cpu::Fault>),
+    /// The process is a copy of the one that made the device, by `fork`: make a new device.
+    #[error("the device belongs to the process that this one was forked from")]
+    Forked,
     /// An object of another device.
     #[error("the {what} belongs to another device")]
     OtherDevice {
@@ -156,6 +172,9 @@ impl Error {
             | Self::Bindings(_)
             | Self::PushConstants { .. }
             | Self::TooManyGroups { .. }
+            | Self::TooManyInvocations { .. }
+            | Self::Fault(_)
+            | Self::Forked
             | Self::OtherDevice { .. }
             | Self::Interpreter(_) => ErrorClass::Invalid,
         }
@@ -192,6 +211,9 @@ impl From<phalanx_cpu::Error> for Error {
             Cpu::Timeout { limit } => Self::Timeout { limit },
             Cpu::Cancelled => Self::Cancelled,
             Cpu::TooManyGroups { groups, base } => Self::TooManyGroups { groups, base },
+            Cpu::TooManyInvocations { axis, found, limit } => Self::TooManyInvocations { axis, found, limit },
+            Cpu::Fault(fault) => Self::Fault(fault),
+            Cpu::Forked => Self::Forked,
             Cpu::PushConstants { expected, found } => Self::PushConstants { expected, found },
             error @ (Cpu::Processor(_) | Cpu::Threads(_)) => Self::Device(error),
             other => Self::bug(other.to_string()),

@@ -28,7 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Nothing is global, but for the signal handler of [`report_faults`] and what compiling needs (threads that wait for
+//! Nothing is global, but for the signal handler of [`Addresses::Catch`] and what compiling needs (threads that wait for
 //! work, and handlers that LLVM and C++ call where there is no memory): a device owns its threads and caches, and two
 //! devices do not know each other. All objects may be shared between threads, and several threads may dispatch at once.
 //!
@@ -36,8 +36,8 @@
 //!
 //! Accesses of bound buffers, push constants and shared memory are kept within their bounds: reads
 //! outside give zero, writes outside do nothing. A kernel that computes *device addresses* can access any memory
-//! of the process, as on a GPU, and has to be trusted. [`report_faults`] lets a program say so when such an address
-//! leads nowhere.
+//! of the process, as on a GPU, and has to be trusted. Where such an address leads nowhere, the dispatch ends with
+//! [`Error::Fault`], unless [`DeviceOptions::addresses`] says otherwise.
 //!
 //! # Environment
 //!
@@ -45,7 +45,8 @@
 //! |-------------------|--------------------------------------------------------------------------|
 //! | `PHALANX_CPU`     | the processor to make code for: `native`, or a name of [`Processor::all`] that this machine can stand in for: `x86-64-v2`, `haswell`, `skylake-avx512`, `znver4`, `neoverse-n1`, … |
 //! | `PHALANX_SUBGROUP_SIZE` | invocations of a subgroup where a pipeline asks for no number: 4, 8, 16, 32 (without it), 64 or 128 |
-//! | `PHALANX_TIMEOUT` | seconds after which a dispatch is stopped, if nothing else says so; 0: never |
+//! | `PHALANX_TIMEOUT` | seconds after which a dispatch is stopped, if nothing else says so; 0: never; 60 without it, 3600 in the Vulkan driver |
+//! | `PHALANX_ADDRESSES` | what is done about device addresses that lead nowhere: `catch` their faults, `check` each against the buffers, or `trust` them |
 //! | `PHALANX_COMPILE_TIMEOUT` | seconds after which compiling is given up, if nothing else says so; 0: never; 60 without it |
 //! | `PHALANX_DEBUG`   | words of `ir`, `llvm`, `asm`, `verify`, `time`: what to print when compiling; `trace`, `print`: each call, each message of the Vulkan driver |
 
@@ -66,15 +67,15 @@ mod pipeline;
 
 pub use bindings::{Binding, BindingError, BindingProblem, OFFSET_ALIGNMENT, Place};
 pub use buffer::Buffer;
-pub use device::{Device, DeviceKind, DeviceOptions};
+pub use device::{Device, DeviceKind, DeviceOptions, TIMEOUT_VARIABLE};
 pub use dispatch::{Dispatch, DispatchReport, RawDispatch};
 pub use error::{Error, ErrorClass};
 pub use info::{ComponentType, DeviceInfo, MatrixShape, MatrixTypes};
 pub use load::{assemble, load};
 pub use module::{Module, SpecValue};
 pub use phalanx_cpu::{
-    Abandoned, Allocator, CacheKey, CancelToken, Descriptor, ImageView, MemoryError, SealedCode,
-    report_faults,
+    Abandoned, Addresses, Allocation, Allocator, CacheKey, CancelToken, Descriptor, Fault, ImageView,
+    MemoryError, NearestBuffer, SealedCode,
 };
 pub use phalanx_front_spirv::{
     AtomicInfo, AtomicKind, BindingLayout, Diagnostic, Diagnostics, EntryInfo, Info as ModuleInfo, Location,
@@ -83,7 +84,7 @@ pub use phalanx_front_spirv::{
 pub use phalanx_ir::image::{ImageDim, ImageKind, ImageLayout, ImageLevel, ImageUse, MAX_LEVELS, Swizzle};
 pub use phalanx_ir::sampler::{AddressMode, CompareFunction, Filter, Reduction, Sampler};
 pub use phalanx_ir::texel::{Format, MAX_TEXEL_BYTES, Numeric};
-pub use phalanx_ir::{BindingInfo, BindingKind, MatType, Scalar, Scope, Use};
+pub use phalanx_ir::{BindingInfo, BindingKind, MAX_DISPATCH_INVOCATIONS, MatType, Scalar, Scope, Use};
 pub use phalanx_kernels::{Arch, Processor, ProcessorError};
 pub use phalanx_spirv_asm::AsmError;
 pub use pipeline::{CodeStatistics, CompileTimes, Insides, Pipeline, PipelineDescriptor};

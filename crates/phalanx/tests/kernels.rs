@@ -1,6 +1,9 @@
 //! GLSL kernels end to end, on the CPU and on the interpreter.
 #![expect(clippy::unwrap_used, reason = "a failure here fails the test")]
 
+#[path = "kernels/wild.rs"]
+mod wild;
+
 use std::time::Duration;
 
 use phalanx::glsl::{self, GlslOptions};

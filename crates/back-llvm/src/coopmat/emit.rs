@@ -3,13 +3,16 @@
 use super::schedule::Group;
 use super::uses::access;
 use super::{MatValue, Place};
+use crate::check::Checked;
 use crate::emit::V;
 use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::value::Val;
 use bytemuck::bytes_of;
 use inkwell::values::PointerValue;
-use phalanx_ir::{BinaryOp, ConvertKind, ConvertOp, Inst, Op, Rounding, Scalar, Space, UnaryOp, Value, Var};
+use phalanx_ir::{
+    BinaryOp, ConvertKind, ConvertOp, Inst, MatType, Op, Rounding, Scalar, Space, UnaryOp, Value, Var,
+};
 use phalanx_kernels::{Access, ConvertParams, ElementParams, KernelId};
 
 impl<'c> Lower<'_, 'c> {
@@ -108,6 +111,7 @@ impl<'c> Lower<'_, 'c> {
         let args = self.args(inst);
         let mut call = self.memory_args(args[0], args[1])?;
         let result = self.mat_result(inst)?;
+        self.check_matrix(inst, args[0], &call, result.ty, (column_major, false))?;
         let access = Access::new(self.layout_of(result.ty), column_major);
         call.insert(0, result.tile.into());
         self.kernel(KernelId::LOAD, bytes_of(&access), &call)
@@ -117,9 +121,26 @@ impl<'c> Lower<'_, 'c> {
         let args = self.args(inst);
         let mut call = self.memory_args(args[0], args[2])?;
         let matrix = *self.mat(args[1])?;
+        self.check_matrix(inst, args[0], &call, matrix.ty, (column_major, true))?;
         let access = Access::new(self.layout_of(matrix.ty), column_major);
         call.insert(0, matrix.tile.into());
         self.kernel(KernelId::STORE, bytes_of(&access), &call)
+    }
+
+    /// Checks an access of a matrix by address: its rows, or its columns.
+    fn check_matrix(
+        &mut self,
+        inst: Inst,
+        ptr: Value,
+        call: &[V<'c>],
+        ty: MatType,
+        (column_major, writes): (bool, bool),
+    ) -> Result<()> {
+        let space = self.ptr(ptr)?.space;
+        let (runs, length) = if column_major { (ty.cols, ty.rows) } else { (ty.rows, ty.cols) };
+        let &[_, _, address, stride] = call else { return Err(Error::bug("an access has four operands")) };
+        let (runs, bytes) = (self.e.i64(runs.into()), u64::from(length) * u64::from(ty.elem.bytes()));
+        self.check_runs(inst, space, address, Checked { runs, stride, bytes, writes })
     }
 
     /// Base, size, offset and stride of an access. They are uniform by the rules of the

@@ -86,7 +86,7 @@ impl<'c> Lower<'_, 'c> {
             false => self.e.ptr_ty().const_null(),
         };
         let words = self.tensor_words(inst, access, if access.clips() { 2 } else { 1 })?;
-        let [base, size, offset] = self.object_args(self.args(inst)[0])?;
+        let [base, size, offset] = self.tensor_object(inst)?;
         let result = self.mat_result(inst)?;
         let params = params(access, self.layout_of(result.ty));
         let scratch = self.matrix_scratch(0)?;
@@ -97,11 +97,18 @@ impl<'c> Lower<'_, 'c> {
     pub(super) fn mat_store_tensor(&mut self, inst: Inst, access: &TensorAccess) -> Result<()> {
         let matrix = self.mat_arg(inst, 1)?;
         let words = self.tensor_words(inst, access, 2)?;
-        let [base, size, offset] = self.object_args(self.args(inst)[0])?;
+        let [base, size, offset] = self.tensor_object(inst)?;
         let params = params(access, self.layout_of(matrix.ty));
         let scratch = self.matrix_scratch(0)?;
         let args = [words.into(), matrix.tile.into(), base, size, offset, scratch.into()];
         self.kernel(KernelId::STORE_TENSOR, bytes_of(&params), &args)
+    }
+
+    fn tensor_object(&mut self, inst: Inst) -> Result<[V<'c>; 3]> {
+        let pointer = self.args(inst)[0];
+        let space = self.ptr(pointer)?.space;
+        self.go_unchecked(inst, space)?;
+        self.object_args(pointer)
     }
 
     /// The [`TensorWords`] of an access whose operands begin with number `first`, on the stack. They are

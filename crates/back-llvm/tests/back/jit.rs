@@ -117,6 +117,18 @@ unsafe extern "C" fn printf(
     });
 }
 
+/// Tests here ask for no checks of addresses.
+unsafe extern "C" fn check_access(
+    _context: *const SubgroupContext,
+    _mask: *const u64,
+    _addresses: *const u64,
+    _runs: u64,
+    _stride: u64,
+    _bytes: u64,
+    _writes: u32,
+) {
+}
+
 /// Memory with the alignment that the interface promises.
 struct Aligned(*mut u8, Layout);
 
@@ -162,7 +174,7 @@ pub(crate) fn run(compiled: &Compiled, target: &Target, inputs: &Inputs<'_>) -> 
         inputs.bindings.iter().map(|b| BindingDesc { descs: b.as_ptr(), count: b.len() as u64 }).collect();
     let stop = AtomicU32::new(inputs.stop);
     // Tests here ask for no warnings, so whatever tells of one may do so in any way, and have no images.
-    let services = Services { barrier, printf, warn: printf, image };
+    let services = Services { barrier, printf, warn: printf, image, check: check_access };
     let kernels: *const phalanx_kernels::Table =
         target.processor().isa().expect("tests run what is available").table();
     let dispatch = Shared(DispatchContext {
@@ -215,6 +227,7 @@ fn run_group(
                 shared: shared.0,
                 scratch: scratch[subgroup_id as usize].0,
                 coroutine: (&raw const group).cast_mut().cast(),
+                place: 0,
             })
         })
         .collect();

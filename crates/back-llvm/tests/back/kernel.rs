@@ -152,7 +152,8 @@ impl<'a> Case<'a> {
 /// Compiles; prints LLVM IR and assembly if `PHALANX_DEBUG` is set.
 pub(crate) fn compile_dumping(module: &Verified, target: &Target) -> Compiled {
     let debug = std::env::var("PHALANX_DEBUG").unwrap_or_default();
-    let options = Options { dump_llvm: debug.contains("llvm"), dump_asm: debug.contains("asm") };
+    let options =
+        Options { dump_llvm: debug.contains("llvm"), dump_asm: debug.contains("asm"), ..Options::default() };
     let compiled = compile(module, target, &options).unwrap();
     if debug.contains("time") {
         println!("; {}: {:?}, {} bytes", target.processor(), compiled.times, compiled.object.len());

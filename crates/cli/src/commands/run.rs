@@ -17,7 +17,7 @@ use crate::args::{Backend, RunArgs};
 use crate::data::input::{Input, PIECE};
 use crate::data::spec::{Address, BindSpec, Field, OutSpec, Place, Source, Target, TypedShape, lay_out};
 use crate::data::{check_place, describe};
-use crate::runtime::{self, Binding, Buffer, Device, Dispatch, PipelineOptions, Report};
+use crate::runtime::{self, Binding, Buffer, Choices, Device, Dispatch, PipelineOptions, Report};
 use crate::{Status, memory, tell, warn};
 
 /// A buffer with what the user said about it.
@@ -38,7 +38,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     check_outputs(args, &inputs)?;
     check_memory(args.device, &inputs)?;
 
-    let device = Device::relaxed(args.device, args.threads, args.relax)?;
+    let choices =
+        Choices { threads: args.threads, relax: args.relax, checks_addresses: args.check_addresses };
+    let device = Device::of_kind(args.device, choices)?;
     let options =
         PipelineOptions { entry: &args.entry, constants: &args.spec, subgroup_size: args.subgroup_size };
     let pipeline = device.create_pipeline(&words, options)?;
@@ -46,7 +48,6 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     let bound = upload(&device, &args.bind, inputs)?;
     let push_constants = lay_out(args.push.iter().flat_map(|push| &push.0), |at| address(&bound, at))?;
     let bindings: Vec<Binding<'_>> = bound.iter().filter_map(descriptor).collect();
-    runtime::report_faults();
     let report = device.dispatch(Dispatch {
         pipeline: &pipeline,
         groups: args.groups.0,

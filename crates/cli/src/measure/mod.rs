@@ -28,7 +28,7 @@ use crate::data::{DType, check_place};
 use crate::progress::{self, Interrupt};
 use crate::record::{Record, STANDARD_OUTPUT, write_json};
 use crate::reference::Comparison;
-use crate::runtime::{self, Buffer, Device, Pipeline};
+use crate::runtime::{self, Buffer, Choices, Device, Pipeline};
 use crate::{Status, chart, memory, table, tell};
 
 /// For so long the peak is measured.
@@ -130,7 +130,7 @@ pub(crate) fn run(
     for workload in workloads {
         memory::check(workload.buffer_bytes()).with_context(|| called(&workload.subject()))?;
     }
-    let device = Device::relaxed(Backend::Cpu, threads, relax)?;
+    let device = Device::of_kind(Backend::Cpu, Choices { threads, relax, ..Choices::default() })?;
     let relaxed_accumulation = relax == Some(Relax::Accumulate);
     let threads = device.info().threads;
     let kernels: Vec<(&dyn Workload, &Kernel)> = workloads
@@ -268,7 +268,8 @@ pub(crate) mod tests {
 
     /// Runs every kernel of a workload once, on one thread, and says how right each was.
     fn run_once(workload: &dyn Workload, backend: Backend) -> Vec<(String, Comparison)> {
-        let device = Device::of_kind(backend, Some(1)).expect("there is one");
+        let device = Device::of_kind(backend, Choices { threads: Some(1), ..Choices::default() })
+            .expect("there is one");
         let problem = prepare(workload, &device);
         let kernels: Vec<(&dyn Workload, &Kernel)> =
             workload.kernels().iter().map(|kernel| (workload, kernel)).collect();

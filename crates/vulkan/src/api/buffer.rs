@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use vulkanalia_sys::{self as vk, Handle};
 
 use super::chain::{self, structures};
-use super::dispatchable;
 use super::entry::{Command, commands, entries};
+use super::{dispatchable, properties};
 use crate::core::buffer::{Buffer, requirements};
 use crate::core::device::Device;
 use crate::core::memory::Range;
@@ -34,7 +34,7 @@ entries! {
         let (Some(info), Some(out)) = (info, out) else { return Err(vk::Result::ERROR_UNKNOWN) };
         *out = vk::Buffer::null();
         // SAFETY: see `entries`.
-        unsafe { check(info) }?;
+        unsafe { check(device, info) }?;
         let buffer = Buffer { size: info.size, bound: OnceLock::new() };
         *out = vk::Buffer::from_raw(device.buffers.insert(Arc::new(buffer)));
         Ok(())
@@ -150,7 +150,7 @@ entries! {
 /// # Safety
 ///
 /// As for `vkCreateBuffer`.
-unsafe fn check(info: &vk::BufferCreateInfo) -> Result<(), vk::Result> {
+unsafe fn check(device: &Device, info: &vk::BufferCreateInfo) -> Result<(), vk::Result> {
     // VUID-VkBufferCreateInfo-flags-00915, -00916, -00917, -01887 and -03338: sparse and protected memory
     // and the replay of captured addresses are features that the device does not have.
     if !info.flags.is_empty() {
@@ -159,6 +159,10 @@ unsafe fn check(info: &vk::BufferCreateInfo) -> Result<(), vk::Result> {
     // VUID-VkBufferCreateInfo-size-00912
     if info.size == 0 {
         return Err(vk::Result::ERROR_UNKNOWN);
+    }
+    // VUID-VkBufferCreateInfo-size-06409: at most `maxBufferSize`. The only errors of this call are those of memory.
+    if info.size > properties::largest_allocation(&device.physical) {
+        return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
     }
     // SAFETY: the chain of valid usage.
     let external = unsafe { chain::find::<vk::ExternalMemoryBufferCreateInfo>(info.next) };

@@ -43,7 +43,11 @@ unsafe fn create(
     let phalanx = PhysicalDevice::start().map_err(|error| {
         let text = format!("the device cannot start: {error}");
         physical.messengers.message(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, &text);
-        vk::Result::ERROR_INITIALIZATION_FAILED
+        match error {
+            // Threads that cannot be started.
+            phalanx::Error::Device(_) | phalanx::Error::Memory(_) => vk::Result::ERROR_OUT_OF_HOST_MEMORY,
+            _ => vk::Result::ERROR_INITIALIZATION_FAILED,
+        }
     })?;
     let device = Arc::new(Device::new(Arc::clone(physical), phalanx).with_extensions(extensions));
     let entries = families.iter().flat_map(|family| {

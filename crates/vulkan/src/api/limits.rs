@@ -19,8 +19,22 @@ const PRECISION_BITS: u32 = 8;
 const MIN_TEXEL_OFFSET: i32 = -32;
 const MAX_TEXEL_OFFSET: u32 = 31;
 
-/// Least value of the limits that count samples of images that do not exist.
-const SAMPLES: vk::SampleCountFlags = vk::SampleCountFlags::_1.union(vk::SampleCountFlags::_4);
+/// The samples that texels may have. *Required Limits* asks for four as well, but of graphics implementations only: what
+/// would have them is drawn into, and here no image has more than one. A device that is made to claim graphics claims
+/// what comes with it.
+fn samples(physical: &PhysicalDevice) -> vk::SampleCountFlags {
+    match physical.presented.has_graphics {
+        true => vk::SampleCountFlags::_1 | vk::SampleCountFlags::_4,
+        false => vk::SampleCountFlags::_1,
+    }
+}
+
+/// Most work-groups along an axis: with work-groups of any size, their invocations can be counted, the base of the
+/// dispatch included (VUID-vkCmdDispatchBase-groupCountX-00427 and -baseGroupX-00421 keep the sum below this, too).
+fn work_group_count(invocations: u32) -> [u32; 3] {
+    let most = phalanx::MAX_DISPATCH_INVOCATIONS / invocations.max(1);
+    [most, most.min(65_535), most.min(65_535)]
+}
 
 /// The limits of the device.
 pub(super) fn limits(physical: &PhysicalDevice) -> vk::PhysicalDeviceLimits {
@@ -55,7 +69,7 @@ pub(super) fn limits(physical: &PhysicalDevice) -> vk::PhysicalDeviceLimits {
         max_descriptor_set_sampled_images: DESCRIPTORS,
         max_descriptor_set_storage_images: DESCRIPTORS,
         max_compute_shared_memory_size: info.max_shared_bytes,
-        max_compute_work_group_count: [i32::MAX as u32, 65_535, 65_535],
+        max_compute_work_group_count: work_group_count(invocations),
         max_compute_work_group_invocations: invocations,
         max_compute_work_group_size: [invocations; 3],
         sub_texel_precision_bits: PRECISION_BITS,
@@ -76,13 +90,13 @@ pub(super) fn limits(physical: &PhysicalDevice) -> vk::PhysicalDeviceLimits {
         optimal_buffer_copy_offset_alignment: 1,
         optimal_buffer_copy_row_pitch_alignment: 1,
         non_coherent_atom_size: 1,
-        ..least()
+        ..least(samples(physical))
     }
 }
 
 /// The limits of what is not supported: the least values, unless applications take them for limits of kernels, as wgpu
 /// takes the resources that fragments share with their outputs, and the extents of what is drawn into.
-fn least() -> vk::PhysicalDeviceLimits {
+fn least(samples: vk::SampleCountFlags) -> vk::PhysicalDeviceLimits {
     vk::PhysicalDeviceLimits {
         max_per_stage_descriptor_input_attachments: 4,
         max_descriptor_set_input_attachments: 4,
@@ -104,19 +118,46 @@ fn least() -> vk::PhysicalDeviceLimits {
         max_framebuffer_width: MAX_EXTENT,
         max_framebuffer_height: MAX_EXTENT,
         max_framebuffer_layers: 256,
-        framebuffer_color_sample_counts: SAMPLES,
-        framebuffer_depth_sample_counts: SAMPLES,
-        framebuffer_stencil_sample_counts: SAMPLES,
-        framebuffer_no_attachments_sample_counts: SAMPLES,
+        framebuffer_color_sample_counts: samples,
+        framebuffer_depth_sample_counts: samples,
+        framebuffer_stencil_sample_counts: samples,
+        framebuffer_no_attachments_sample_counts: samples,
         max_color_attachments: 8,
-        sampled_image_color_sample_counts: SAMPLES,
+        sampled_image_color_sample_counts: samples,
         sampled_image_integer_sample_counts: vk::SampleCountFlags::_1,
-        sampled_image_depth_sample_counts: SAMPLES,
-        sampled_image_stencil_sample_counts: SAMPLES,
+        sampled_image_depth_sample_counts: samples,
+        sampled_image_stencil_sample_counts: samples,
         storage_image_sample_counts: vk::SampleCountFlags::_1,
         max_sample_mask_words: 1,
         point_size_range: [1.0, 1.0],
         line_width_range: [1.0, 1.0],
         ..Default::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_dispatch_within_the_limits_has_too_many_invocations() {
+        let instance = crate::core::instance::Instance::new().expect("a machine");
+        let limits = limits(&instance.physical);
+        for (groups, size) in
+            limits.max_compute_work_group_count.into_iter().zip(limits.max_compute_work_group_size)
+        {
+            assert!(u64::from(groups) * u64::from(size) <= phalanx::MAX_DISPATCH_INVOCATIONS.into());
+            // The least that the specification allows.
+            assert!(groups >= 65_535);
+        }
+    }
+
+    #[test]
+    fn samples_are_claimed_with_graphics_alone() {
+        let instance = crate::core::instance::Instance::new().expect("a machine");
+        let has_graphics = instance.physical.presented.has_graphics;
+        let four =
+            limits(&instance.physical).framebuffer_color_sample_counts.contains(vk::SampleCountFlags::_4);
+        assert_eq!(four, has_graphics);
     }
 }

@@ -177,7 +177,7 @@ unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo) -> Result<Mem
     // A `handleType` of 0 makes it an ordinary allocation.
     if let Some(import) = import.filter(|import| !import.handle_type.is_empty()) {
         // SAFETY: the chain of valid usage.
-        return unsafe { import_host_memory(import, info.allocation_size) };
+        return unsafe { import_host_memory(device, import, info.allocation_size) };
     }
     // The system gives pages when they are touched, so it would promise more than there is, and end the process then.
     let left = device.physical.memory_bytes.saturating_sub(machine::held_bytes());
@@ -194,6 +194,7 @@ unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo) -> Result<Mem
 ///
 /// As for `vkAllocateMemory`.
 unsafe fn import_host_memory(
+    device: &Device,
     import: &vk::ImportMemoryHostPointerInfoEXT,
     size: u64,
 ) -> Result<Memory, vk::Result> {
@@ -206,7 +207,7 @@ unsafe fn import_host_memory(
     }
     // SAFETY: VUID-VkImportMemoryHostPointerInfoEXT-handleType-01750: it is memory of at least this size,
     // and *External memory* leaves it valid until it is freed here.
-    Ok(unsafe { Memory::import(address, size) })
+    Ok(unsafe { Memory::import(&device.phalanx, address, size) })
 }
 
 /// Maps memory: gives its address.

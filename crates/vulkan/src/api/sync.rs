@@ -9,7 +9,11 @@ use super::{chain, dispatchable};
 use crate::core::device::Device;
 use crate::core::sync::{self, Event, Fence, Semaphore};
 
-chain::structures!(SemaphoreTypeCreateInfo = SEMAPHORE_TYPE_CREATE_INFO);
+chain::structures! {
+    ExportFenceCreateInfo = EXPORT_FENCE_CREATE_INFO,
+    ExportSemaphoreCreateInfo = EXPORT_SEMAPHORE_CREATE_INFO,
+    SemaphoreTypeCreateInfo = SEMAPHORE_TYPE_CREATE_INFO,
+}
 
 pub(super) const COMMANDS: &[entry::Command] = entry::commands![Device;
     PFN_vkCreateFence: create_fence,
@@ -55,6 +59,12 @@ entries! {
         // SAFETY: a valid device, a valid structure, and a place for the handle.
         let (device, info, out) = unsafe { (dispatchable::object::<Device>(device)?, info.as_ref(), fence.as_mut()) };
         let (info, out) = info.zip(out).ok_or(vk::Result::ERROR_UNKNOWN)?;
+        // SAFETY: a valid chain.
+        let export = unsafe { chain::find::<vk::ExportFenceCreateInfo>(info.next) };
+        // VUID-VkExportFenceCreateInfo-handleTypes-01446: no fence can be exported.
+        if export.is_some_and(|export| !export.handle_types.is_empty()) {
+            return Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE);
+        }
         let fence = Fence::new(info.flags.contains(vk::FenceCreateFlags::SIGNALED));
         *out = vk::Fence::from_raw(device.fences.insert(Arc::new(fence)));
         Ok(())
@@ -125,6 +135,12 @@ entries! {
         let (device, info, out) =
             unsafe { (dispatchable::object::<Device>(device)?, info.as_ref(), semaphore.as_mut()) };
         let (info, out) = info.zip(out).ok_or(vk::Result::ERROR_UNKNOWN)?;
+        // SAFETY: a valid chain.
+        let export = unsafe { chain::find::<vk::ExportSemaphoreCreateInfo>(info.next) };
+        // VUID-VkExportSemaphoreCreateInfo-handleTypes-01124: no semaphore can be exported.
+        if export.is_some_and(|export| !export.handle_types.is_empty()) {
+            return Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE);
+        }
         // SAFETY: a valid chain.
         let semaphore = match unsafe { chain::find::<vk::SemaphoreTypeCreateInfo>(info.next) } {
             Some(info) if info.semaphore_type == vk::SemaphoreType::TIMELINE => {

@@ -127,9 +127,10 @@ impl Device {
         Self { extensions, ..self }
     }
 
-    /// Whether the device is lost: a dispatch did not end, and what depends on it never happens.
+    /// Whether the device is lost: a dispatch did not end, and what depends on it never
+    /// happens. So is the device of a process for the copies that `fork` makes of the process: they have none of its threads.
     pub(crate) fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::Acquire)
+        self.lost.load(Ordering::Acquire) || self.phalanx.is_forked()
     }
 
     /// Loses the device; whoever waits for something of it is woken.

@@ -146,9 +146,15 @@ fn dispatch(device: &Device, dispatch: &RawDispatch<'_>) -> Result<(), Stopped> 
             report.warnings.iter().for_each(|warning| warn(device, warning));
             Ok(())
         }
+        // Invalid usage (VUID-vkCmdDispatch-groupCountX-00386, VUID-VkDispatchIndirectCommand-x-00417), which
+        // *Valid Usage* lets us answer as we like: it is told of, and nothing runs.
+        Err(error @ (phalanx::Error::TooManyInvocations { .. } | phalanx::Error::TooManyGroups { .. })) => {
+            tell(device, &format!("the dispatch is left out: {error}"));
+            Ok(())
+        }
         // A dispatch that did not end, or could not be run. Vulkan has no other error for what fails here.
         Err(error) => {
-            report(device, &error);
+            tell(device, &format!("the device is lost: {error}"));
             device.lose();
             Err(Stopped)
         }
@@ -180,13 +186,12 @@ fn warn(device: &Device, warning: &str) {
     }
 }
 
-/// Says why the device is lost: to the application if it listens, else to the standard error stream.
+/// Says why something is not done: to the application if it listens, else to the standard error stream.
 #[expect(clippy::print_stderr, reason = "Vulkan has no other way to say it")]
-fn report(device: &Device, error: &phalanx::Error) {
+fn tell(device: &Device, text: &str) {
     let severity = vk::DebugUtilsMessageSeverityFlagsEXT::ERROR;
-    let text = format!("the device is lost: {error}");
     if device.physical.messengers.hears(severity) {
-        device.physical.messengers.message(severity, &text);
+        device.physical.messengers.message(severity, text);
     } else {
         eprintln!("phalanx: {text}");
     }

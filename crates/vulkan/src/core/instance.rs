@@ -3,11 +3,16 @@
 use std::ffi::CString;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 use vulkanalia_sys as vk;
 
 use crate::core::machine;
 use crate::core::presented::Presented;
+
+/// Time after which a dispatch loses the device, unless `PHALANX_TIMEOUT` says otherwise. Drivers of GPUs allow some
+/// seconds; what a GPU does in ten seconds, a processor with a few cores does in a quarter of an hour.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// An instance.
 #[derive(Debug)]
@@ -69,10 +74,13 @@ impl PhysicalDevice {
     pub(crate) fn start() -> Result<Arc<phalanx::Device>, phalanx::Error> {
         static SHARED: Mutex<Weak<phalanx::Device>> = Mutex::new(Weak::new());
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(device) = shared.upgrade() {
+        // What a copy of the process inherited runs nothing.
+        if let Some(device) = shared.upgrade().filter(|device| !device.is_forked()) {
             return Ok(device);
         }
-        let device = Arc::new(phalanx::Device::new(&phalanx::DeviceOptions::default())?);
+        let timeout = std::env::var_os(phalanx::TIMEOUT_VARIABLE).is_none().then_some(DEFAULT_TIMEOUT);
+        let options = phalanx::DeviceOptions { timeout, ..phalanx::DeviceOptions::default() };
+        let device = Arc::new(phalanx::Device::new(&options)?);
         *shared = Arc::downgrade(&device);
         Ok(device)
     }

@@ -28,7 +28,7 @@ enum Block {
     /// Allocated, and zero at first.
     Owned(phalanx::Buffer),
     /// Of the application (`VK_EXT_external_memory_host`).
-    Imported { address: u64 },
+    Imported { address: u64, lent: Option<phalanx::Allocation> },
 }
 
 impl Memory {
@@ -48,16 +48,22 @@ impl Memory {
     ///
     /// # Safety
     ///
-    /// `size` bytes from `address` can be read and written for as long as this value lives.
-    pub(crate) unsafe fn import(address: u64, size: u64) -> Self {
-        Self { block: Block::Imported { address }, size, held: Mutex::new(None) }
+    /// `size` bytes from `address` can be read and written for as long as this value lives. Where that ends before its
+    /// time, as of a file that is truncated, kernels that notice lose their device.
+    pub(crate) unsafe fn import(device: &phalanx::Device, address: u64, size: u64) -> Self {
+        let lent = device.lend(address, size);
+        Self { block: Block::Imported { address, lent }, size, held: Mutex::new(None) }
     }
 
     /// Gives the memory back to the system, as freeing it does. What still refers to it, such as a
     /// descriptor that nobody will use again, keeps its addresses alone: it reads zero there.
     pub(crate) fn release(&self) {
-        if let Block::Owned(_) = self.block {
-            discard(self.address(), self.size);
+        match &self.block {
+            Block::Owned(buffer) => {
+                buffer.retire();
+                discard(self.address(), self.size);
+            }
+            Block::Imported { lent, .. } => lent.iter().for_each(phalanx::Allocation::withdraw),
         }
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -66,7 +72,7 @@ impl Memory {
     pub(crate) fn address(&self) -> u64 {
         match &self.block {
             Block::Owned(buffer) => buffer.device_address(),
-            Block::Imported { address } => *address,
+            Block::Imported { address, .. } => *address,
         }
     }
 
@@ -344,7 +350,7 @@ mod tests {
         let module = device.create_module(&words).unwrap();
         let pipeline = device.create_pipeline(&phalanx::PipelineDescriptor::new(&module)).unwrap();
         // SAFETY: the page is mapped until the end of the test.
-        let memory = unsafe { Memory::import(page.expose_provenance() as u64, bytes) };
+        let memory = unsafe { Memory::import(&device, page.expose_provenance() as u64, bytes) };
         let all = Range::new(&Arc::new(memory), 0, vk::WHOLE_SIZE).unwrap();
         let start = bytes - 64 * stride;
         let output = device.create_buffer(256).unwrap();

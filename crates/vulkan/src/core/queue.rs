@@ -47,6 +47,8 @@ pub(crate) struct Queue {
     device: Weak<Device>,
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// The process that has its thread.
+    process: u32,
 }
 
 /// What a queue shares with its thread.
@@ -77,6 +79,7 @@ impl Queue {
             device: Arc::downgrade(device),
             shared: Arc::default(),
             thread: Mutex::default(),
+            process: std::process::id(),
         })
     }
 
@@ -115,6 +118,13 @@ impl Queue {
 
     /// Ends the thread when it has finished what is in line.
     pub(crate) fn shut_down(&self) {
+        if self.process != std::process::id() {
+            // A copy of the process has no such thread, and the locks may be held for ever.
+            if let Ok(mut thread) = self.thread.try_lock() {
+                thread.take().into_iter().for_each(std::mem::forget);
+            }
+            return;
+        }
         self.shared.closing.store(true, Ordering::Release);
         drop(self.shared.lock());
         self.shared.wake.notify_one();

@@ -182,8 +182,14 @@ pub(crate) struct Gpu {
 type Leaving = Box<dyn FnOnce(&Device)>;
 
 /// Runs a case on a route, if there is such a route.
-#[expect(clippy::print_stderr, reason = "whoever reads the output should know what was not tested")]
 pub(crate) fn run(route: Route, case: unsafe fn(&Gpu)) {
+    // SAFETY: cases keep to the rules of Vulkan.
+    run_with(route, |gpu| unsafe { case(gpu) });
+}
+
+/// As [`run`], with a case that has arguments of its own.
+#[expect(clippy::print_stderr, reason = "whoever reads the output should know what was not tested")]
+pub(crate) fn run_with(route: Route, case: impl FnOnce(&Gpu)) {
     let Some(entry) = entry(route) else {
         eprintln!("skipped: the Vulkan loader ({LIBRARY}) is not installed");
         return;

@@ -16,7 +16,7 @@ use self::picture::{Limit, Picture};
 use self::tensor::Access;
 use super::load_shader;
 use crate::runtime::explain::{self as library, MatType, Scope, Use};
-use crate::runtime::{self, Device, PipelineOptions, list_or_none};
+use crate::runtime::{self, Choices, Device, PipelineOptions, list_or_none};
 use crate::{Status, output, say};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Status> {
@@ -49,7 +49,7 @@ fn answer(wanted: &Output, report: &impl Serialize, pictures: &[Picture], limit:
 
 /// A matrix that the device has.
 fn device_matrix(args: &MatrixArgs) -> Result<Matrix> {
-    let device = Device::of_kind(args.device, Some(1))?;
+    let device = Device::of_kind(args.device, Choices { threads: Some(1), ..Choices::default() })?;
     let info = device.info();
     let subgroup_size = args.subgroup_size.unwrap_or(info.default_subgroup_size);
     ensure!(
