@@ -4,7 +4,7 @@ use half::f16;
 use vulkanalia::prelude::v1_3::*;
 
 /// What validators say that are older than SPV_KHR_cooperative_matrix.
-const UNKNOWN_SPIRV: [&str; 3] = [
+pub(crate) const UNKNOWN_SPIRV: [&str; 3] = [
     "SPIR-V module not valid: Invalid capability operand: 6022",
     "A SPIR-V Capability (Unhandled OpCapability) was declared that is not supported by Vulkan",
     "A SPIR-V Extension (SPV_KHR_cooperative_matrix) was declared that is not supported by Vulkan",
