@@ -25,6 +25,12 @@ use crate::data::DType;
 use crate::data::spec::{SpecConstant, SpecNumber};
 use crate::measure::Peak;
 
+/// Refuses a subgroup size that devices do not have.
+pub(crate) fn check_subgroup_size(subgroup_size: Option<u32>) -> Result<()> {
+    phalanx::Device::describe(&DeviceOptions { subgroup_size, ..DeviceOptions::default() })?;
+    Ok(())
+}
+
 /// What is up to the user of a device.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Choices {

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail};
-use phalanx::{Device, DeviceOptions};
 
 use crate::Status;
 use crate::args::{Claim, DeviceType, ExecArgs};
@@ -29,7 +28,7 @@ const VARIABLES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
 pub(crate) fn run(args: &ExecArgs) -> Result<Status> {
     if args.subgroup_size.is_some() {
         // The driver could only fail to start, and the program would say that there is no device.
-        Device::describe(&DeviceOptions { subgroup_size: args.subgroup_size, ..DeviceOptions::default() })?;
+        runtime::check_subgroup_size(args.subgroup_size)?;
     }
     let own = std::env::current_exe().context("the place of this command is unknown")?;
     let library = find_library(&own).ok_or_else(|| {
