@@ -1,7 +1,7 @@
 //! Compiles modules in text form and says how long each step takes.
 //!
 //! ```text
-//! cargo run --release -p phalanx-back-llvm --example compile_time -- [--asm | --llvm] [--cpu=NAME] FILE.ir...
+//! cargo run --release -p phalanx-back-llvm --example compile_time -- [--once] [--asm | --llvm] [--cpu=NAME] FILE.ir...
 //! ```
 //!
 //! Code can be made for any processor, whatever this machine is.
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let module = verify(text::parse(&std::fs::read_to_string(&file)?)?)?;
         let mut least: Option<[Duration; 4]> = None;
         let mut object = 0;
-        for run in 0..RUNS {
+        for run in 0..if has("--once") { 1 } else { RUNS } {
             let start = busy();
             let compiled = compile(&module, &target, &if run == 0 { options } else { Options::default() })?;
             let whole = busy() - start;

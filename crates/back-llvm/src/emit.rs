@@ -23,6 +23,7 @@ use inkwell::values::{
 use inkwell::{AddressSpace, FloatPredicate, IntPredicate};
 use phalanx_ir::Scalar;
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 
 /// An LLVM value: a scalar or a vector.
 pub(crate) type V<'c> = BasicValueEnum<'c>;
@@ -41,6 +42,8 @@ pub(crate) struct Emit<'c> {
     pub(crate) places: Vec<String>,
     /// Declarations by intrinsic and overload, because looking a name up costs more than a call.
     intrinsics: FxHashMap<(&'static str, Vec<TypeKey>), FunctionValue<'c>>,
+    /// About how many instructions were appended since the last conditional branch.
+    pub(crate) straight: Cell<u32>,
 }
 
 /// Types and constants.
@@ -55,6 +58,7 @@ impl<'c> Emit<'c> {
             checks_addresses: false,
             places: Vec::new(),
             intrinsics: FxHashMap::default(),
+            straight: Cell::new(0),
         }
     }
 

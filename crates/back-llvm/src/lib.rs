@@ -28,6 +28,7 @@ mod pointer;
 mod prologue;
 mod report;
 mod service;
+mod straight;
 mod subgroup;
 mod target;
 mod value;

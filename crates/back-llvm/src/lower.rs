@@ -133,6 +133,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             if self.inst(inst)? == Flow::Left {
                 return Ok(Flow::Left);
             }
+            self.bound_straight_code(inst)?;
         }
         Ok(Flow::Next)
     }

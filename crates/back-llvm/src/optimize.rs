@@ -6,6 +6,7 @@ use crate::masks;
 use crate::report::{self, Report};
 use crate::target::Target;
 use crate::{Compiled, Dumps, Meta, Options, Times};
+use inkwell::OptimizationLevel;
 use inkwell::attributes::AttributeLoc;
 use inkwell::context::Context;
 use inkwell::module::Module;
@@ -19,6 +20,11 @@ use std::time::Instant;
 const PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
 loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
 
+/// Instructions from which code is generated in fewer steps. The one that is left out, of those that the time of a
+/// compilation shows, is the scheduler behind the register allocation: where an unrolled product has thousands of
+/// values alive, it takes seven eighths of all time. The largest of our own kernels, attention, has 1500.
+const LARGE: usize = 2000;
+
 /// Optimises a module and makes an object of it; of the metadata only the stack's size is filled in.
 pub(crate) fn to_object<'c>(
     cx: &'c Context,
@@ -27,7 +33,7 @@ pub(crate) fn to_object<'c>(
     target: &Target,
     options: &Options,
 ) -> Result<Compiled> {
-    let machine = target.machine()?;
+    let machine = target.machine(OptimizationLevel::Default)?;
     module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
     // Only functions with a body: intrinsics have attributes of their own.
@@ -53,6 +59,10 @@ pub(crate) fn to_object<'c>(
         }
         debug_assert!(module.verify().is_ok(), "{:?}", module.verify());
     }
+    let machine = match size(functions) {
+        LARGE.. => target.machine(OptimizationLevel::Less)?,
+        _ => machine,
+    };
     let optimize = start.elapsed();
     if options.dump_llvm {
         dumps.llvm_optimized = Some(module.to_string());
@@ -75,6 +85,12 @@ fn optimize(module: &Module<'_>, machine: &TargetMachine) -> Result<()> {
     module
         .run_passes(PASSES, machine, PassBuilderOptions::create())
         .map_err(|e| Error::bug(format!("LLVM refuses its passes: {e}")))
+}
+
+/// The number of instructions.
+fn size(functions: &[FunctionValue<'_>]) -> usize {
+    let blocks = functions.iter().flat_map(|f| f.get_basic_block_iter());
+    blocks.map(|block| block.get_instructions().count()).sum()
 }
 
 fn generate(module: &Module<'_>, machine: &TargetMachine, kind: FileType) -> Result<Vec<u8>> {

@@ -114,7 +114,7 @@ impl Target {
     }
 
     /// LLVM's code generator for this CPU.
-    pub(crate) fn machine(&self) -> Result<TargetMachine> {
+    pub(crate) fn machine(&self, level: OptimizationLevel) -> Result<TargetMachine> {
         initialize();
         let triple = TargetTriple::create(&self.triple);
         let target = LlvmTarget::from_triple(&triple).map_err(|e| Error::unsupported(e.to_string()))?;
@@ -123,7 +123,7 @@ impl Target {
                 &triple,
                 self.cpu,
                 &self.feature_string(),
-                OptimizationLevel::Default,
+                level,
                 RelocMode::PIC,
                 CodeModel::Small,
             )

@@ -58,6 +58,7 @@ impl<'c> Emit<'c> {
 
     pub(crate) fn cond_br(&self, cond: V<'c>, then: BasicBlock<'c>, otherwise: BasicBlock<'c>) -> Result<()> {
         self.b.build_conditional_branch(cond.into_int_value(), then, otherwise)?;
+        self.straight.set(0);
         Ok(())
     }
 
@@ -69,6 +70,7 @@ impl<'c> Emit<'c> {
         unlikely: BasicBlock<'c>,
     ) -> Result<()> {
         let inst = self.b.build_conditional_branch(cond.into_int_value(), likely, unlikely)?;
+        self.straight.set(0);
         let name = self.cx.metadata_string("branch_weights").into();
         let weights = self.cx.metadata_node(&[name, self.i32(2000).into(), self.i32(1).into()]);
         inst.set_metadata(weights, self.cx.get_kind_id("prof")).map_err(|e| Error::bug(e.to_string()))

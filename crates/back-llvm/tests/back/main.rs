@@ -17,5 +17,6 @@ mod memory;
 mod modules;
 mod processors;
 mod random;
+mod straight;
 mod subgroup;
 mod vars;
