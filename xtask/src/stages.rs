@@ -48,6 +48,7 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     runner.stage("build", |run| run.cargo(&["build", "--workspace", "--all-targets"]));
     runner.stage("tests", Runner::tests);
     runner.repeat("processor ");
+    runner.repeat("generated cases");
     emulate::stages(&mut runner);
     runner.stage("doc tests", |run| run.counted(&["test", "--workspace", "--doc"]));
     runner.stage("docs", |run| {

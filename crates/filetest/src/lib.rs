@@ -13,6 +13,7 @@ pub mod data;
 pub mod directive;
 mod error;
 mod expr;
+pub mod generate;
 pub mod harness;
 pub mod known;
 pub mod mutate;

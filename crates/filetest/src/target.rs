@@ -216,6 +216,50 @@ fn cpu(processor: Processor, module: &Verified, file: &TestFile) -> Result<Outco
     Ok(Outcome { buffers: contents(&buffers)?, expected: setup.expected, printed })
 }
 
+/// Runs a module that needs nothing but buffers, and gives their contents after it. Its push constants are
+/// the addresses of the buffers, in the order of their slots. The CPU gets it with the passes done, as
+/// applications do.
+///
+/// # Errors
+///
+/// Why it could not be run to its end.
+pub fn run_plain(
+    target: Target,
+    module: &Verified,
+    before: &BTreeMap<Slot, Vec<u8>>,
+    groups: [u32; 3],
+) -> Result<BTreeMap<Slot, Vec<u8>>, String> {
+    let options = passes::Options { verify: true, ..passes::Options::default() };
+    let optimized = || passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string());
+    match target {
+        Target::Interp => interpret_plain(module, before, groups),
+        Target::Passes => interpret_plain(&optimized()?, before, groups),
+        Target::Cpu(processor) => run_on(processor, &optimized()?, before, None, groups),
+    }
+}
+
+fn interpret_plain(
+    module: &Verified,
+    before: &BTreeMap<Slot, Vec<u8>>,
+    groups: [u32; 3],
+) -> Result<BTreeMap<Slot, Vec<u8>>, String> {
+    let mut buffers = before.clone();
+    let address = |i: usize| (i as u64 + 1) << 32;
+    let push: Vec<u8> = (0..buffers.len()).flat_map(|i| address(i).to_le_bytes()).collect();
+    let mut memory = Memory::new();
+    memory.set_push(&push);
+    for (i, (slot, bytes)) in buffers.iter_mut().enumerate() {
+        let buffer = memory.add_buffer(bytes, address(i));
+        if let Some(binding) = binding_of(&module.bindings, *slot) {
+            memory.bind_buffer(Binding::new(binding), buffer);
+        }
+    }
+    let limits = Limits { max_steps: MAX_STEPS, ..Limits::default() };
+    phalanx_interp::run(module, &mut memory, groups, [0; 3], &limits).map_err(|error| error.to_string())?;
+    drop(memory);
+    Ok(buffers)
+}
+
 /// Runs a module as it is on the CPU, with code made for a processor, and gives the contents of the buffers after it.
 ///
 /// # Errors
@@ -228,6 +272,17 @@ pub fn run_on_cpu(
     push: &[u8],
     groups: [u32; 3],
 ) -> Result<BTreeMap<Slot, Vec<u8>>, String> {
+    run_on(processor, module, contents_before, Some(push), groups)
+}
+
+/// Without push constants they are the addresses of the buffers.
+fn run_on(
+    processor: Processor,
+    module: &Verified,
+    contents_before: &BTreeMap<Slot, Vec<u8>>,
+    push: Option<&[u8]>,
+    groups: [u32; 3],
+) -> Result<BTreeMap<Slot, Vec<u8>>, String> {
     let mut buffers = BTreeMap::new();
     for (slot, bytes) in contents_before {
         let buffer = Buffer::new(bytes.len() as u64).map_err(|error| error.to_string())?;
@@ -235,6 +290,8 @@ pub fn run_on_cpu(
         buffers.insert(*slot, buffer);
     }
     let grid = Grid { groups, base: [0; 3], timeout: Duration::from_secs(20) };
+    let addresses: Vec<u8> = buffers.values().flat_map(|b| b.device_address().to_le_bytes()).collect();
+    let push = push.unwrap_or(&addresses);
     let bound = Bound { buffers: &buffers, images: &BTreeMap::new(), samplers: &BTreeMap::new(), push };
     dispatch(processor, module, &bound, &grid)?;
     contents(&buffers)

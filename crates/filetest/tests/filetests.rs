@@ -9,11 +9,12 @@
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use phalanx_filetest::compile::{Source, load};
-use phalanx_filetest::directive::TestFile;
+use phalanx_filetest::directive::{TargetKind, TestFile};
+use phalanx_filetest::generate::{Kernel, Plan};
 use phalanx_filetest::known::KnownFailures;
 use phalanx_filetest::random::Random;
 use phalanx_filetest::runner::{Failure, Settings, discover, read, run_test};
-use phalanx_filetest::target::processors;
+use phalanx_filetest::target::{Target, processors};
 use phalanx_filetest::{harness, mutate, tally};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ fn main() -> std::process::ExitCode {
     let mut trials = file_trials();
     trials.extend(random_trials());
     trials.extend(damage_trials());
+    trials.extend(generated_trials(arguments.list));
     let filter = std::env::var("FILTER").unwrap_or_default();
     trials.retain(|trial| trial.name().contains(&filter));
     let conclusion = libtest_mimic::run(&arguments, trials);
@@ -104,6 +106,24 @@ fn random_trials() -> Vec<Trial> {
         })
     };
     (0..RANDOM_TRIALS * times()).map(trial).collect()
+}
+
+/// Cases made from tables: the CPU agrees with the interpreter. What is run is said in a line of its own.
+fn generated_trials(lists: bool) -> Vec<Trial> {
+    let plan = Plan::new(times());
+    let targets = Arc::new(Target::list(&[TargetKind::Cpu], true));
+    if !lists {
+        print!("{}", plan.summary(targets.len()));
+    }
+    let trial = |kernel: Kernel| {
+        let targets = Arc::clone(&targets);
+        Trial::test(kernel.name().to_owned(), move || {
+            kernel.run(&targets).map_err(Failed::from)?;
+            processors().into_iter().for_each(|processor| tally::add(processor, kernel.cases() as u64));
+            Ok(())
+        })
+    };
+    plan.kernels.into_iter().map(trial).collect()
 }
 
 /// The modules of all files, damaged: whatever comes out is answered with diagnostics.
