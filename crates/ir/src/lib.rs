@@ -29,6 +29,7 @@ pub mod text;
 pub mod tree;
 pub mod types;
 pub mod uniformity;
+pub mod vector;
 pub mod verify;
 
 pub use builder::Builder;
@@ -49,4 +50,5 @@ pub use texel::{Format, Numeric};
 pub use tree::Tree;
 pub use types::{MatType, Scalar, Scope, Space, Type, Use};
 pub use uniformity::{Guard, Shape, Uniformity};
+pub use vector::{Component, MatrixLayout, VecMatMul, VecOuterAdd};
 pub use verify::{Verified, VerifyError, VerifyErrors, verify};
