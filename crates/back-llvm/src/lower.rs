@@ -182,6 +182,9 @@ impl<'a, 'c> Lower<'a, 'c> {
             Op::Printf(format) => self.lower_printf(inst, *format)?,
             Op::Warn(format) => self.lower_warn(inst, *format)?,
             Op::Clock => self.lower_clock(inst)?,
+            Op::VecMatMul(_) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => {
+                return Err(Error::unsupported("operations on cooperative vectors"));
+            }
             Op::VarComponentLoad(_)
             | Op::VarComponentStore(_)
             | Op::MatSplat

@@ -80,6 +80,8 @@ pub(crate) const SUPPORTED: &[C] = &[
     C::CooperativeMatrixLayoutsARM,
     C::ReplicatedCompositesEXT,
     C::LongVectorEXT,
+    C::CooperativeVectorNV,
+    C::CooperativeVectorTrainingNV,
     C::DotProduct,
     C::DotProductInputAll,
     C::DotProductInput4x8Bit,

@@ -37,12 +37,17 @@ pub(crate) struct Pool {
 
 impl Cx<'_> {
     /// A variable for a value that [`Cx::own_long`] is told of.
-    fn long_var(&mut self, leaf: ir::Type, n: u32) -> Res<Var> {
+    pub(crate) fn long_var(&mut self, leaf: ir::Type, n: u32) -> Res<Var> {
         let fits = |var: &Var| self.func.var(*var).ty == leaf && self.func.var(*var).count == n;
         match self.long.free.iter().position(fits) {
             Some(i) => Ok(self.long.free.swap_remove(i)),
             None => self.scratch_var(leaf, n),
         }
+    }
+
+    /// Gives back a variable of [`Cx::long_var`] whose value nobody looks at again.
+    pub(crate) fn free_long(&mut self, var: Var) {
+        self.long.free.push(var);
     }
 
     /// Notes that a variable holds nothing but the value of this id.

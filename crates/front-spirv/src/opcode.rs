@@ -36,6 +36,8 @@ pub(crate) enum Family {
     CoopMat,
     /// SPV_NV_cooperative_matrix2.
     CoopMat2,
+    /// SPV_NV_cooperative_vector.
+    CoopVec,
     Coordinate,
     Qcom,
     /// Tensor layouts and views, and accesses through them.
@@ -376,6 +378,13 @@ rows! {
     CooperativeMatrixStoreNV: CoopMat, TANGLED;
     CooperativeMatrixMulAddNV: CoopMat, TANGLED;
     CooperativeMatrixLengthNV: CoopMat;
+
+    CooperativeVectorLoadNV: CoopVec;
+    CooperativeVectorStoreNV: CoopVec;
+    CooperativeVectorMatrixMulNV: CoopVec;
+    CooperativeVectorMatrixMulAddNV: CoopVec;
+    CooperativeVectorOuterProductAccumulateNV: CoopVec;
+    CooperativeVectorReduceSumAccumulateNV: CoopVec;
 
     CooperativeMatrixConvertNV: CoopMat2, TANGLED;
     CooperativeMatrixTransposeNV: CoopMat2, TANGLED;

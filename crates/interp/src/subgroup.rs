@@ -169,6 +169,26 @@ impl Subgroup {
         }
     }
 
+    /// A lane of an element of a variable of scalars; zero outside of it.
+    pub(crate) fn element(&self, var: Var, index: usize, lane: usize) -> u64 {
+        match &self.vars[var.index()] {
+            VarData::Lanes(elements) => match elements.get(index) {
+                Some(Data::Scalars(lanes)) => lanes[lane],
+                _ => 0,
+            },
+            VarData::Matrices(_) => 0,
+        }
+    }
+
+    /// Writes a lane of an element of a variable of scalars; nothing outside of it.
+    pub(crate) fn set_element(&mut self, var: Var, index: usize, lane: usize, bits: u64) {
+        if let VarData::Lanes(elements) = &mut self.vars[var.index()]
+            && let Some(Data::Scalars(lanes)) = elements.get_mut(index)
+        {
+            lanes[lane] = bits;
+        }
+    }
+
     /// A matrix in a variable.
     pub(crate) fn var_matrix(&mut self, var: Var, index: usize) -> Option<&mut Vec<u64>> {
         match &mut self.vars[var.index()] {

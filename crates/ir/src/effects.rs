@@ -11,6 +11,7 @@ struct Facts {
     acts: bool,
     nested: Nested,
     var: Option<Var>,
+    vectors: Vectors,
     /// Whether it stands last in its block.
     ends: bool,
 }
@@ -24,14 +25,50 @@ enum Nested {
     Region(RegionKind, Block),
 }
 
+/// The variables that an operation takes as vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+struct Vectors {
+    read: [Option<Var>; 2],
+    written: Option<Var>,
+}
+
+/// What an operation does with a variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VarUse {
+    /// Reads an element.
+    Load,
+    /// Writes an element.
+    Store,
+    /// Reads all of it as a vector.
+    Read,
+    /// Writes all of it as a vector.
+    Write,
+}
+
+impl VarUse {
+    /// Whether the variable may be another one behind the operation.
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Store | Self::Write)
+    }
+}
+
+const NO_VECTORS: Vectors = Vectors { read: [None; 2], written: None };
 /// It only gives its results, and nobody misses it without them.
-const PURE: Facts = Facts { acts: false, nested: Nested::None, var: None, ends: false };
+const PURE: Facts = Facts { acts: false, nested: Nested::None, var: None, vectors: NO_VECTORS, ends: false };
 /// It has to stay.
 const ACTS: Facts = Facts { acts: true, ..PURE };
 
 impl Facts {
     const fn on(self, var: Var) -> Self {
         Self { var: Some(var), ..self }
+    }
+
+    const fn reading(self, read: [Option<Var>; 2]) -> Self {
+        Self { vectors: Vectors { read, ..self.vectors }, ..self }
+    }
+
+    const fn writing(self, var: Var) -> Self {
+        Self { vectors: Vectors { written: Some(var), ..self.vectors }, ..self }
     }
 
     const fn around(self, nested: Nested) -> Self {
@@ -66,6 +103,9 @@ impl Op {
                 None => PURE,
             }
             .unless(access.flags.volatile),
+            Self::VecMatMul(ref v) => ACTS.reading([Some(v.input), None]).writing(v.result),
+            Self::VecOuterAdd(ref v) => ACTS.reading([Some(v.a), Some(v.b)]),
+            Self::VecReduceAdd(v) => ACTS.reading([Some(v), None]),
             Self::Params | Self::Printf(_) | Self::Warn(_) => ACTS,
             // Nobody can tell that a clock was not read.
             Self::Clock => PURE,
@@ -129,9 +169,31 @@ impl Op {
         }
     }
 
-    /// The variable that the operation reads or writes.
+    /// The variable of which the operation reads or writes an element.
     pub fn var(&self) -> Option<Var> {
         self.facts().var
+    }
+
+    /// The variables that the operation reads or writes, those it reads as vectors first.
+    pub fn vars(&self) -> impl Iterator<Item = (Var, VarUse)> + use<> {
+        let Facts { var, vectors, acts, .. } = self.facts();
+        let element = var.map(|v| (v, if acts { VarUse::Store } else { VarUse::Load }));
+        let read = vectors.read.into_iter().flatten().map(|v| (v, VarUse::Read));
+        read.chain(element).chain(vectors.written.map(|v| (v, VarUse::Write)))
+    }
+
+    /// Replaces the variables that the operation reads or writes.
+    pub(crate) fn map_vars(&mut self, mut new: impl FnMut(Var) -> Var) {
+        match self {
+            Self::VarLoad(v)
+            | Self::VarStore(v)
+            | Self::VarComponentLoad(v)
+            | Self::VarComponentStore(v)
+            | Self::VecReduceAdd(v) => *v = new(*v),
+            Self::VecMatMul(op) => (op.input, op.result) = (new(op.input), new(op.result)),
+            Self::VecOuterAdd(op) => (op.a, op.b) = (new(op.a), new(op.b)),
+            other => debug_assert_eq!(other.vars().count(), 0, "{other:?} has variables"),
+        }
     }
 
     /// Whether the operation stands last in its block: `br`, `return` and `yield`.
@@ -154,7 +216,7 @@ mod tests {
     use crate::text::ops::{mnemonic as op_name, templates};
 
     /// The operations that have to stay, by their names. Atomic ones are below.
-    const ACTING: [&str; 14] = [
+    const ACTING: [&str; 17] = [
         "barrier",
         "image_atomic",
         "image_store",
@@ -166,6 +228,9 @@ mod tests {
         "store",
         "var_component_store",
         "var_store",
+        "vec_mat_mul",
+        "vec_outer_add",
+        "vec_reduce_add",
         "warn",
         "yield",
         "atomic_load",
@@ -205,6 +270,30 @@ mod tests {
         let flags = MemFlags { volatile: true, ..MemFlags::default() };
         assert!(Op::Load(flags).has_effect() && Op::MatLoad { column_major: false, flags }.has_effect());
         assert!(!Op::Load(MemFlags::default()).has_effect());
+    }
+
+    #[test]
+    fn variables_are_replaced_in_order() {
+        for mut op in all() {
+            let name = op_name(&op);
+            let before: Vec<_> = op.vars().map(|(_, use_)| use_).collect();
+            let expected: &[VarUse] = match name {
+                "var_load" | "var_component_load" => &[VarUse::Load],
+                "var_store" | "var_component_store" => &[VarUse::Store],
+                "vec_mat_mul" => &[VarUse::Read, VarUse::Write],
+                "vec_outer_add" => &[VarUse::Read, VarUse::Read],
+                "vec_reduce_add" => &[VarUse::Read],
+                _ => &[],
+            };
+            assert_eq!(before, expected, "{name}");
+            let mut next = 10;
+            op.map_vars(|_| {
+                next += 1;
+                Var::new(next - 1)
+            });
+            let new: Vec<_> = op.vars().map(|(var, _)| var.index()).collect();
+            assert_eq!(new, (10..10 + before.len()).collect::<Vec<_>>(), "{name}");
+        }
     }
 
     #[test]

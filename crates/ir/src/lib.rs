@@ -33,6 +33,7 @@ pub mod vector;
 pub mod verify;
 
 pub use builder::Builder;
+pub use effects::VarUse;
 pub use entities::{Binding, Block, Inst, Label, Value, Var};
 pub use image::{ImageDim, ImageKind, ImageLayout, ImageLevel, ImageUse, Swizzle};
 pub use module::{

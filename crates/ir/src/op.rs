@@ -7,6 +7,7 @@
 use crate::entities::{Binding, Block, Label, Var};
 use crate::sample::SampleOp;
 use crate::tensor::{MatReduceKind, TensorAccess};
+use crate::vector::{VecMatMul, VecOuterAdd};
 
 /// An operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,6 +165,19 @@ pub enum Op {
     },
     /// `(ptr, matrix, tensor: i32, …) → ()`: writes elements through a tensor layout.
     MatStoreTensor(TensorAccess),
+
+    // ── vectors ──
+    /// `(matrix: ptr, stride: i64 [, bias: ptr]) → ()`: multiplies the vector in a variable by the matrix in memory, adds
+    /// the bias, and writes the variable of the result. The stride counts bytes, and optimal layouts ignore it. Elements
+    /// out of bounds are zero.
+    VecMatMul(VecMatMul),
+    /// `(matrix: ptr, stride: i64) → ()`: adds the product of element `i` of one vector and element `j` of the other to
+    /// element (i, j) of a matrix in memory, each addition for itself atomic. Nothing happens to elements out of bounds.
+    VecOuterAdd(VecOuterAdd),
+    /// `(ptr) → ()`: adds each element of the vector in a variable of `f16` or `f32` to one of as many consecutive numbers
+    /// of its type in memory, atomic as above.
+    VecReduceAdd(Var),
+
     /// `() → (scalar or pointer, …)`: the parameters of a region. First of a region.
     Params,
     /// `(scalar) → ()`: what a region gives. Last of a region.

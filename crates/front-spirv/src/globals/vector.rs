@@ -1,4 +1,4 @@
-//! Types of vectors, long ones included (SPV_EXT_long_vector).
+//! Types of vectors, long ones (SPV_EXT_long_vector) and cooperative ones (SPV_NV_cooperative_vector) included.
 
 use super::Globals;
 use crate::diag::{Res, code, invalid};
@@ -8,7 +8,7 @@ use crate::types::{Kind, Ty};
 use phalanx_ir::Type;
 use spirv::{Capability, Op};
 
-/// Components of a vector with the capability *LongVectorEXT*. Each is a value of its own, so a target has no
+/// Components of a vector with the capability *LongVectorEXT*, and of a cooperative one. Each is a value of its own, so a target has no
 /// reason for a limit; it keeps instructions on whole vectors affordable.
 pub const MAX_VECTOR_COMPONENTS: u32 = 1024;
 
@@ -17,13 +17,15 @@ const MAX_SHORT: u32 = 16;
 
 /// *OpTypeVector* or *OpTypeVectorIdEXT*.
 pub(super) fn kind(g: &Globals, spv: &Spv<'_>, inst: &Inst<'_>) -> Res<Kind> {
-    let is_long = spv.capabilities.contains(&(Capability::LongVectorEXT as u32));
+    let has = |capability: Capability| spv.capabilities.contains(&(capability as u32));
+    let is_cooperative = inst.op != Op::TypeVector && has(Capability::CooperativeVectorNV);
+    let is_long = is_cooperative || has(Capability::LongVectorEXT);
     let elem = g.types.lookup(inst.arg(0)?)?;
     let n = match inst.op {
         Op::TypeVector => inst.arg(1)?,
         _ if is_long => count(g, inst.arg(1)?)?,
         _ => {
-            let m = "OpTypeVectorIdEXT, without the capability LongVectorEXT";
+            let m = "OpTypeVectorIdEXT, without the capability LongVectorEXT or CooperativeVectorNV";
             return Err(invalid(code::CAPABILITY, m));
         }
     };

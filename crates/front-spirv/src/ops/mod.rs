@@ -8,6 +8,7 @@ mod composite;
 mod convert;
 mod coopmat;
 mod coopmat2;
+mod coopvec;
 mod dot;
 mod ext_inst;
 mod group;
@@ -46,6 +47,7 @@ pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
         Family::Group => group::emit(cx, inst),
         Family::CoopMat => coopmat::emit(cx, inst),
         Family::CoopMat2 => coopmat2::emit(cx, inst),
+        Family::CoopVec => coopvec::emit(cx, inst),
         Family::Coordinate => coopmat2::coordinate(cx, inst),
         Family::Qcom => qcom::emit(cx, inst),
         Family::Tensor => tensor::emit(cx, inst),

@@ -8,6 +8,7 @@ mod memory;
 mod region;
 mod tensor;
 mod values;
+mod vector;
 
 use crate::error::{Error, Place};
 use crate::group::{Matrices, workgroup_matrix};
@@ -201,6 +202,9 @@ impl<'e> Exec<'e, '_, '_> {
             Op::MatInsert => self.mat_insert(info)?,
             Op::MatFromLanes { columns } => self.mat_from_lanes(info, *columns)?,
             Op::MatToLanes { columns } => self.mat_to_lanes(info, *columns)?,
+            Op::VecMatMul(op) => self.vec_mat_mul(info, op)?,
+            Op::VecOuterAdd(op) => self.vec_outer_add(info, op)?,
+            Op::VecReduceAdd(var) => self.vec_reduce_add(info, *var)?,
             Op::MatTranspose
             | Op::MatMap { .. }
             | Op::MatReduce { .. }

@@ -24,6 +24,7 @@ mod regroup;
 mod tensor;
 #[cfg(test)]
 mod tests;
+pub mod vector;
 
 pub use combine::{atomic, reduce, reduce_identity};
 pub use convert::{bitcast, convert};

@@ -37,9 +37,7 @@ fn renumber(old: &Function, used: &[bool]) -> Function {
 fn mark_vars(func: &Function, block: Block, used: &mut [bool]) {
     for &inst in func.block(block) {
         let op = &func.inst(inst).op;
-        if let Some(var) = op.var() {
-            used[var.index()] = true;
-        }
+        op.vars().for_each(|(var, _)| used[var.index()] = true);
         op.bodies().for_each(|b| mark_vars(func, b, used));
     }
 }
@@ -77,17 +75,13 @@ impl Compact<'_> {
     }
 
     fn op(&mut self, op: &Op) -> Op {
-        let var = |v: Var| self.vars[v.index()].unwrap_or(v);
         match *op {
-            Op::VarLoad(v) => Op::VarLoad(var(v)),
-            Op::VarStore(v) => Op::VarStore(var(v)),
-            Op::VarComponentLoad(v) => Op::VarComponentLoad(var(v)),
-            Op::VarComponentStore(v) => Op::VarComponentStore(var(v)),
             Op::Block { label, .. } => Op::Block { label: self.label(label), body: self.new.new_block() },
             Op::Loop { label, .. } => Op::Loop { label: self.label(label), body: self.new.new_block() },
             Op::Br(label) => Op::Br(self.labels[label.index()]),
             _ => {
                 let mut new = op.clone();
+                new.map_vars(|v| self.vars[v.index()].unwrap_or(v));
                 new.replace_bodies(|| self.new.new_block());
                 new
             }

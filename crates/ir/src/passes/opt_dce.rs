@@ -13,6 +13,7 @@
 //! that is live where branches out of the body lead to.
 
 use super::opt_forward::Slots;
+use crate::effects::VarUse;
 use crate::entities::{Block, Inst, Value, Var};
 use crate::module::Function;
 use crate::op::Op;
@@ -69,6 +70,7 @@ impl Dce {
         let keeps = match op {
             Op::VarStore(var) => self.store(var, args.get(..args.len() - 1).unwrap_or_default()),
             Op::VarComponentStore(var) => self.is_live(var, args.first()),
+            Op::VecMatMul(v) => self.overwrite(v.result),
             Op::If { then, otherwise } => self.if_(then, otherwise),
             Op::Block { label, body } => {
                 self.at_label[label.index()] = Some(self.live.clone());
@@ -104,11 +106,9 @@ impl Dce {
         }
         if keeps {
             args.iter().for_each(|v| self.needed[v.index()] = true);
-            if let Op::VarLoad(var) | Op::VarComponentLoad(var) = op {
-                let mut live = std::mem::replace(&mut self.live, Live { slots: Vec::new() });
-                self.mark(var, args.first(), &mut live);
-                self.live = live;
-            }
+            let mut live = std::mem::replace(&mut self.live, Live { slots: Vec::new() });
+            self.mark_read(&op, &args, &mut live);
+            self.live = live;
         }
         keeps
     }
@@ -169,6 +169,25 @@ impl Dce {
         is_live
     }
 
+    /// Whether an operation that writes all of a variable is needed; before it nothing is live there.
+    fn overwrite(&mut self, var: Var) -> bool {
+        let all = self.slots.all(&self.func, var);
+        let is_live = all.is_empty() || self.live.slots[all.clone()].contains(&true);
+        self.live.slots[all].fill(false);
+        is_live
+    }
+
+    /// Marks what an operation reads.
+    fn mark_read(&self, op: &Op, args: &[Value], live: &mut Live) {
+        for (var, use_) in op.vars() {
+            match use_ {
+                VarUse::Load => self.mark(var, args.first(), live),
+                VarUse::Read => live.slots[self.slots.all(&self.func, var)].fill(true),
+                VarUse::Store | VarUse::Write => {}
+            }
+        }
+    }
+
     fn mark(&self, var: Var, index: Option<&Value>, live: &mut Live) {
         if let Some(slots) = self.accessed(var, index) {
             live.slots[slots].fill(true);
@@ -179,15 +198,12 @@ impl Dce {
     fn loads(&self, block: Block, live: &mut Live) {
         for &inst in self.func.block(block) {
             let info = self.func.inst(inst);
-            match info.op {
-                Op::VarLoad(var) | Op::VarComponentLoad(var) => self.mark(var, info.args.first(), live),
-                Op::Br(label) => {
-                    // Inner labels are not known yet, and lead to the loads seen here.
-                    if let Some(there) = &self.at_label[label.index()] {
-                        live.join(there);
-                    }
-                }
-                _ => {}
+            self.mark_read(&info.op, &info.args, live);
+            // Inner labels are not known yet, and lead to the loads seen here.
+            if let Op::Br(label) = info.op
+                && let Some(there) = &self.at_label[label.index()]
+            {
+                live.join(there);
             }
             info.op.bodies().for_each(|b| self.loads(b, live));
         }

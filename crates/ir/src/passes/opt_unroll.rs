@@ -24,6 +24,7 @@
 //! loop's counter, or within narrower limits if they hold matrix operations.
 
 use super::walk::Walk;
+use crate::effects::VarUse;
 use crate::entities::{Block, Inst, Label, Value, Var};
 use crate::module::Function;
 use crate::op::Op;
@@ -132,9 +133,10 @@ fn gain(func: &Function, body: Block, stored: &[Var]) -> Gain {
 fn stores_in_loops(func: &Function, block: Block, in_loop: bool, vars: &mut Vec<Var>) {
     for &inst in func.block(block) {
         let op = &func.inst(inst).op;
-        match op {
-            Op::VarStore(var) if in_loop => vars.push(*var),
-            _ => {}
+        if in_loop {
+            let is_written =
+                |(_, use_): &(Var, VarUse)| matches!(use_, VarUse::Write) || matches!(op, Op::VarStore(_));
+            vars.extend(op.vars().filter(is_written).map(|(var, _)| var));
         }
         let in_loop = in_loop || matches!(op, Op::Loop { .. });
         op.bodies().for_each(|b| stores_in_loops(func, b, in_loop, vars));

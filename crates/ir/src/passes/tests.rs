@@ -538,3 +538,25 @@ fn regions_are_executed_any_number_of_times() {
         "#]],
     );
 }
+
+#[test]
+fn vectors_are_written_and_read_as_a_whole() {
+    // What a product overwrites is not forwarded, and what it reads is stored.
+    let code = "var $x: f32[2] var $y: f32[2] var $z: f32[2]
+        {
+          %0: i64 = const 64
+          %1: ptr<global> = int_to_ptr %0
+          %2: i32 = const 1
+          %3: f32 = const 3.0
+          var_store<$x> %2, %3
+          var_store<$y> %2, %3
+          vec_mat_mul<$y, $x, m=2, k=2, f32, f32, training> %1, %0
+          vec_mat_mul<$z, $x, m=2, k=2, f32, f32, training> %1, %0
+          %4: f32 = var_load<$y> %2
+          store %1, %4
+        }";
+    let text = run(code).to_string();
+    assert_eq!(text.matches("var_store").count(), 1, "{text}");
+    assert_eq!(text.matches("vec_mat_mul").count(), 1, "{text}");
+    assert_eq!(text.matches("var_load").count(), 1, "{text}");
+}

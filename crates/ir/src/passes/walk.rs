@@ -13,6 +13,7 @@
 use super::opt_fold::{Folded, fold, unclipped};
 use super::opt_forward::{Env, Slots};
 use super::opt_unroll::Budget;
+use crate::effects::VarUse;
 use crate::entities::{Block, Inst, Label, Value, Var};
 use crate::module::{Function, InstInfo};
 use crate::op::Op;
@@ -213,6 +214,9 @@ impl<'f> Walk<'f> {
                 match op.region() {
                     Some((_, body)) => self.region(info, &op, body, &args),
                     None => self.pure(info, &op, &args),
+                }
+                for (var, _) in info.op.vars().filter(|(_, use_)| *use_ == VarUse::Write) {
+                    self.env.forget(self.slots.all(self.old, var));
                 }
             }
         }
@@ -472,9 +476,7 @@ fn stores(func: &Function, block: Block) -> Vec<Var> {
 fn push_stores(func: &Function, block: Block, vars: &mut Vec<Var>) {
     for &inst in func.block(block) {
         let op = &func.inst(inst).op;
-        if let Op::VarStore(var) | Op::VarComponentStore(var) = op {
-            vars.push(*var);
-        }
+        vars.extend(op.vars().filter(|(_, use_)| use_.writes()).map(|(var, _)| var));
         op.bodies().for_each(|b| push_stores(func, b, vars));
     }
 }

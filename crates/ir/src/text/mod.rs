@@ -33,6 +33,7 @@ mod print;
 mod sample;
 mod tensor;
 mod token;
+mod vector;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! [`attrs`], through a trait that the printer implements by writing and the parser by reading, so
 //! the two cannot disagree.
 
-use super::{sample, tensor};
+use super::{sample, tensor, vector};
 use crate::entities::{Binding, Var};
 use crate::module::Function;
 use crate::op::{
@@ -119,6 +119,9 @@ pub(crate) fn mnemonic(op: &Op) -> &'static str {
         Op::MatReduce { .. } => "mat_reduce",
         Op::MatLoadTensor { .. } => "mat_load_tensor",
         Op::MatStoreTensor(_) => "mat_store_tensor",
+        Op::VecMatMul(_) => "vec_mat_mul",
+        Op::VecOuterAdd(_) => "vec_outer_add",
+        Op::VecReduceAdd(_) => "vec_reduce_add",
         Op::Params => "params",
         Op::Yield => "yield",
         Op::If { .. } => "if",
@@ -215,6 +218,9 @@ pub(crate) fn templates() -> Vec<Op> {
         Op::MatReduce { kind: MatReduceKind::Row, body: Function::ENTRY },
         Op::MatLoadTensor { access: tensor::DEFAULT, decode: None },
         Op::MatStoreTensor(tensor::DEFAULT),
+        Op::VecMatMul(vector::MAT_MUL),
+        Op::VecOuterAdd(vector::OUTER_ADD),
+        Op::VecReduceAdd(var),
         Op::Params,
         Op::Yield,
         Op::Return,
@@ -302,7 +308,11 @@ pub(crate) fn attrs<A: Attrs>(op: &mut Op, a: &mut A) -> Result<(), A::Error> {
             a.flag("saturate", &mut c.saturate)
         }
         Op::Builtin(b) => builtin_attrs(b, a),
-        Op::VarLoad(v) | Op::VarStore(v) | Op::VarComponentLoad(v) | Op::VarComponentStore(v) => a.var(v),
+        Op::VarLoad(v)
+        | Op::VarStore(v)
+        | Op::VarComponentLoad(v)
+        | Op::VarComponentStore(v)
+        | Op::VecReduceAdd(v) => a.var(v),
         Op::BufferPtr(b) => a.binding(b),
         Op::Image(b, op) => {
             a.binding(b)?;
@@ -352,6 +362,8 @@ pub(crate) fn attrs<A: Attrs>(op: &mut Op, a: &mut A) -> Result<(), A::Error> {
             Ok(())
         }
         Op::MatStoreTensor(access) => tensor::attrs(access, a),
+        Op::VecMatMul(op) => vector::mat_mul_attrs(op, a),
+        Op::VecOuterAdd(op) => vector::outer_add_attrs(op, a),
         Op::Printf(format) | Op::Warn(format) => a.size("format", format, None),
         Op::Const(_)
         | Op::Unary(_)

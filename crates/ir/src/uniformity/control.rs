@@ -79,8 +79,8 @@ impl Control {
                     let block = tree.block_of(inst).unwrap_or(Function::ENTRY);
                     self.divergent_return |= self.crosses(tree, block, Function::ENTRY);
                 }
-                if let Some(var) = op.var() {
-                    *vars.entry(var).or_default() |= op.has_effect();
+                for (var, use_) in op.vars() {
+                    *vars.entry(var).or_default() |= use_.writes();
                 }
             }
         }
@@ -156,19 +156,18 @@ pub(super) fn accesses(func: &Function, tree: &Tree) -> Vec<Accesses> {
     for &inst in tree.order() {
         let block = tree.block_of(inst).unwrap_or(Function::ENTRY);
         let around = |b: &mut Option<Block>| *b = Some(b.map_or(block, |b| tree.common(b, block)));
-        let op = &func.inst(inst).op;
-        let Some(var) = op.var() else { continue };
-        let a = &mut accesses[var.index()];
-        // What has an effect stores, all else loads.
-        if op.has_effect() {
-            if a.all.is_none() {
-                a.begins_with_store_in = Some(block);
+        for (var, use_) in func.inst(inst).op.vars() {
+            let a = &mut accesses[var.index()];
+            if use_.writes() {
+                if a.all.is_none() {
+                    a.begins_with_store_in = Some(block);
+                }
+                a.stores.push(block);
+            } else {
+                around(&mut a.loads);
             }
-            a.stores.push(block);
-        } else {
-            around(&mut a.loads);
+            around(&mut a.all);
         }
-        around(&mut a.all);
     }
     accesses
 }

@@ -48,6 +48,7 @@ mod fact;
 #[cfg(test)]
 mod tests;
 
+use crate::effects::VarUse;
 use crate::entities::{Block, Inst, Label, Value, Var};
 use crate::module::Module;
 use crate::op::{Builtin, ImageOp, Op, SubgroupOp};
@@ -255,6 +256,9 @@ impl<'m> Analysis<'m> {
         if let Op::VarStore(var) = &info.op {
             self.store(*var, &info.args);
         }
+        for (var, _) in info.op.vars().filter(|(_, use_)| matches!(use_, VarUse::Read | VarUse::Write)) {
+            self.vector(var);
+        }
         if let Op::If { .. } = &info.op {
             let is_divergent = self.facts[info.args[0].index()].shape != Shape::Uniform;
             self.control.set_if(&self.module.body, inst, is_divergent);
@@ -289,6 +293,15 @@ impl<'m> Analysis<'m> {
         };
         if self.vars[var.index()].as_ref() != Some(&joined) {
             self.vars[var.index()] = Some(joined);
+            self.agenda.var_changed(var);
+        }
+    }
+
+    /// Takes a variable for a vector of each lane's own: targets put those of all lanes together.
+    fn vector(&mut self, var: Var) {
+        let info = self.module.body.var(var);
+        if self.vars[var.index()].as_ref().is_none_or(|f| f.shape != Shape::Varying) {
+            self.vars[var.index()] = Some(Fact::varying(info.ty));
             self.agenda.var_changed(var);
         }
     }
@@ -352,6 +365,9 @@ impl<'m> Analysis<'m> {
             | Op::MatStore { .. }
             | Op::VarStore(_)
             | Op::VarComponentStore(_)
+            | Op::VecMatMul(_)
+            | Op::VecOuterAdd(_)
+            | Op::VecReduceAdd(_)
             | Op::Store(_)
             | Op::Barrier(_)
             | Op::Yield

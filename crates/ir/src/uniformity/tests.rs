@@ -249,6 +249,19 @@ fn returns() {
 
 // ── every operation ──
 
+#[test]
+fn vectors_are_each_lanes_own() {
+    let vars = "var $x: f16[2] var $y: f16[2] var $z: f16[2] var $w: f16[2]";
+    let code = "%wide: i64 = const 0
+                %p: ptr<global> = int_to_ptr %wide
+                vec_mat_mul<$y, $x, m=2, k=2, f16, f16, training> %p, %wide
+                vec_reduce_add<$z> %p
+                %h: f16 = const 1.0
+                var_store<$w> %zero, %h";
+    let u = Uniformity::analyse(&module(vars, code));
+    assert_eq!([0, 1, 2, 3].map(|i| u.is_var_uniform(Var::new(i))), [false, false, false, true]);
+}
+
 /// What holds of the results of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rule {
@@ -299,6 +312,7 @@ fn rule(op: &Op) -> Rule {
         Op::MatInsert | Op::MatTranspose | Op::MatFromLanes { .. } => Nothing,
         Op::MatMap { .. } | Op::MatReduce { .. } => Nothing,
         Op::MatLoadTensor { .. } | Op::MatStoreTensor(_) => Nothing,
+        Op::VecMatMul(_) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => Nothing,
         Op::Yield | Op::If { .. } | Op::Block { .. } | Op::Loop { .. } | Op::Br(_) | Op::Return => Nothing,
         Op::Printf(_) | Op::Warn(_) => Nothing,
     }

@@ -54,6 +54,7 @@ mod lines;
 mod regions;
 mod structure;
 mod types;
+mod vector;
 mod want;
 
 #[cfg(test)]
@@ -265,4 +266,14 @@ pub enum Problem {
     ZeroUnit,
     #[error("{0:?} is not a permutation")]
     Permutation([u8; 5]),
+    #[error("vector, matrix, bias and result have component types that do not go together")]
+    Interpretations,
+    #[error("{var} has elements of type {ty}, expected {expected}")]
+    VectorType { var: Var, ty: Type, expected: &'static str },
+    #[error("{var} has {found} elements, expected {expected}")]
+    VectorLength { var: Var, found: u32, expected: u32 },
+    #[error("a matrix without rows or columns")]
+    EmptyMatrix,
+    #[error("layout {0}, expected {1}")]
+    Layout(&'static str, &'static str),
 }

@@ -182,6 +182,7 @@ impl Checker<'_> {
         let var = i.op.var().and_then(|v| self.func().vars.get(v.index()));
         match &i.op {
             Op::Return | Op::Subgroup(_) => true,
+            Op::VecMatMul(_) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => true,
             Op::Barrier(b) => b.execution != Scope::Invocation,
             op => {
                 op.region().is_some()

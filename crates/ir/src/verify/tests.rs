@@ -354,3 +354,81 @@ fn tensors() {
     fails("is not a permutation", load(2, Some(view(2, [1, 1, 0, 0, 0])), 4, 15));
     fails("3 dimensions", load(2, Some(view(3, [0, 1, 2, 0, 0])), 4, 15));
 }
+
+#[test]
+fn vectors() {
+    use crate::{Component, MatrixLayout, VecMatMul, VecOuterAdd};
+    let op = |f: fn(&mut VecMatMul)| {
+        move |b: &mut Builder<'_>| {
+            let wide = b.constant(Scalar::I64, 0);
+            let p = b.value(Op::IntToPtr, &[wide], Type::Ptr(Space::Global));
+            let input = b.func.new_var(Scalar::F16.into(), 4, "");
+            let result = b.func.new_var(Scalar::F16.into(), 8, "");
+            b.func.new_var(Type::I32, 4, "");
+            let mut op = VecMatMul {
+                result,
+                input,
+                m: 8,
+                k: 4,
+                interpretation: Component::E4m3,
+                packed: false,
+                input_signed: false,
+                matrix: Component::F16,
+                layout: MatrixLayout::Training,
+                transposed: true,
+                bias: Some(Component::F32),
+            };
+            f(&mut op);
+            let args = [p, wide, p];
+            b.effect(Op::VecMatMul(op), &args[..2 + usize::from(op.bias.is_some())]);
+        }
+    };
+    build(op(|_| {})).unwrap();
+    build(op(|op| op.bias = None)).unwrap();
+    fails("has 8 elements, expected 7", op(|op| op.m = 7));
+    fails("has 4 elements, expected 3", op(|op| op.k = 3));
+    fails("do not go together", op(|op| op.matrix = Component::U8));
+    fails("do not go together", op(|op| op.packed = true));
+    fails("has elements of type i32, expected f16 or f32", op(|op| op.result = crate::Var::new(2)));
+    fails("variable 9 does not exist", op(|op| op.input = crate::Var::new(9)));
+    let int = |b: &mut Builder<'_>, components: u32| {
+        let wide = b.constant(Scalar::I64, 0);
+        let p = b.value(Op::IntToPtr, &[wide], Type::Ptr(Space::Global));
+        let input = b.func.new_var(Type::I32, components, "");
+        let result = b.func.new_var(Type::I32, 1, "");
+        let (interpretation, matrix) = (Component::U8, Component::S8);
+        let (layout, bias) = (MatrixLayout::RowMajor, Some(Component::S32));
+        let op = VecMatMul {
+            result,
+            input,
+            m: 1,
+            k: 5,
+            interpretation,
+            packed: true,
+            input_signed: false,
+            matrix,
+            layout,
+            transposed: false,
+            bias,
+        };
+        b.effect(Op::VecMatMul(op), &[p, wide, p]);
+    };
+    build(|b| int(b, 2)).unwrap();
+    build(|b| int(b, 3)).unwrap();
+    fails("has 1 elements, expected 2", |b| int(b, 1));
+    let outer = |matrix, layout| {
+        move |b: &mut Builder<'_>| {
+            let wide = b.constant(Scalar::I64, 0);
+            let p = b.value(Op::IntToPtr, &[wide], Type::Ptr(Space::Global));
+            let a = b.func.new_var(Scalar::F16.into(), 4, "");
+            b.effect(Op::VecReduceAdd(a), &[p]);
+            b.effect(Op::VecOuterAdd(VecOuterAdd { a, b: a, matrix, layout }), &[p, wide]);
+        }
+    };
+    build(outer(Component::F32, MatrixLayout::Training)).unwrap();
+    fails("do not go together", outer(Component::E4m3, MatrixLayout::Training));
+    fails(
+        "layout inferencing, expected a layout that can be added to",
+        outer(Component::F16, MatrixLayout::Inferencing),
+    );
+}

@@ -62,6 +62,7 @@ impl Checker<'_> {
             | Op::MatReduce { .. }
             | Op::MatLoadTensor { .. }
             | Op::MatStoreTensor(_) => self.whole_matrix(i),
+            Op::VecMatMul(_) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => self.vector(i),
             Op::Params | Op::Yield => self.region_end(i),
             Op::If { .. } => self.sig(i, &[BOOL], &[]),
             Op::Block { .. } | Op::Loop { .. } | Op::Br(_) | Op::Return => self.sig(i, &[], &[]),
@@ -322,7 +323,7 @@ impl Checker<'_> {
 
     // ── variables ──
 
-    fn var_info_of(&mut self, v: Var) -> Option<&VarInfo> {
+    pub(super) fn var_info_of(&mut self, v: Var) -> Option<&VarInfo> {
         let count = self.func().vars.len();
         if v.index() >= count {
             self.error(Problem::Index { what: "variable", index: v.index(), count });
