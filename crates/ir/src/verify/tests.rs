@@ -389,8 +389,8 @@ fn vectors() {
     fails("has 4 elements, expected 3", op(|op| op.k = 3));
     fails("do not go together", op(|op| op.matrix = Component::U8));
     fails("do not go together", op(|op| op.packed = true));
-    fails("has elements of type i32, expected f16 or f32", op(|op| op.result = crate::Var::new(2)));
-    fails("variable 9 does not exist", op(|op| op.input = crate::Var::new(9)));
+    fails("has elements of type i32, expected f16 or f32", op(|op| op.result = Var::new(2)));
+    fails("variable 9 does not exist", op(|op| op.input = Var::new(9)));
     let int = |b: &mut Builder<'_>, components: u32| {
         let wide = b.constant(Scalar::I64, 0);
         let p = b.value(Op::IntToPtr, &[wide], Type::Ptr(Space::Global));
