@@ -19,6 +19,7 @@ mod expr;
 mod lines;
 mod matrix;
 mod stmt;
+mod vector;
 mod whole;
 
 use crate::builder::Builder;
@@ -43,6 +44,8 @@ pub struct Config {
     pub barriers: bool,
     /// Matrices.
     pub matrices: bool,
+    /// Products of vectors and matrices in memory.
+    pub vectors: bool,
     /// Variables that are read before they are written; for runs that agree on what they hold then.
     pub unspecified: bool,
     /// `return` in the middle; excludes barriers and matrices behind it.
@@ -59,6 +62,7 @@ impl Default for Config {
             subgroups: true,
             barriers: true,
             matrices: true,
+            vectors: true,
             unspecified: false,
             returns: true,
         }

@@ -33,6 +33,7 @@ impl Generator<'_> {
             8 => self.atomic(b),
             9 if self.config.barriers && self.is_together => self.exchange(b),
             10 | 11 if self.config.matrices && self.is_together => self.matrix_statement(b),
+            13 if self.config.vectors => self.vector_statement(b),
             12 if self.config.returns && nested > 0 && self.rng.one_in(4) => self.maybe_return(b),
             _ => self.assign(b),
         }
