@@ -19,6 +19,7 @@ pub mod known;
 pub mod mutate;
 pub mod random;
 pub mod runner;
+pub mod sample;
 mod sampler;
 mod slot;
 mod snapshot;

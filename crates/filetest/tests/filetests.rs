@@ -2,8 +2,9 @@
 //! of damaged ones.
 //!
 //! `FILTER=text` selects tests by a part of their name, `BLESS=1` rewrites snapshots, and
-//! `PHALANX_RANDOM_CASES=n` runs n times as many random ones. At the end there is a line for each processor that code
-//! was made for, with the tests that passed.
+//! `PHALANX_RANDOM_CASES=n` runs n times as many random ones. `SAMPLE=1` leaves only the file tests on the list
+//! `filetests/emulated.txt`. At the end there is a line for each processor that code was made for, with the tests that
+//! passed.
 
 #![expect(clippy::print_stdout, reason = "it says at the end for which processors tests ran")]
 
@@ -14,22 +15,34 @@ use phalanx_filetest::generate::{Kernel, Plan};
 use phalanx_filetest::known::KnownFailures;
 use phalanx_filetest::random::Random;
 use phalanx_filetest::runner::{Failure, Settings, discover, read, run_test};
+use phalanx_filetest::sample::Sample;
 use phalanx_filetest::target::{Target, processors};
 use phalanx_filetest::{harness, mutate, tally};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 fn main() -> std::process::ExitCode {
     let arguments = Arguments::from_args();
-    let mut trials = file_trials();
-    trials.extend(random_trials());
-    trials.extend(damage_trials());
-    trials.extend(generated_trials(arguments.list));
+    let mut trials = if is_set("SAMPLE") { sample_trials() } else { all_trials(arguments.list) };
     let filter = std::env::var("FILTER").unwrap_or_default();
     trials.retain(|trial| trial.name().contains(&filter));
     let conclusion = libtest_mimic::run(&arguments, trials);
     tally::lines().iter().for_each(|line| println!("{line}"));
     conclusion.exit_code()
+}
+
+/// Whether a variable asks for something.
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value != "0")
+}
+
+fn all_trials(lists: bool) -> Vec<Trial> {
+    let mut trials = file_trials();
+    trials.extend(random_trials());
+    trials.extend(damage_trials());
+    trials.extend(generated_trials(lists));
+    trials
 }
 
 fn root() -> PathBuf {
@@ -38,31 +51,64 @@ fn root() -> PathBuf {
 
 fn file_trials() -> Vec<Trial> {
     let root = root();
-    let settings = Settings { bless: std::env::var_os("BLESS").is_some_and(|value| value != "0") };
     let known = Arc::new(KnownFailures::read(&root.join("known-failures.txt")));
-    let files = discover(&root).unwrap_or_default();
-    let mut names = Vec::new();
+    let mut trials = trials_of(&discover(&root).unwrap_or_default(), &known);
+    let names: BTreeSet<String> = trials.iter().map(|trial| trial.name().to_owned()).collect();
+    let listed = Sample::read(&sample_list()).map(|sample| sample.names().map(str::to_owned).collect());
+    let listed: Result<Vec<String>, _> = listed.map_err(|error| error.to_string());
+    let exist = move |list: &str, listed: Vec<String>| {
+        let gone: Vec<_> = listed.into_iter().filter(|name| !names.contains(name)).collect();
+        if gone.is_empty() { Ok(()) } else { Err(format!("{list} names {gone:?}").into()) }
+    };
+    trials.push(Trial::test("lists name tests that exist", move || {
+        exist("known-failures.txt", known.names().map(str::to_owned).collect())?;
+        exist(SAMPLE, listed?)
+    }));
+    trials
+}
+
+/// The list of the sample, among the tests.
+const SAMPLE: &str = "emulated.txt";
+
+fn sample_list() -> PathBuf {
+    root().join(SAMPLE)
+}
+
+/// The tests of the sample: other files are not even read, because emulated processors take their time for that.
+fn sample_trials() -> Vec<Trial> {
+    let root = root();
+    let sample = match Sample::read(&sample_list()) {
+        Ok(sample) => sample,
+        Err(error) => return vec![Trial::test(SAMPLE, move || Err(error.to_string().into()))],
+    };
+    let known = Arc::new(KnownFailures::read(&root.join("known-failures.txt")));
+    let files: Vec<PathBuf> = sample.files().into_iter().map(|file| root.join(file)).collect();
+    let mut trials = trials_of(&files, &known);
+    // A file that cannot be read is named without a case.
+    trials.retain(|trial| sample.contains(trial.name()) || sample.files().contains(trial.name()));
+    trials
+}
+
+/// The tests of some files.
+fn trials_of(files: &[PathBuf], known: &Arc<KnownFailures>) -> Vec<Trial> {
+    let root = root();
+    let settings = Settings { bless: is_set("BLESS") };
     let mut trials = Vec::new();
     for path in files {
-        let name = name(&root, &path);
-        match read(&path) {
+        let name = name(&root, path);
+        match read(path) {
             Ok(tests) => {
                 for test in tests {
                     let name =
                         if test.case.is_empty() { name.clone() } else { format!("{name} {}", test.case) };
-                    names.push(name.clone());
-                    let known = Arc::clone(&known);
-                    let run = move || run_one(&test, &name, &known, &settings);
-                    trials.push(Trial::ignorable_test(names[names.len() - 1].clone(), run));
+                    let (known, named) = (Arc::clone(known), name.clone());
+                    let run = move || run_one(&test, &named, &known, &settings);
+                    trials.push(Trial::ignorable_test(name, run));
                 }
             }
             Err(failure) => trials.push(Trial::test(name, move || Err(failure.0.into()))),
         }
     }
-    trials.push(Trial::test("known failures exist", move || {
-        let gone: Vec<_> = known.names().filter(|name| !names.iter().any(|n| n == name)).collect();
-        if gone.is_empty() { Ok(()) } else { Err(format!("known-failures.txt names {gone:?}").into()) }
-    }));
     trials
 }
 

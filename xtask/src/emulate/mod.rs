@@ -2,7 +2,8 @@
 //!
 //! An emulated processor has the instructions of its model and no others, so that detection of features answers as
 //! it would there and an instruction too many ends the test. The binaries of the stage `tests` run again, on older
-//! models of x86-64: all tests of the kernels and of the vector mathematics.
+//! models of x86-64: all tests of the kernels and of the vector mathematics, and those of the file tests that are on the
+//! list `filetests/emulated.txt`, from the source to the result.
 //!
 //! QEMU is no silicon: it says nothing of speed, rounds as IEEE 754 wants where a processor may deviate (estimates of
 //! reciprocals, say), and executes memory accesses in the order of the machine below it.
@@ -36,10 +37,37 @@ const MODELS: [Model; 2] = [
     Model { stage: "emulated haswell", cpu: "Haswell-noTSX,-invpcid,-pcid,-x2apic,-tsc-deadline" },
 ];
 
-/// The test binaries that are emulated: kind of target, name, and what the stage's line calls them. All are of the
-/// package in `crates/kernels`.
-const TESTS: [(&str, &str, &str); 2] =
-    [("lib", "phalanx_kernels", "mathematics and layouts"), ("test", "kernels", "kernels")];
+/// A test binary, as cargo names it.
+struct Suite {
+    /// What the stage's line calls it.
+    what: &'static str,
+    package: &'static str,
+    /// The kind of target, and its name.
+    kind: &'static str,
+    name: &'static str,
+    /// What is set for it. Each start of the file tests reads all of them and makes cases besides, unless it is for a
+    /// sample: all that is emulated is therefore in one process.
+    environment: &'static [(&'static str, &'static str)],
+}
+
+/// The test binaries that are emulated.
+const SUITES: [Suite; 3] = [
+    Suite {
+        what: "mathematics and layouts",
+        package: "crates/kernels",
+        kind: "lib",
+        name: "phalanx_kernels",
+        environment: &[],
+    },
+    Suite { what: "kernels", package: "crates/kernels", kind: "test", name: "kernels", environment: &[] },
+    Suite {
+        what: "file tests",
+        package: "crates/filetest",
+        kind: "test",
+        name: "filetests",
+        environment: &[("SAMPLE", "1")],
+    },
+];
 
 /// Runs a stage for each processor.
 pub(crate) fn stages(runner: &mut Runner) {
@@ -60,9 +88,10 @@ fn stage(run: &mut Runner, model: &Model) -> Result<Outcome> {
     for test in binaries(run)? {
         let mut command = Command::new("timeout");
         command.args([LIMIT_SECONDS, qemu, "-cpu", model.cpu]).arg(&test.binary).current_dir(&test.package);
+        command.envs(test.suite.environment.iter().copied());
         let before = run.logged_counts();
-        let result = run.logged(command).context(test.what);
-        notes.push(format!("{} {}", test.what, run.logged_counts().passed - before.passed));
+        let result = run.logged(command).context(test.suite.what);
+        notes.push(format!("{} {}", test.suite.what, run.logged_counts().passed - before.passed));
         outcome = outcome.and(result);
     }
     let counts = run.tally();
@@ -72,7 +101,7 @@ fn stage(run: &mut Runner, model: &Model) -> Result<Outcome> {
 
 /// A test binary that is run under emulation.
 struct Test {
-    what: &'static str,
+    suite: &'static Suite,
     binary: PathBuf,
     package: PathBuf,
 }
@@ -85,9 +114,9 @@ fn binaries(run: &Runner) -> Result<Vec<Test>> {
     let messages = run.logged_output(cargo)?;
     let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let mut tests: Vec<Test> = artifacts.filter_map(|artifact| wanted(&artifact)).collect();
-    tests.sort_by_key(|test| TESTS.iter().position(|(_, _, what)| *what == test.what));
-    if tests.len() != TESTS.len() {
-        bail!("cargo names {} of the {} test binaries", tests.len(), TESTS.len());
+    tests.sort_by_key(|test| SUITES.iter().position(|suite| suite.what == test.suite.what));
+    if tests.len() != SUITES.len() {
+        bail!("cargo names {} of the {} test binaries", tests.len(), SUITES.len());
     }
     Ok(tests)
 }
@@ -99,10 +128,9 @@ fn wanted(artifact: &Value) -> Option<Test> {
     let target = artifact.get("target")?;
     let name = target.get("name")?.as_str()?;
     let kinds = target.get("kind")?.as_array()?;
-    let is_ours = |kind: &str, of: &str| of == name && kinds.iter().any(|found| found == kind);
-    let (_, _, what) =
-        TESTS.iter().find(|(kind, of, _)| is_ours(kind, of) && package.ends_with("crates/kernels"))?;
-    Some(Test { what, binary, package })
+    let is_named = |suite: &&Suite| suite.name == name && kinds.iter().any(|kind| kind == suite.kind);
+    let suite = SUITES.iter().find(|suite| is_named(suite) && package.ends_with(suite.package))?;
+    Some(Test { suite, binary, package })
 }
 
 #[cfg(test)]
@@ -119,7 +147,8 @@ mod tests {
                 "executable": "target/debug/deps/x",
             })
         };
-        let found = |manifest, kind, name| wanted(&artifact(manifest, kind, name)).map(|test| test.what);
+        let found =
+            |manifest, kind, name| wanted(&artifact(manifest, kind, name)).map(|test| test.suite.what);
         assert_eq!(found("/a/crates/kernels/Cargo.toml", "test", "kernels"), Some("kernels"));
         let library = "/a/crates/kernels/Cargo.toml";
         assert_eq!(found(library, "lib", "phalanx_kernels"), Some("mathematics and layouts"));
