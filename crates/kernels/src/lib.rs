@@ -5,8 +5,8 @@
 //! ([`Isa::table`], [`KernelId`]) with static parameter structs, which are plain bytes and may be embedded in
 //! cached code, and run-time pointers.
 //!
-//! Code map: `elem`, `layout` and `isa` are the vocabulary; `kernel` is the table; `mul_add`, `transfer` and
-//! `element` are the algorithms, written once over the traits of `simd`; `portable` and `arch` implement those
+//! Code map: `elem`, `layout` and `isa` are the vocabulary; `kernel` is the table; `mul_add`, `transfer`,
+//! `relayout` and `element` are the algorithms, written once over the traits of `simd`; `portable` and `arch` implement those
 //! for each instruction set; `instantiate` compiles the one with the other.
 //!
 //! Invariant: this crate knows nothing of the IR. What compiled code calls owns nothing: it takes no lock and no memory
@@ -27,6 +27,7 @@ mod mul_add;
 pub mod peak;
 mod portable;
 mod processor;
+mod relayout;
 mod simd;
 mod transfer;
 
@@ -40,5 +41,6 @@ pub use kernel::{
 pub use layout::TileLayout;
 pub use mul_add::{Grid, MulAdd, MulAddParams, Plan};
 pub use processor::{Arch, Processor, ProcessorError};
+pub use relayout::{Relayout, RelayoutParams};
 pub use transfer::Access;
 pub use transfer::tensor::{Clamp, MAX_DIMS, TensorAccess, TensorWords};

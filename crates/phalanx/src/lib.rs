@@ -64,6 +64,7 @@ mod load;
 mod module;
 pub mod peak;
 mod pipeline;
+pub mod vector;
 
 pub use bindings::{Binding, BindingError, BindingProblem, OFFSET_ALIGNMENT, Place};
 pub use buffer::Buffer;

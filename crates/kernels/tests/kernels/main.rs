@@ -3,5 +3,6 @@
 mod common;
 mod element;
 mod mul_add;
+mod relayout;
 mod tensor;
 mod transfer;
