@@ -4,19 +4,21 @@
 //! A matrix is a number of *lines*, its rows or its columns, each of consecutive elements. The lines of the
 //! destination come from lines of the source, or *across* them. Elements go through words: a block of lines is
 //! widened into a buffer on the stack, transposed there if it comes across, rounded and narrowed from there. Lines
-//! that stay as they are get copied. Both buffers fit the first cache together.
+//! that stay as they are get copied. Both buffers fit the first cache together. Formats of 8 bits are converted there, in
+//! loops over words: of a single vector the compiler makes scalar code.
 
 use crate::elem::Elem;
+use crate::float;
 use crate::isa::{Isa, Level};
 use crate::portable::Portable;
-use crate::simd::{Bf16, E4m3, E5m2, Exact, F16, MAX_LANES, Round, Simd, Widen, Word};
+use crate::simd::{Bf16, Exact, F16, MAX_LANES, Round, Simd, Widen, Word};
 use std::ops::Range;
 
 /// Elements of a line that are in the buffer at once, where lines stay lines.
 const CHUNK: usize = 1024;
 /// Lines of the destination that are in the buffers at once, where they come across: so many elements of a line of the
-/// source, whole lines of the cache.
-const BLOCK_LINES: usize = 64;
+/// source. Each of those is in a page of its own; with 64, matrices of 4096 rows took a third longer.
+const BLOCK_LINES: usize = 128;
 /// And so many elements of each, so many lines of the source.
 const BLOCK_LENGTH: usize = 32;
 
@@ -206,12 +208,13 @@ unsafe fn along<S: Simd>(what: &Relayout, src: *const u8, dst: *mut u8, lines: R
     for line in lines {
         for at in (0..what.length).step_by(CHUNK) {
             let length = (what.length - at).min(CHUNK);
+            let vectors = length.next_multiple_of(S::LANES);
             // SAFETY: the elements are in the line, and fit the buffer.
             unsafe {
                 let from = src.add(line * what.strides[0] + at * what.from.bytes());
-                widen::<S>(what, from, [1, length], &mut words);
+                widen::<S>(what, from, [1, length], &mut words[..vectors]);
                 let to = dst.add(line * what.strides[1] + at * what.to.bytes());
-                narrow::<S>(what, to, [1, length], &words);
+                narrow::<S>(what, to, [1, length], &mut words[..vectors]);
             }
         }
     }
@@ -234,7 +237,7 @@ unsafe fn across<S: Simd>(what: &Relayout, src: *const u8, dst: *mut u8, lines: 
                 widen::<S>(what, from, [length, count], &mut read);
                 transpose::<S>(&read, &mut turned, [length, count]);
                 let to = dst.add(line * what.strides[1] + at * what.to.bytes());
-                narrow::<S>(what, to, [count, length], &turned);
+                narrow::<S>(what, to, [count, length], &mut turned);
             }
         }
     }
@@ -299,44 +302,61 @@ impl Widen for Half {
     }
 }
 
-/// Reads `size[0]` lines of `size[1]` elements into a buffer whose lines are one behind the other, or
-/// `BLOCK_LINES` words each if they come across.
+/// Reads `size[0]` lines of `size[1]` elements into lines of a buffer.
 #[inline(always)]
 unsafe fn widen<S: Simd>(what: &Relayout, src: *const u8, size: [usize; 2], words: &mut [u32]) {
-    let (stride, keeps) = (what.strides[0], what.keeps_bits());
+    let stride = what.strides[0];
     // SAFETY: forwarded.
     unsafe {
         match (what.from, what.from.bytes()) {
-            (_, 1) if keeps => read::<S, Byte>(src, stride, size, words),
-            (_, 2) if keeps => read::<S, Half>(src, stride, size, words),
-            (Elem::F16, _) => read::<S, F16>(src, stride, size, words),
-            (Elem::BF16, _) => read::<S, Bf16>(src, stride, size, words),
-            (Elem::E4M3, _) => read::<S, E4m3>(src, stride, size, words),
-            (Elem::E5M2, _) => read::<S, E5m2>(src, stride, size, words),
+            (Elem::F16, _) if !what.keeps_bits() => read::<S, F16>(src, stride, size, words),
+            (Elem::BF16, _) if !what.keeps_bits() => read::<S, Bf16>(src, stride, size, words),
+            (_, 1) => read::<S, Byte>(src, stride, size, words),
+            (_, 2) => read::<S, Half>(src, stride, size, words),
             _ => read::<S, Word>(src, stride, size, words),
+        }
+    }
+    if !what.keeps_bits() {
+        match what.from {
+            Elem::E4M3 => map(words, |x| float::e4m3_value(x as u8).to_bits()),
+            Elem::E5M2 => map(words, |x| float::e5m2_value(x as u8).to_bits()),
+            _ => {}
         }
     }
 }
 
-/// Writes them to lines of the destination, rounded.
+/// Writes lines of a buffer to those of the destination, rounded.
 #[inline(always)]
-unsafe fn narrow<S: Simd>(what: &Relayout, dst: *mut u8, size: [usize; 2], words: &[u32]) {
-    let (stride, keeps) = (what.strides[1], what.keeps_bits());
+unsafe fn narrow<S: Simd>(what: &Relayout, dst: *mut u8, size: [usize; 2], words: &mut [u32]) {
+    let value = f32::from_bits;
+    match (what.round, what.to) {
+        _ if what.keeps_bits() => {}
+        (Some(Elem::BF16), _) => map(words, |x| float::round_bf16(value(x)).to_bits()),
+        (Some(Elem::E4M3), _) => map(words, |x| float::round_e4m3(value(x)).to_bits()),
+        (Some(Elem::E5M2), _) => map(words, |x| float::round_e5m2(value(x)).to_bits()),
+        (_, Elem::BF16) => map(words, |x| float::bf16_bits(float::round_bf16(value(x))).into()),
+        (_, Elem::E4M3) => map(words, |x| float::e4m3_bits(float::round_e4m3(value(x))).into()),
+        (_, Elem::E5M2) => map(words, |x| float::e5m2_bits(float::round_e5m2(value(x))).into()),
+        _ => {}
+    }
+    let stride = what.strides[1];
     // SAFETY: forwarded.
     unsafe {
         match (what.to, what.to.bytes(), what.round) {
-            (_, 1, _) if keeps => write::<S, Byte, Exact>(dst, stride, size, words),
-            (_, 2, _) if keeps => write::<S, Half, Exact>(dst, stride, size, words),
-            (Elem::F16, ..) => write::<S, F16, F16>(dst, stride, size, words),
-            (Elem::BF16, ..) => write::<S, Bf16, Bf16>(dst, stride, size, words),
-            (Elem::E4M3, ..) => write::<S, E4m3, E4m3>(dst, stride, size, words),
-            (Elem::E5M2, ..) => write::<S, E5m2, E5m2>(dst, stride, size, words),
+            (Elem::F16, ..) if !what.keeps_bits() => write::<S, F16, F16>(dst, stride, size, words),
             (_, _, Some(Elem::F16)) => write::<S, Word, F16>(dst, stride, size, words),
-            (_, _, Some(Elem::BF16)) => write::<S, Word, Bf16>(dst, stride, size, words),
-            (_, _, Some(Elem::E4M3)) => write::<S, Word, E4m3>(dst, stride, size, words),
-            (_, _, Some(Elem::E5M2)) => write::<S, Word, E5m2>(dst, stride, size, words),
+            (_, 1, _) => write::<S, Byte, Exact>(dst, stride, size, words),
+            (_, 2, _) => write::<S, Half, Exact>(dst, stride, size, words),
             _ => write::<S, Word, Exact>(dst, stride, size, words),
         }
+    }
+}
+
+/// Applies a function to all words of a buffer, in a loop that becomes vector code.
+#[inline(always)]
+fn map(words: &mut [u32], f: impl Fn(u32) -> u32) {
+    for word in words {
+        *word = f(*word);
     }
 }
 

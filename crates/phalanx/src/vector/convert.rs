@@ -272,7 +272,7 @@ impl Conversion {
 const BYTES_OF_A_THREAD: usize = 1 << 20;
 
 /// Lines that a kernel takes at once at most.
-const LINES_OF_A_PART: usize = 64;
+const LINES_OF_A_PART: usize = 128;
 
 /// Converts a matrix: the source's elements, rounded to nearest even where the destination's are less precise, in the
 /// places of the destination. Values beyond the largest become infinity, or NaN in e4m3, which has none. The padding of
