@@ -624,6 +624,7 @@ fn describe(
         matrix_scopes: vec![Scope::Subgroup, Scope::Workgroup],
         matrix_types: info::matrix_types(),
         preferred_shapes: info::preferred_shapes(),
+        vector_types: crate::vector::vector_types(),
     }
 }
 

@@ -5,6 +5,8 @@ use std::fmt;
 use phalanx_ir::Scope;
 use phalanx_kernels::Processor;
 
+use crate::vector::VectorTypes;
+
 /// What a device is and offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
@@ -39,6 +41,8 @@ pub struct DeviceInfo {
     /// Shapes that run well, the best first. Any M, N and K from 1 to the maximum can be used, as long as none of
     /// the matrices has too many components.
     pub preferred_shapes: Vec<MatrixShape>,
+    /// The types that matrices and cooperative vectors can be multiplied with.
+    pub vector_types: Vec<VectorTypes>,
 }
 
 impl DeviceInfo {

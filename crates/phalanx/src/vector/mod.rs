@@ -20,6 +20,8 @@
 //! ```
 
 mod convert;
+mod types;
 
 pub use convert::{Conversion, ConversionError, MatrixForm, Side, convert_matrix};
 pub use phalanx_ir::{Component, MatrixLayout};
+pub use types::{VectorTypes, vector_types};

@@ -32,6 +32,7 @@ mod queue;
 mod requirements;
 mod sampler;
 mod sync;
+mod vector;
 
 /// All entry points.
 const COMMANDS: &[&[entry::Command]] = &[
@@ -59,4 +60,6 @@ const COMMANDS: &[&[entry::Command]] = &[
     queue::COMMANDS,
     sync::COMMANDS,
     query::COMMANDS,
+    vector::PHYSICAL_COMMANDS,
+    vector::COMMANDS,
 ];

@@ -137,6 +137,10 @@ const EXTENSIONS: &[(&str, &[&str])] = &[
         "VK_KHR_timeline_semaphore",
         &["vkGetSemaphoreCounterValueKHR", "vkSignalSemaphoreKHR", "vkWaitSemaphoresKHR"],
     ),
+    (
+        "VK_NV_cooperative_vector",
+        &["vkCmdConvertCooperativeVectorMatrixNV", "vkConvertCooperativeVectorMatrixNV"],
+    ),
 ];
 
 /// Commands by the version of Vulkan that has them, but for 1.0. Those of 1.4 are none of this driver's.

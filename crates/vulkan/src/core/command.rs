@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use phalanx::vector::Conversion;
 use smallvec::SmallVec;
 use vulkanalia_sys as vk;
 
@@ -41,6 +42,14 @@ pub(crate) struct State {
     pub(crate) push_constants: [u8; PUSH_BYTES],
 }
 
+/// A matrix that is converted, at the addresses of its elements before and after.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConvertMatrix {
+    pub(crate) conversion: Conversion,
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+}
+
 /// A recorded command. Barriers are not among them: a queue executes one command after the other.
 #[derive(Debug)]
 pub(crate) enum Command {
@@ -69,6 +78,10 @@ pub(crate) enum Command {
     Fill {
         to: Range,
         word: u32,
+    },
+    /// In no order.
+    ConvertMatrices {
+        matrices: Box<[ConvertMatrix]>,
     },
     Update {
         to: Range,

@@ -11,7 +11,7 @@ use crate::core::command::CommandPool;
 use crate::core::descriptor::{DescriptorPool, DescriptorSet, PipelineLayout, SetLayout, UpdateTemplate};
 use crate::core::image::{BufferView, Image, ImageView};
 use crate::core::instance::PhysicalDevice;
-use crate::core::memory::Memory;
+use crate::core::memory::{Memory, Range};
 use crate::core::pipeline::{Pipeline, PipelineCache, ShaderModule};
 use crate::core::query::QueryPool;
 use crate::core::queue::Queue;
@@ -147,6 +147,16 @@ impl Device {
     /// The queues that it was created with.
     pub(crate) fn queues(&self) -> &[QueueEntry] {
         self.queues.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// So many bytes of device memory at an address, if all of them are in one allocation.
+    pub(crate) fn memory_at(&self, address: u64, bytes: u64) -> Option<Range> {
+        let offset = |memory: &Memory| {
+            let offset = address.checked_sub(memory.address())?;
+            (bytes <= memory.size().checked_sub(offset)?).then_some(offset)
+        };
+        let memory = self.memories.find(|memory| offset(memory).is_some())?;
+        Range::new(&memory, offset(&memory)?, bytes)
     }
 
     /// Tells the application's messengers something.

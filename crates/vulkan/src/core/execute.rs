@@ -8,7 +8,7 @@ use phalanx::{BindingInfo, Descriptor, RawDispatch};
 use smallvec::SmallVec;
 use vulkanalia_sys as vk;
 
-use crate::core::command::{Command, Recorded, State};
+use crate::core::command::{Command, ConvertMatrix, Recorded, State};
 use crate::core::descriptor::Target;
 use crate::core::device::Device;
 use crate::core::memory::Range;
@@ -52,6 +52,9 @@ impl Executor {
                     from.copy_to(to);
                 }
                 Command::Clear { to, texel } => to.fill(texel),
+                Command::ConvertMatrices { matrices } => {
+                    matrices.iter().try_for_each(|matrix| convert(device, matrix))?;
+                }
                 Command::Fill { to, word } => to.fill(*word),
                 Command::Update { to, bytes } => to.write(bytes),
                 Command::SetEvent { event, set } => {
@@ -159,6 +162,31 @@ fn dispatch(device: &Device, dispatch: &RawDispatch<'_>) -> Result<(), Stopped> 
             Err(Stopped)
         }
     }
+}
+
+/// Converts a matrix. Addresses that lead nowhere lose the device, as those of kernels do.
+fn convert(device: &Device, matrix: &ConvertMatrix) -> Result<(), Stopped> {
+    if device.is_lost() {
+        return Err(Stopped);
+    }
+    let ConvertMatrix { conversion, from, to } = matrix;
+    let sizes = [conversion.source_bytes(), conversion.destination_bytes()].map(Result::unwrap_or_default);
+    if sizes.contains(&0) {
+        return Ok(());
+    }
+    let [from, to] = [(*from, sizes[0]), (*to, sizes[1])].map(|(address, bytes)| {
+        let found = device.memory_at(address, bytes as u64);
+        found.ok_or_else(|| {
+            tell(
+                device,
+                &format!("the device is lost: a matrix of {bytes} bytes at {address:#x}: no memory holds it"),
+            );
+            device.lose();
+            Stopped
+        })
+    });
+    from?.convert_to(&to?, conversion, device.phalanx.info().threads);
+    Ok(())
 }
 
 /// Hands on what a kernel printed: to the application if it listens, else to the standard output.

@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use phalanx::vector::Conversion;
 use vulkanalia_sys as vk;
 
 use crate::core::machine::Held;
@@ -207,6 +208,16 @@ impl Range {
                     unsafe { std::ptr::copy(from, to, bytes as usize) };
                 }
             }
+        }
+    }
+
+    /// Converts a matrix in the range to one in another, if both are as large as the matrices; by so many threads.
+    pub(crate) fn convert_to(&self, to: &Self, conversion: &Conversion, threads: usize) {
+        let has = |range: &Self, bytes: Result<usize, _>| bytes.is_ok_and(|bytes| bytes as u64 <= range.size);
+        if has(self, conversion.source_bytes()) && has(to, conversion.destination_bytes()) {
+            // SAFETY: both ranges are as large, and lie in memory that their `Arc`s keep.
+            let converted = unsafe { conversion.run_raw(self.pointer(), to.pointer(), threads) };
+            debug_assert!(converted.is_ok(), "it was checked when it was recorded");
         }
     }
 

@@ -58,6 +58,13 @@ impl<T> Table<T> {
         slot.object.clone()
     }
 
+    /// An object that is wanted.
+    pub(crate) fn find(&self, is_wanted: impl Fn(&T) -> bool) -> Option<Arc<T>> {
+        let slots = self.read();
+        let mut objects = slots.slots.iter().filter_map(|slot| slot.object.as_ref());
+        objects.find(|object| is_wanted(object)).cloned()
+    }
+
     /// Takes an object out; its handle is not valid any more.
     pub(crate) fn remove(&self, handle: u64) -> Option<Arc<T>> {
         let (generation, index) = parts(handle)?;

@@ -91,7 +91,10 @@ pub(super) const COMMANDS: &[entry::Command] = entry::commands![Device;
 /// # Safety
 ///
 /// The handle is null or that of a command buffer.
-unsafe fn record(handle: vk::CommandBuffer, body: impl FnOnce(&Device, &mut Recording) -> Outcome) {
+pub(super) unsafe fn record(
+    handle: vk::CommandBuffer,
+    body: impl FnOnce(&Device, &mut Recording) -> Outcome,
+) {
     // SAFETY: as this function's.
     if let Ok(buffer) = unsafe { dispatchable::object::<CommandBuffer>(handle) } {
         buffer.record(|recording| body(&buffer.device, recording));
