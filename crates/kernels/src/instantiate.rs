@@ -12,6 +12,8 @@ use crate::portable;
 use crate::simd::{Dot, RoundWords, Simd, with_round};
 use crate::transfer::tensor::{self, TensorAccess, TensorWords};
 use crate::transfer::{Access, load, store};
+use crate::vector::product::{self, MicroKernel, Product, Span};
+use crate::vector::{VecMatMulParams, VecOuterAddParams, mul, outer};
 use std::marker::PhantomData;
 
 /// What a family does with its operands before the micro-kernel runs.
@@ -233,6 +235,58 @@ macro_rules! family {
     };
 }
 
+/// A multiplication of matrices and vectors in a module of its own, with so many numbers in a word, the most rows of a
+/// block by its vectors, and all block shapes.
+macro_rules! vector_family {
+    (
+        $name:ident, $simd:ty, $dot:ty, $per_word:literal, $most:expr, blocks: [$(($rows:literal, $vectors:literal)),*],
+        $(#[$attr:meta])*
+    ) => {
+        mod $name {
+            use super::*;
+
+            $(#[$attr])*
+            unsafe fn block<const MR: usize, const NV: usize>(p: &Product, span: Span) {
+                // SAFETY: forwarded.
+                unsafe { product::blocks::<$simd, $dot, MR, NV>(p, span) }
+            }
+
+            unsafe fn run(p: &Product, span: Span, rows: usize, vectors: usize) {
+                // SAFETY: forwarded.
+                unsafe {
+                    match (rows, vectors) {
+                        $(($rows, $vectors) => block::<$rows, $vectors>(p, span),)*
+                        _ => unreachable!("there is no block of {rows} rows and {vectors} vectors"),
+                    }
+                }
+            }
+
+            pub(super) const MICRO: MicroKernel = MicroKernel { run, rows: $most };
+
+            $(#[$attr])*
+            pub(super) unsafe extern "C" fn kernel(
+                p: *const VecMatMulParams, result: *mut u8, input: *const u8, places: *const u64, scratch: *mut u8,
+            ) {
+                // SAFETY: the contract of `VecMatMulFn`.
+                unsafe { mul::mat_mul::<$simd, $dot, $per_word>(&*p, (result, input), places, scratch, MICRO) }
+            }
+        }
+    };
+}
+
+/// The sums of outer products, by the micro-kernel of f32.
+macro_rules! outer {
+    ($simd:ty, $(#[$attr:meta])*) => {
+        $(#[$attr])*
+        unsafe extern "C" fn vec_outer_add(
+            p: *const VecOuterAddParams, a: *const u8, b: *const u8, places: *const u64, scratch: *mut u8,
+        ) {
+            // SAFETY: the contract of `VecOuterAddFn`.
+            unsafe { outer::outer_add::<$simd>(&*p, (a, b), places, scratch, vec_f32::MICRO) }
+        }
+    };
+}
+
 /// A table; multiplications not named are general.
 macro_rules! table {
     ($($field:ident: $kernel:path),* $(,)?) => {
@@ -271,6 +325,11 @@ macro_rules! table {
                 mul_add_s8u8_half: general_,
                 mul_add_i16: general_,
                 mul_add_i16_half: general_,
+                vec_mat_mul_f32: vec_f32::kernel,
+                vec_mat_mul_i16: vec_i16::kernel,
+                vec_mat_mul_u8s8: vec_i16::kernel,
+                vec_mat_mul_s8u8: vec_i16::kernel,
+                vec_outer_add,
             }
         }
     };
@@ -326,6 +385,11 @@ mod plain {
         blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
     family!(i16, portable::Portable, portable::I16, Pairs,
         blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
+    vector_family!(vec_f32, portable::Portable, portable::F32, 1, [4, 4],
+        blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
+    vector_family!(vec_i16, portable::Portable, portable::I16, 2, [4, 4],
+        blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
+    outer!(portable::Portable,);
     pub(crate) static TABLE: Table = table! { mul_add_f32: f32::kernel, mul_add_i16: i16::kernel };
 }
 pub(crate) use plain::TABLE as PORTABLE;
@@ -348,11 +412,26 @@ mod avx2 {
     family!(s8u8, Avx2, avx2::S8U8, Quads,
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
         #[target_feature(enable = "avx2,fma,f16c,avxvnni")]);
+    vector_family!(vec_f32, Avx2, avx2::F32, 1, [8, 6],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2)],
+        #[target_feature(enable = "avx2,fma,f16c")]);
+    vector_family!(vec_i16, Avx2, avx2::I16, 2, [8, 6],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2)],
+        #[target_feature(enable = "avx2,fma,f16c")]);
+    vector_family!(vec_u8s8, Avx2, avx2::U8S8, 4, [8, 6],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2)],
+        #[target_feature(enable = "avx2,fma,f16c,avxvnni")]);
+    vector_family!(vec_s8u8, Avx2, avx2::S8U8, 4, [8, 6],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2)],
+        #[target_feature(enable = "avx2,fma,f16c,avxvnni")]);
+    outer!(Avx2, #[target_feature(enable = "avx2,fma,f16c")]);
     pub(crate) static TABLE: Table = table! {
         mul_add_f32: f32::kernel,
         mul_add_i16: i16::kernel,
         mul_add_u8s8: u8s8::kernel,
         mul_add_s8u8: s8u8::kernel,
+        vec_mat_mul_u8s8: vec_u8s8::kernel,
+        vec_mat_mul_s8u8: vec_s8u8::kernel,
     };
 }
 #[cfg(target_arch = "x86_64")]
@@ -404,6 +483,19 @@ mod avx512 {
     );
     half!(i16, avx512::I16<false>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
     half!(i16_half, avx512::I16<true>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
+    vector_family!(vec_f32, Avx512, avx512::F32<false>, 1, [8, 8],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]);
+    vector_family!(vec_i16, Avx512, avx512::I16<false>, 2, [8, 8],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]);
+    vector_family!(vec_u8s8, Avx512, avx512::U8S8<false>, 4, [8, 8],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512vnni")]);
+    vector_family!(vec_s8u8, Avx512, avx512::S8U8<false>, 4, [8, 8],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512vnni")]);
+    outer!(Avx512, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]);
     pub(crate) static TABLE: Table = table! {
         mul_add_f32: f32::kernel,
         mul_add_f32_half: f32_half::kernel,
@@ -415,6 +507,8 @@ mod avx512 {
         mul_add_s8u8_half: s8u8_half::kernel,
         mul_add_i16: i16::kernel,
         mul_add_i16_half: i16_half::kernel,
+        vec_mat_mul_u8s8: vec_u8s8::kernel,
+        vec_mat_mul_s8u8: vec_s8u8::kernel,
     };
 }
 #[cfg(target_arch = "x86_64")]
@@ -432,6 +526,13 @@ mod neon {
     family!(i16, Neon, neon::I16, Pairs,
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
         #[target_feature(enable = "neon")]);
+    vector_family!(vec_f32, Neon, neon::F32, 1, [8, 8],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "neon")]);
+    vector_family!(vec_i16, Neon, neon::I16, 2, [8, 8],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "neon")]);
+    outer!(Neon, #[target_feature(enable = "neon")]);
     pub(crate) static TABLE: Table = table! { mul_add_f32: f32::kernel, mul_add_i16: i16::kernel };
 }
 #[cfg(target_arch = "aarch64")]

@@ -9,6 +9,7 @@ use crate::isa::{Isa, Level};
 use crate::mul_add::MulAddParams;
 use crate::transfer::Access;
 use crate::transfer::tensor::{TensorAccess, TensorWords};
+use crate::vector::{VecMatMulParams, VecOuterAddParams};
 
 /// Reads a matrix from memory into a tile: `(access, tile, base, size, offset, stride_bytes)`.
 pub type LoadFn = unsafe extern "C" fn(*const Access, *mut u8, *const u8, u64, u64, i64);
@@ -65,6 +66,19 @@ pub type MulAddFn = unsafe extern "C" fn(
     *const *mut u8,
     *mut u8,
 );
+
+/// Multiplies the vector of each active lane by its matrix: `(params, result, input, places, scratch)`.
+///
+/// A vector is an array of elements, each the scalars of all lanes; the two may be the same. What inactive lanes have in
+/// the result stays. `places` are [`Piece::words`](crate::Piece::words) words: a mask of the active lanes in two words, the
+/// first lane in the lowest bit, then each [`Piece`](crate::Piece) from its [`word`](crate::Piece::word) on, for all lanes if it
+/// differs between them, otherwise once; those of a bias only if there is one. Reads outside of an object give zeros.
+/// `scratch` is 64-byte aligned and as large as the plan says.
+pub type VecMatMulFn = unsafe extern "C" fn(*const VecMatMulParams, *mut u8, *const u8, *const u64, *mut u8);
+/// Adds the outer product of two vectors of each active lane to its matrix: `(params, a, b, places, scratch)`, as in
+/// [`VecMatMulFn`]; `a` is not read if the plan has none. Nothing happens to elements outside of an object.
+pub type VecOuterAddFn =
+    unsafe extern "C" fn(*const VecOuterAddParams, *const u8, *const u8, *const u64, *mut u8);
 
 /// A place in the [`Table`], stable within one version of this crate.
 #[repr(transparent)]
@@ -155,6 +169,16 @@ entries! {
     mul_add_i16 MUL_ADD_I16: MulAddFn,
     /// The same for tiles half a vector wide.
     mul_add_i16_half MUL_ADD_I16_HALF: MulAddFn,
+    /// Matrix times vectors of lanes, of f32 words.
+    vec_mat_mul_f32 VEC_MAT_MUL_F32: VecMatMulFn,
+    /// The same of bytes widened to i16.
+    vec_mat_mul_i16 VEC_MAT_MUL_I16: VecMatMulFn,
+    /// The same of bytes, signed vectors.
+    vec_mat_mul_u8s8 VEC_MAT_MUL_U8S8: VecMatMulFn,
+    /// The same of bytes, unsigned vectors.
+    vec_mat_mul_s8u8 VEC_MAT_MUL_S8U8: VecMatMulFn,
+    /// Outer products of vectors of lanes, added to memory.
+    vec_outer_add VEC_OUTER_ADD: VecOuterAddFn,
 }
 
 impl KernelId {

@@ -6,8 +6,8 @@
 //! cached code, and run-time pointers.
 //!
 //! Code map: `elem`, `layout` and `isa` are the vocabulary; `kernel` is the table; `mul_add`, `transfer`,
-//! `relayout` and `element` are the algorithms, written once over the traits of `simd`; `portable` and `arch` implement those
-//! for each instruction set; `instantiate` compiles the one with the other.
+//! `element`, `relayout` and `vector` are the algorithms, written once over the traits of `simd`; `portable` and `arch` implement
+//! those for each instruction set; `instantiate` compiles the one with the other.
 //!
 //! Invariant: this crate knows nothing of the IR. What compiled code calls owns nothing: it takes no lock and no memory
 //! and has nothing to drop, so that a kernel that is sent to an address without memory can be left where it is, its
@@ -30,6 +30,7 @@ mod processor;
 mod relayout;
 mod simd;
 mod transfer;
+mod vector;
 
 pub use elem::{Elem, Use};
 pub use element::{ComponentParams, ConvertParams, ElementParams};
@@ -37,6 +38,7 @@ pub use isa::{Isa, KernelSet, Level};
 pub use kernel::{
     BinaryFn, ConvertFn, ExtractFn, ExtractLanesFn, FillFn, InsertFn, InsertLanesFn, KernelId, LoadFn,
     LoadTensorFn, MulAddFn, ScaleFn, ScaleLanesFn, SplatLanesFn, StoreFn, StoreTensorFn, Table, UnaryFn,
+    VecMatMulFn, VecOuterAddFn,
 };
 pub use layout::TileLayout;
 pub use mul_add::{Grid, MulAdd, MulAddParams, Plan};
@@ -44,3 +46,6 @@ pub use processor::{Arch, Processor, ProcessorError};
 pub use relayout::{Relayout, RelayoutParams};
 pub use transfer::Access;
 pub use transfer::tensor::{Clamp, MAX_DIMS, TensorAccess, TensorWords};
+pub use vector::{
+    MAX_VECTOR_LANES, Piece, VecMatMul, VecMatMulParams, VecOuterAdd, VecOuterAddParams, VecPlan,
+};

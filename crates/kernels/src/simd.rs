@@ -37,6 +37,12 @@ pub(crate) trait Simd: Copy {
     unsafe fn load_u8(src: *const u8, n: usize) -> Self::Words;
     /// Narrows representable f32 to f16 and writes `n` of them.
     unsafe fn store_f16(dst: *mut u8, n: usize, v: Self::Words);
+    /// Rounds f32 to f16 and writes all of them.
+    #[inline(always)]
+    unsafe fn narrow_f16(dst: *mut u8, v: Self::Words) {
+        // SAFETY: forwarded.
+        unsafe { Self::store_f16(dst, Self::LANES, Self::round_f16(v)) }
+    }
     /// Writes the low halves of `n` words.
     unsafe fn store_u16(dst: *mut u8, n: usize, v: Self::Words);
     /// Writes the low bytes of `n` words.

@@ -269,8 +269,11 @@ unsafe fn blocks<D: Dot, R: Sums, const MR: usize, const NV: usize, const ASKS: 
 }
 
 /// One word of K: `MR` broadcasts times `NV` vectors.
+///
+/// # Safety
+/// As for [`Dot`]: there are `MR` words at `a`, `lda` bytes from one to the next, and a vector at each `lo` (and `hi`).
 #[inline(always)]
-unsafe fn step<D: Dot, const MR: usize, const NV: usize>(
+pub(crate) unsafe fn step<D: Dot, const MR: usize, const NV: usize>(
     acc: &mut [[D::Acc; NV]; MR],
     a: *const u8,
     lda: usize,

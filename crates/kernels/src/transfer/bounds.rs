@@ -8,7 +8,7 @@
 
 /// Where the lines of an access lie in a buffer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Range {
+pub(crate) struct Range {
     offset: i64,
     stride: i64,
     size: u64,
@@ -18,13 +18,13 @@ pub(super) struct Range {
 
 impl Range {
     #[inline(always)]
-    pub(super) fn new(offset: u64, stride: i64, size: u64, elem: usize) -> Self {
+    pub(crate) fn new(offset: u64, stride: i64, size: u64, elem: usize) -> Self {
         Self { offset: offset.cast_signed(), stride, size, elem }
     }
 
     /// The offset of the first line when `lines` lines of `len` elements all lie inside.
     #[inline(always)]
-    pub(super) fn whole(&self, lines: usize, len: usize) -> Option<usize> {
+    pub(crate) fn whole(&self, lines: usize, len: usize) -> Option<usize> {
         let first = i128::from(self.offset);
         let last = first + i128::from(self.stride) * (lines as i128 - 1);
         let end = first.max(last) + (len * self.elem) as i128;
@@ -32,7 +32,7 @@ impl Range {
     }
 
     /// For one line: the first element inside, the end of those inside, and the byte offset of the first.
-    pub(super) fn line(&self, line: usize, len: usize) -> (usize, usize, usize) {
+    pub(crate) fn line(&self, line: usize, len: usize) -> (usize, usize, usize) {
         let size = self.elem as i128;
         let start = i128::from(self.offset) + i128::from(self.stride) * line as i128;
         // Elements before the buffer begin at a negative offset, those behind it end beyond its size.

@@ -4,7 +4,7 @@
 //! column-major one with r and c exchanged. A *line* is a row or a column, whichever is contiguous. Elements
 //! outside the buffer read as zero and are not written.
 
-mod bounds;
+pub(crate) mod bounds;
 pub(crate) mod load;
 pub(crate) mod store;
 pub(crate) mod tensor;

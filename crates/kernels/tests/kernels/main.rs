@@ -6,3 +6,4 @@ mod mul_add;
 mod relayout;
 mod tensor;
 mod transfer;
+mod vector;

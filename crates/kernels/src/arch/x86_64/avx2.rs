@@ -99,6 +99,12 @@ impl Simd for Avx2 {
         }
     }
     #[inline(always)]
+    unsafe fn narrow_f16(dst: *mut u8, v: Self::Words) {
+        // The instruction rounds.
+        // SAFETY: forwarded.
+        unsafe { Self::store_f16(dst, Self::LANES, v) }
+    }
+    #[inline(always)]
     unsafe fn store_u16(dst: *mut u8, n: usize, v: Self::Words) {
         // SAFETY: `n` elements are writable, by contract.
         unsafe {

@@ -78,6 +78,12 @@ impl Simd for Avx512 {
         unsafe { store_halves(dst, n, _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm512_castsi512_ps(v))) }
     }
     #[inline(always)]
+    unsafe fn narrow_f16(dst: *mut u8, v: Self::Words) {
+        // The instruction rounds.
+        // SAFETY: forwarded.
+        unsafe { Self::store_f16(dst, Self::LANES, v) }
+    }
+    #[inline(always)]
     unsafe fn store_u16(dst: *mut u8, n: usize, v: Self::Words) {
         // SAFETY: only `n` elements are touched.
         unsafe { store_halves(dst, n, _mm512_cvtepi32_epi16(v)) }

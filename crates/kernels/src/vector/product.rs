@@ -1,0 +1,162 @@
+//! The product of words: `R[i][j] = start[i] + extra[j] + sum over k of A[i][k] * X[k][j]`.
+//!
+//! The micro-kernel is that of multiplications of tiles ([`step`]); what differs is where operands come from. The words
+//! of A may lie anyhow, so that a matrix and its transpose are read where they are; sums go to memory as words or
+//! rounded to f16.
+
+use crate::mul_add::panel::step;
+use crate::simd::{Dot, MAX_LANES, Simd};
+
+/// Most vectors of columns in a block.
+const GROUP: usize = 2;
+
+/// The operands of a product.
+#[derive(Clone, Copy)]
+pub(crate) struct Product {
+    /// The first word of A.
+    pub(super) a: *const u8,
+    /// Bytes from a word of A to the next of its row, and to the next of its column.
+    pub(super) along_row: usize,
+    pub(super) along_column: usize,
+    /// Rows of A.
+    pub(super) rows: usize,
+    /// Words of a row.
+    pub(super) words: usize,
+    /// Rows of whole vectors.
+    pub(super) x: *const u8,
+    /// Bytes from a row of X to the next.
+    pub(super) x_pitch: usize,
+    /// Vectors of columns.
+    pub(super) vectors: usize,
+    /// What the sums of each row start with, or null.
+    pub(super) start: *const u8,
+    /// What the sums of each column start with beside that, or null; of integers only.
+    pub(super) extra: *const u8,
+    /// Rows of whole vectors.
+    pub(super) result: *mut u8,
+    /// Bytes from a row of the result to the next.
+    pub(super) result_pitch: usize,
+    /// Whether results are rounded to f16; of floats only.
+    pub(super) halves: bool,
+}
+
+/// Blocks of rows, one below the other, in some vectors of columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Span {
+    row: usize,
+    blocks: usize,
+    vector: usize,
+}
+
+/// The micro-kernel, compiled for one instruction set.
+#[derive(Clone, Copy)]
+pub(crate) struct MicroKernel {
+    /// Does blocks of so many rows and vectors.
+    pub(crate) run: unsafe fn(&Product, Span, rows: usize, vectors: usize),
+    /// Most rows of a block, by the number of its vectors. It is compiled for these and for all powers of two below.
+    pub(crate) rows: [usize; GROUP],
+}
+
+/// Does a product.
+///
+/// # Safety
+/// The operands are as the product says; the processor has the micro-kernel's instructions.
+#[inline(always)]
+pub(super) unsafe fn multiply(product: &Product, kernel: MicroKernel) {
+    let mut vector = 0;
+    while vector < product.vectors {
+        let vectors = (product.vectors - vector).min(GROUP);
+        let mut rows = kernel.rows[vectors - 1];
+        let mut row = 0;
+        while row < product.rows {
+            let blocks = (product.rows - row) / rows;
+            if blocks > 0 {
+                // SAFETY: the span is inside the product.
+                unsafe { (kernel.run)(product, Span { row, blocks, vector }, rows, vectors) };
+            }
+            row += blocks * rows;
+            rows = (rows / 2).next_power_of_two();
+        }
+        vector += vectors;
+    }
+}
+
+/// Does blocks of `MR` rows and `NV` vectors.
+///
+/// # Safety
+/// As for [`multiply`]; the span is inside the product.
+#[inline(always)]
+pub(crate) unsafe fn blocks<S: Simd, D: Dot, const MR: usize, const NV: usize>(p: &Product, span: Span) {
+    // SAFETY: forwarded.
+    unsafe {
+        if p.halves && !D::INTEGER {
+            rows::<S, D, MR, NV, true>(p, span);
+        } else {
+            rows::<S, D, MR, NV, false>(p, span);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn rows<S: Simd, D: Dot, const MR: usize, const NV: usize, const HALVES: bool>(
+    p: &Product,
+    span: Span,
+) {
+    let from = span.vector * D::LANES * 4;
+    for block in 0..span.blocks {
+        let row = span.row + block * MR;
+        // SAFETY: the rows and vectors of the span are in the operands.
+        unsafe {
+            let mut acc = start::<D, MR, NV>(p, row, from);
+            let mut a = p.a.wrapping_add(row * p.along_column);
+            let x: [*const u8; NV] = std::array::from_fn(|v| p.x.add(from + v * D::LANES * 4));
+            let mut at = 0;
+            for _ in 0..p.words {
+                step::<D, MR, NV>(&mut acc, a, p.along_column, x, x, at);
+                a = a.wrapping_add(p.along_row);
+                at += p.x_pitch;
+            }
+            for (y, acc) in acc.into_iter().enumerate() {
+                let line = p.result.add((row + y) * p.result_pitch);
+                for (v, acc) in acc.into_iter().enumerate() {
+                    if HALVES {
+                        let words = S::load(std::ptr::from_ref(&acc).cast(), S::LANES * 4);
+                        S::narrow_f16(line.add(from / 2 + v * D::LANES * 2), words);
+                    } else {
+                        let to = line.add(from + v * D::LANES * 4);
+                        D::store_acc(to, to, acc);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the sums start with.
+#[inline(always)]
+unsafe fn start<D: Dot, const MR: usize, const NV: usize>(
+    p: &Product,
+    row: usize,
+    from: usize,
+) -> [[D::Acc; NV]; MR] {
+    // SAFETY: as for `rows`.
+    unsafe {
+        let mut acc = [[D::zero(); NV]; MR];
+        if !p.start.is_null() {
+            for (y, acc) in acc.iter_mut().enumerate() {
+                let words = [p.start.add((row + y) * 4).cast::<u32>().read_unaligned(); MAX_LANES];
+                *acc = [D::load_acc(words.as_ptr().cast(), words.as_ptr().cast()); NV];
+            }
+        }
+        if D::INTEGER && !p.extra.is_null() {
+            for v in 0..NV {
+                let extra = p.extra.add(from + v * D::LANES * 4);
+                let extra = D::load_acc(extra, extra);
+                for acc in &mut acc {
+                    acc[v] = D::add(acc[v], extra);
+                }
+            }
+        }
+        acc
+    }
+}
