@@ -19,6 +19,9 @@ pub(crate) enum WorkloadCommand {
     /// The product of quantised weights
     #[command(after_help = DEQUANT_HELP)]
     Dequant(DequantArgs),
+    /// A small network that each invocation evaluates
+    #[command(after_help = MLP_HELP)]
+    Mlp(MlpArgs),
     /// Decompression of a texture by a small network
     #[command(after_help = NEURAL_TEXTURE_HELP)]
     NeuralTexture(NeuralTextureArgs),
@@ -185,6 +188,76 @@ pub(crate) struct DequantArgs {
     pub(crate) scope: Scope,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// The types of a network's weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MlpType {
+    /// f16 weights, biases and results, sums in f32
+    F16,
+    /// 8-bit weights and vectors, 32-bit sums and biases
+    S8,
+}
+
+/// Ways to evaluate a network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MlpForm {
+    /// GL_NV_cooperative_vector
+    Vector,
+    /// Loops over arrays
+    Loops,
+}
+
+/// What is done to the sums of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Activation {
+    None,
+    Relu,
+    Tanh,
+}
+
+const MLP_HELP: &str = "\
+Each invocation evaluates the network for a pixel. The demo's network is that of the extension's own document: six inputs, two
+layers of 32, eight results. Results are compared with the same network in f64.
+
+Example:
+  phalanx bench mlp --lengths 64,64,64,64 --activations none --no-biases --kernels vector
+  phalanx demo mlp";
+
+#[derive(Debug, Args)]
+pub(crate) struct MlpArgs {
+    /// The length of the input, then that of each layer [demo: 6,32,32,8, bench: 64,64,64,64]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) lengths: Vec<u32>,
+    /// What is done behind each layer, or behind all [demo: relu,tanh,none, bench: relu]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) activations: Vec<Activation>,
+    /// Leave the biases out
+    #[arg(long)]
+    pub(crate) no_biases: bool,
+    /// How many networks pixels take in turn
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [1])]
+    pub(crate) sets: Vec<usize>,
+    /// Width and height in pixels [demo: 320x180, bench: 1920x1080]
+    #[arg(long, value_name = "WxH", value_parser = image_size)]
+    pub(crate) image: Option<[u32; 2]>,
+    /// The types of weights [all that have the activations]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
+    pub(crate) types: Vec<MlpType>,
+    /// Ways to write it
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [MlpForm::Vector, MlpForm::Loops], value_enum)]
+    pub(crate) kernels: Vec<MlpForm>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Reads `1920x1080`.
+fn image_size(text: &str) -> Result<[u32; 2], String> {
+    let parts = text.split_once('x').map(|(width, height)| (width.parse().ok(), height.parse().ok()));
+    match parts {
+        Some((Some(width), Some(height))) => Ok([width, height]),
+        _ => Err("expected a width and a height, `1920x1080`".to_owned()),
+    }
 }
 
 const NEURAL_TEXTURE_HELP: &str = "\

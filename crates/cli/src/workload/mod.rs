@@ -6,6 +6,7 @@
 pub(crate) mod attention;
 pub(crate) mod conv;
 pub(crate) mod dequant;
+pub(crate) mod mlp;
 pub(crate) mod neural_texture;
 
 use anyhow::Result;
@@ -37,6 +38,7 @@ impl WorkloadCommand {
             Self::Attention(args) => (attention::all(args, purpose)?, &args.output),
             Self::Conv(args) => (conv::all(args, purpose)?, &args.output),
             Self::Dequant(args) => (dequant::all(args, purpose)?, &args.output),
+            Self::Mlp(args) => (mlp::all(args, purpose)?, &args.output),
             Self::NeuralTexture(args) => (neural_texture::all(args, purpose)?, &args.output),
         })
     }
