@@ -2,7 +2,6 @@
 // with vectors as parameters, results, members and elements; the matrix lies at an address. Beside each is a loop.
 //
 // test run
-// target interp
 // subgroup 4 32
 // in 0.0 f32 gen 3 x 1600 = (r * 11 + i * 3) % 5 == 4 ? 1 : 0
 // in 0.1 addr [0.0]

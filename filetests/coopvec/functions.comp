@@ -2,7 +2,6 @@
 // conversions, bits and the functions of the extension, each beside the same on scalars.
 //
 // test run
-// target interp
 // subgroup 4 32
 // spec 0=N
 // keys L=(40*N)

@@ -2,7 +2,6 @@
 // own sign, and floats that are rounded to nearest even; sums and biases wrap.
 //
 // test run
-// target interp
 // subgroup 4 32
 // in 0.0 i8 gen 36 x 6 = (i * 37) % 256 - 128
 // in 0.1 i8 gen 4 x 16 = c < 6 ? (i * 29) % 256 - 128 : 77

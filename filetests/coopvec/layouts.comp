@@ -2,7 +2,6 @@
 // binary32 take 32 bytes and whose columns 16, and those of f16 16 each.
 //
 // test run
-// target interp
 // subgroup 4 32
 // in 0.0 f16 gen 40 x 5 = (r * 5 + c) % 9 - 4
 // in 0.1 f32 gen 3 x 8 = c < 5 ? r * 5 + c - 6 : 1000

@@ -2,7 +2,6 @@
 // invocations leave the last subgroup in part empty, and every fifth invocation has gone before.
 //
 // test run
-// target interp
 // subgroup 4 32
 // spec 0=M 1=K
 // keys L=(142*K) W=(142*M) A=(3*M*K)

@@ -2,7 +2,6 @@
 // than they have. The elements of the arrays are wider than the components: offsets count bytes.
 //
 // test run
-// target interp
 // subgroup 4 32
 // spec 0=N
 // keys L=(32*N) P=(2*N)

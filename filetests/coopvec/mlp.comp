@@ -2,7 +2,6 @@
 // those of the layers, where the document's are not.
 //
 // test run
-// target interp
 // subgroup 4 32
 // tolerance 0.02 abs
 // in 0.0 f16 rand 1472 5 -0.5 0.5 0.0625

@@ -1,7 +1,6 @@
 // Inputs that become 8-bit floats, to nearest even and saturating; the matrix is kept as binary32 and is the unit matrix.
 //
 // test run
-// target interp
 // in 0.0 f16 [1.0625 1.1875 464 60000 -inf 0.0009765625 nan -0.3]
 // in 0.1 f32 gen 8 x 8 = r == c
 // in 0.2 f32 gen 8 x 8 = i % 9 - 4

@@ -2,7 +2,6 @@
 // by four numbers are 16 bytes apart in f32 and in f16; the padding stays.
 //
 // test run
-// target interp
 // subgroup 4 32
 // dispatch 3 1 1
 // in 0.0 f16 gen 90 x 3 = i % 7 - 3

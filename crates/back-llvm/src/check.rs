@@ -10,7 +10,7 @@ use crate::emit::V;
 use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::prologue::Field;
-use crate::value::Ptr;
+use crate::value::{Ptr, Val};
 use phalanx_ir::{Inst, Space};
 
 /// Numbers of the stack slots that the host reads.
@@ -31,18 +31,29 @@ pub(crate) struct Checked<'c> {
 impl<'c> Lower<'_, 'c> {
     /// Checks an access of so many bytes in each active lane.
     pub(crate) fn check_access(&mut self, inst: Inst, p: &Ptr<'c>, bytes: u64, writes: bool) -> Result<()> {
-        if p.space != Space::Global {
+        let (runs, stride) = (self.e.i64(1), self.e.i64(0));
+        self.check_lane_runs(inst, p.space, p.offset, Checked { runs, stride, bytes, writes })
+    }
+
+    /// Checks an access of several runs in each active lane.
+    pub(crate) fn check_lane_runs(
+        &mut self,
+        inst: Inst,
+        space: Space,
+        addresses: Val<'c>,
+        what: Checked<'c>,
+    ) -> Result<()> {
+        if space != Space::Global {
             return Ok(());
         }
         self.note_place(inst)?;
         if !self.e.checks_addresses {
             return Ok(());
         }
-        let addresses = self.vector(p.offset)?;
+        let addresses = self.vector(addresses)?;
         let bits = self.e.mask_bits(self.exec_mask())?;
         let mask = self.e.zext_trunc(bits, 128)?;
-        let (runs, stride) = (self.e.i64(1), self.e.i64(0));
-        self.ask(addresses, mask, Checked { runs, stride, bytes, writes })
+        self.ask(addresses, mask, what)
     }
 
     /// Checks an access of several runs from one address, which all lanes do together.

@@ -33,6 +33,7 @@ mod subgroup;
 mod target;
 mod value;
 mod vars;
+mod vector;
 
 use inkwell::context::Context;
 use phalanx_ir::Verified;

@@ -56,6 +56,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) vars: Vec<Option<VarSlot<'c>>>,
     /// The state of `coopmat`.
     pub(crate) mats: coopmat::State<'c>,
+    /// Offset of the scratch memory of operations on vectors, once reserved.
+    pub(crate) vector_scratch: Option<u64>,
     /// Bytes of arrays on the stack.
     pub(crate) stack_bytes: u64,
     /// Bytes of scratch memory handed out.
@@ -88,6 +90,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             frames: Frames::new(&ir.body),
             vars: Vec::new(),
             mats: coopmat::State::new(&ir.body, isa),
+            vector_scratch: None,
             stack_bytes: 0,
             scratch_bytes: 0,
             patterns: Patterns::default(),
@@ -182,9 +185,9 @@ impl<'a, 'c> Lower<'a, 'c> {
             Op::Printf(format) => self.lower_printf(inst, *format)?,
             Op::Warn(format) => self.lower_warn(inst, *format)?,
             Op::Clock => self.lower_clock(inst)?,
-            Op::VecMatMul(_) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => {
-                return Err(Error::unsupported("operations on cooperative vectors"));
-            }
+            Op::VecMatMul(op) => self.lower_vec_mat_mul(inst, op)?,
+            Op::VecOuterAdd(op) => self.lower_vec_outer_add(inst, op)?,
+            Op::VecReduceAdd(var) => self.lower_vec_reduce_add(inst, *var)?,
             Op::VarComponentLoad(_)
             | Op::VarComponentStore(_)
             | Op::MatSplat

@@ -217,6 +217,14 @@ impl<'c> Lower<'_, 'c> {
         self.vars[var.index()].ok_or_else(|| Error::bug(format!("{var} holds matrices")))
     }
 
+    /// Where a variable that has an element for each lane lies: all lanes' first elements, then all second ones.
+    pub(crate) fn vector_slot(&self, var: Var) -> Result<PointerValue<'c>> {
+        match self.slot(var)? {
+            VarSlot::Scalar(slot) if slot.shape == Shape::Varying && !slot.is_table => Ok(slot.at),
+            _ => Err(Error::bug(format!("{var} is no vector of each lane"))),
+        }
+    }
+
     fn var_index(&mut self, index: Option<Value>, var: Var) -> Result<Index<'c>> {
         let count = self.f.var(var).count;
         let Some(index) = index else { return Ok(Index::At(0)) };

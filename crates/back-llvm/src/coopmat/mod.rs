@@ -54,7 +54,7 @@ pub(crate) struct MatValue<'c> {
 /// What is known about matrices while a module is lowered.
 #[derive(Debug)]
 pub(crate) struct State<'c> {
-    isa: KernelSet,
+    pub(crate) isa: KernelSet,
     places: Places,
     schedule: Schedule,
     slots: Slots,
@@ -130,7 +130,8 @@ fn layout(isa: KernelSet, ty: MatType) -> TileLayout {
     isa.layout(elem(ty.elem), use_, ty.rows, ty.cols)
 }
 
-fn elem(s: Scalar) -> Elem {
+/// How a scalar is called by the kernels.
+pub(crate) fn elem(s: Scalar) -> Elem {
     match s {
         Scalar::F16 => Elem::F16,
         Scalar::F32 => Elem::F32,
@@ -228,7 +229,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Calls a kernel with its static parameters and further arguments.
-    fn kernel(&mut self, id: KernelId, params: &[u8], args: &[V<'c>]) -> Result<()> {
+    pub(crate) fn kernel(&mut self, id: KernelId, params: &[u8], args: &[V<'c>]) -> Result<()> {
         let params = match self.mats.params.get(params) {
             Some(&p) => p,
             None => {
