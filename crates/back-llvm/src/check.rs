@@ -125,11 +125,12 @@ impl<'c> Lower<'_, 'c> {
             "" => format!("line {}", loc.line),
             file => format!("{file}:{}", loc.line),
         };
-        let places = &mut self.e.places;
-        let index = places.iter().position(|place| *place == text).unwrap_or_else(|| {
-            places.push(text);
-            places.len() - 1
-        });
-        index as u32 + 1
+        if let Some(&number) = self.e.place_numbers.get(&text) {
+            return number;
+        }
+        self.e.places.push(text.clone());
+        let number = self.e.places.len() as u32;
+        self.e.place_numbers.insert(text, number);
+        number
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Emit<'c> {
     pub(crate) checks_addresses: bool,
     /// Where accesses by address stand in the source.
     pub(crate) places: Vec<String>,
+    /// The numbers of the places, counted from 1.
+    pub(crate) place_numbers: FxHashMap<String, u32>,
     /// Declarations by intrinsic and overload, because looking a name up costs more than a call.
     intrinsics: FxHashMap<(&'static str, Vec<TypeKey>), FunctionValue<'c>>,
     /// About how many instructions were appended since the last conditional branch.
@@ -57,6 +59,7 @@ impl<'c> Emit<'c> {
             caps,
             checks_addresses: false,
             places: Vec::new(),
+            place_numbers: FxHashMap::default(),
             intrinsics: FxHashMap::default(),
             straight: Cell::new(0),
         }

@@ -13,6 +13,7 @@ mod control;
 mod convert;
 mod coopmat;
 mod edge;
+mod effort;
 mod elementwise;
 mod emit;
 mod error;

@@ -23,6 +23,8 @@ use inkwell::values::{
     AnyValue, AnyValueEnum, BasicValue, BasicValueEnum, FunctionValue, InstructionOpcode, InstructionValue,
     PhiValue,
 };
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Rewrites the masks of a function that are wider, as bytes, than a register of this many bits.
 pub(crate) fn widen<'c>(cx: &'c Context, function: FunctionValue<'c>, register_bits: u32) -> Result<()> {
@@ -78,31 +80,30 @@ impl<'c> Masks<'c> {
         }
         let block = phi.as_instruction().get_parent().ok_or_else(|| Error::bug("a phi without a block"))?;
         let mask = self.narrow_at_start(block, wide.as_basic_value())?;
-        replace_all(phi.as_instruction(), mask, |_| true)?;
+        let old = value(phi.as_instruction())?;
+        users(phi.as_instruction()).into_iter().for_each(|user| replace(user, old, mask));
         phi.as_instruction().erase_from_basic_block();
         Ok(())
     }
 
     /// Gives other blocks a mask as bytes.
     fn widen_uses(&self, inst: InstructionValue<'c>, ty: VectorType<'c>) -> Result<()> {
-        let home = inst.get_parent();
-        let mut others: Vec<BasicBlock<'c>> = Vec::new();
-        for user in users(inst) {
-            match user.get_parent() {
-                Some(block) if Some(block) != home && !others.contains(&block) => others.push(block),
-                _ => {}
-            }
-        }
-        if others.is_empty() {
+        let (home, mask) = (inst.get_parent(), value(inst)?);
+        let users = users(inst).into_iter().filter_map(|user| Some((user, user.get_parent()?)));
+        let users: Vec<_> = users.filter(|&(_, block)| Some(block) != home).collect();
+        if users.is_empty() {
             return Ok(());
         }
         let next = inst.get_next_instruction().ok_or_else(|| Error::bug("a mask at the end of a block"))?;
         self.b.position_before(&next);
-        let mask = value(inst)?;
         let wide = self.b.build_cast(InstructionOpcode::SExt, mask, self.bytes(ty), "")?;
-        for block in others {
-            let mask = self.narrow_at_start(block, wide)?;
-            replace_all(inst, mask, |user| user.get_parent() == Some(block))?;
+        let mut narrowed = HashMap::new();
+        for (user, block) in users {
+            let with = match narrowed.entry(block) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => *new.insert(self.narrow_at_start(block, wide)?),
+            };
+            replace(user, mask, with);
         }
         Ok(())
     }
@@ -139,19 +140,11 @@ fn users(inst: InstructionValue<'_>) -> Vec<InstructionValue<'_>> {
     users
 }
 
-/// Replaces an instruction's value in the operands of chosen users.
-fn replace_all<'c>(
-    inst: InstructionValue<'c>,
-    with: BasicValueEnum<'c>,
-    chosen: impl Fn(InstructionValue<'c>) -> bool,
-) -> Result<()> {
-    let old = value(inst)?;
-    for user in users(inst).into_iter().filter(|&u| chosen(u)) {
-        for i in 0..user.get_num_operands() {
-            if user.get_operand(i).and_then(|o| o.value()) == Some(old) {
-                user.set_operand(i, with);
-            }
+/// Replaces a value in the operands of an instruction.
+fn replace<'c>(user: InstructionValue<'c>, old: BasicValueEnum<'c>, with: BasicValueEnum<'c>) {
+    for i in 0..user.get_num_operands() {
+        if user.get_operand(i).and_then(|o| o.value()) == Some(old) {
+            user.set_operand(i, with);
         }
     }
-    Ok(())
 }

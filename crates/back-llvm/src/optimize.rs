@@ -1,5 +1,6 @@
 //! From LLVM IR to an object: LLVM's verifier, a short list of passes, code generation.
 
+use crate::effort::{Effort, Extent};
 use crate::error::{Error, Result};
 use crate::halves;
 use crate::masks;
@@ -14,16 +15,6 @@ use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{FileType, TargetMachine};
 use inkwell::values::FunctionValue;
 use std::time::Instant;
-
-/// The passes, in order. What the lowering leaves to do: variables become registers, masks and
-/// bounds checks that are known are folded, what does not change moves out of loops.
-const PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
-loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
-
-/// Instructions from which code is generated in fewer steps. The one that is left out, of those that the time of a
-/// compilation shows, is the scheduler behind the register allocation: where an unrolled product has thousands of
-/// values alive, it takes seven eighths of all time. The largest of our own kernels, attention, has 1500.
-const LARGE: usize = 2000;
 
 /// Optimises a module and makes an object of it; of the metadata only the stack's size is filled in.
 pub(crate) fn to_object<'c>(
@@ -47,7 +38,8 @@ pub(crate) fn to_object<'c>(
     let start = Instant::now();
     // LLVM ends the process when it is given IR that breaks its rules.
     module.verify().map_err(|e| Error::bug(format!("LLVM refuses the module: {e}")))?;
-    optimize(module, &machine)?;
+    let effort = Effort::for_lowered(Extent::of(functions));
+    optimize(module, effort.passes(), &machine)?;
     if !target.caps().native_f16 {
         for function in module.get_functions() {
             halves::choose_words(cx, function)?;
@@ -59,9 +51,9 @@ pub(crate) fn to_object<'c>(
         }
         debug_assert!(module.verify().is_ok(), "{:?}", module.verify());
     }
-    let machine = match size(functions) {
-        LARGE.. => target.machine(OptimizationLevel::Less)?,
-        _ => machine,
+    let machine = match effort.level(Extent::of(functions)) {
+        OptimizationLevel::Default => machine,
+        level => target.machine(level)?,
     };
     let optimize = start.elapsed();
     if options.dump_llvm {
@@ -81,16 +73,10 @@ pub(crate) fn to_object<'c>(
     Ok(Compiled { object: object?, meta, dumps, times })
 }
 
-fn optimize(module: &Module<'_>, machine: &TargetMachine) -> Result<()> {
+fn optimize(module: &Module<'_>, passes: &str, machine: &TargetMachine) -> Result<()> {
     module
-        .run_passes(PASSES, machine, PassBuilderOptions::create())
+        .run_passes(passes, machine, PassBuilderOptions::create())
         .map_err(|e| Error::bug(format!("LLVM refuses its passes: {e}")))
-}
-
-/// The number of instructions.
-fn size(functions: &[FunctionValue<'_>]) -> usize {
-    let blocks = functions.iter().flat_map(|f| f.get_basic_block_iter());
-    blocks.map(|block| block.get_instructions().count()).sum()
 }
 
 fn generate(module: &Module<'_>, machine: &TargetMachine, kind: FileType) -> Result<Vec<u8>> {

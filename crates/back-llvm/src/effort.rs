@@ -1,0 +1,124 @@
+//! How much LLVM does for code, by how much code there is.
+//!
+//! Parts of LLVM take time with the square of the code or more: the register allocator splits each value that lives
+//! through many blocks, `instcombine` asks of each condition what those before it imply, a variable becomes registers
+//! by a walk over the blocks. Ordinary code gets all of it. Code that is so large that this would take seconds gets
+//! what takes time with its length alone: each block by itself, variables in memory where there are very many.
+
+use inkwell::OptimizationLevel;
+use inkwell::values::{FunctionValue, InstructionOpcode};
+
+/// What the lowering leaves to do: variables become registers, masks and bounds checks that are known are folded,
+/// what does not change moves out of loops.
+const PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
+loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
+
+/// Variables become registers, what is computed twice is computed once.
+const FEW_PASSES: &str = "function(sroa,early-cse,simplifycfg)";
+
+/// What is computed twice is computed once.
+const ONE_PASS: &str = "function(early-cse)";
+
+/// Instructions, before the passes, from which code is too long for all of them. An unrolled product of 40×40×40
+/// has half as many; it takes 1.3 s of a Zen 3.
+const LONG: usize = 24_000;
+
+/// Blocks from which control flow is too large for all passes. Attention, the largest of our own kernels, has 212; 300
+/// checked loads one behind the other have as many as this. Where all that 500 of them read is alive at once, the
+/// register allocator took 7 s of a Zen 3; a `switch` of 166 cases took `instcombine` 2 s.
+const MANY_BLOCKS: usize = 600;
+
+/// Variables times blocks from which variables stay in memory: 250 variables that live through 750 blocks take 0.4 s
+/// of a Zen 3 to become registers, and the time grows faster than the product.
+const MANY_LIVES: usize = 1_000_000;
+
+/// Instructions, after the passes, from which code is generated in fewer steps. The one that is left out, of those
+/// that the time of a compilation shows, is the scheduler behind the register allocation: where an unrolled product
+/// has thousands of values alive, it takes seven eighths of all time. The largest of our own kernels, attention, has
+/// 1500.
+const LARGE: usize = 2000;
+
+/// What takes LLVM time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extent {
+    insts: usize,
+    blocks: usize,
+    /// Variables.
+    slots: usize,
+}
+
+impl Extent {
+    pub(crate) fn of(functions: &[FunctionValue<'_>]) -> Self {
+        let mut extent = Self::default();
+        for block in functions.iter().flat_map(|f| f.get_basic_block_iter()) {
+            extent.blocks += 1;
+            for inst in block.get_instructions() {
+                extent.insts += 1;
+                extent.slots += usize::from(inst.get_opcode() == InstructionOpcode::Alloca);
+            }
+        }
+        extent
+    }
+}
+
+/// How much is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Everything.
+    Full,
+    /// Values are kept in registers within blocks only.
+    Linear {
+        /// Whether variables that live in one block after the other become values.
+        promotes: bool,
+    },
+}
+
+impl Effort {
+    /// For code as it was lowered.
+    pub(crate) fn for_lowered(extent: Extent) -> Self {
+        match extent {
+            Extent { insts, blocks, .. } if insts < LONG && blocks < MANY_BLOCKS => Self::Full,
+            Extent { blocks, slots, .. } => Self::Linear { promotes: slots * blocks < MANY_LIVES },
+        }
+    }
+
+    /// LLVM's passes, in order.
+    pub(crate) fn passes(self) -> &'static str {
+        match self {
+            Self::Full => PASSES,
+            Self::Linear { promotes: true } => FEW_PASSES,
+            Self::Linear { promotes: false } => ONE_PASS,
+        }
+    }
+
+    /// How to generate code, once the passes have run.
+    pub(crate) fn level(self, optimized: Extent) -> OptimizationLevel {
+        match self {
+            Self::Full if optimized.insts < LARGE => OptimizationLevel::Default,
+            Self::Full => OptimizationLevel::Less,
+            Self::Linear { .. } => OptimizationLevel::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_grows_with_the_code() {
+        let extent = |insts, blocks, slots| Extent { insts, blocks, slots };
+        let attention = Effort::for_lowered(extent(3000, 200, 100));
+        assert_eq!(
+            (attention, attention.level(extent(1500, 200, 0))),
+            (Effort::Full, OptimizationLevel::Default)
+        );
+        let product = Effort::for_lowered(extent(23_000, 50, 100));
+        assert_eq!((product, product.level(extent(20_000, 50, 0))), (Effort::Full, OptimizationLevel::Less));
+        let loads = Effort::for_lowered(extent(5000, 900, 10));
+        assert_eq!(loads, Effort::Linear { promotes: true });
+        assert_eq!(loads.level(extent(1, 1, 0)), OptimizationLevel::None);
+        let variables = Effort::for_lowered(extent(25_000, 2000, 1000));
+        assert_eq!(variables, Effort::Linear { promotes: false });
+    }
+}
