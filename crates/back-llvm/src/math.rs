@@ -9,7 +9,6 @@ use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::prologue::Field;
 use inkwell::FloatPredicate;
-use inkwell::types::BasicTypeEnum;
 use inkwell::values::InstructionOpcode;
 use phalanx_ir::Scalar;
 use phalanx_kernels::math::{EXP2_COEFFICIENTS, EXP2_LIMITS, MathFn};
@@ -29,13 +28,23 @@ impl<'c> Lower<'_, 'c> {
         if s == Scalar::F64 {
             return Err(Error::unsupported(format!("{} of 64-bit floats", f.name())));
         }
-        let f32_ty: BasicTypeEnum<'c> = self.e.cx.f32_type().into();
-        let ty = self.e.ty_like(f32_ty, xs[0]);
-        let n = lanes(xs[0]).unwrap_or(1);
-        let mut args = vec![self.e.i64(n.into())];
-        for (i, &x) in xs.iter().enumerate() {
-            let x = self.as_f32(s, x)?;
-            let slot = self.spill_slot(ty, i as u32)?;
+        let xs = xs.iter().map(|&x| self.as_f32(s, x)).collect::<Result<Vec<_>>>()?;
+        let y = self.call_math(f, &xs)?;
+        self.round_f32(s, y)
+    }
+
+    /// A function of the table whose arguments are `f64`.
+    pub(crate) fn call_f64(&mut self, f: MathFn, xs: &[V<'c>]) -> Result<V<'c>> {
+        debug_assert!(f.is_of_f64());
+        self.call_math(f, xs)
+    }
+
+    /// Calls a function of the table on arguments of its type.
+    fn call_math(&mut self, f: MathFn, xs: &[V<'c>]) -> Result<V<'c>> {
+        let ty = xs[0].get_type();
+        let mut args = vec![self.e.i64(lanes(xs[0]).unwrap_or(1).into())];
+        for (i, &x) in (0..).zip(xs) {
+            let slot = self.spill_slot(ty, i)?;
             self.e.b.build_store(slot, x)?;
             args.push(slot.into());
         }
@@ -43,8 +52,7 @@ impl<'c> Lower<'_, 'c> {
         let out = args[1];
         args.push(out);
         self.call_table(Field::Math, f as usize, &args, None)?;
-        let y = self.e.b.build_load(ty, out.into_pointer_value(), "")?;
-        self.round_f32(s, y)
+        Ok(self.e.b.build_load(ty, out.into_pointer_value(), "")?)
     }
 
     /// 2^x, step by step as the function of the table does it.

@@ -115,36 +115,10 @@ impl<'c> Lower<'_, 'c> {
 
     /// The remainder is exact, so that it does not matter in which type it is computed.
     pub(super) fn float_rem(&mut self, s: Scalar, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
-        if s == Scalar::F64 { self.float_rem_f64(x, y) } else { self.math2(MathFn::Frem, s, x, y) }
-    }
-
-    /// A quotient that is rounded leaves an exact rest, which has the other sign if the quotient was too
-    /// large. Two steps do for quotients up to 2^104; Vulkan asks no more than `x - y * trunc(x / y)`.
-    fn float_rem_f64(&mut self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
-        let s = Scalar::F64;
-        let (size, divisor) = (self.change_sign(s, x, false)?, self.change_sign(s, y, false)?);
-        let [zero, largest, infinity, nan] =
-            [0.0, f64::MAX, f64::INFINITY, f64::NAN].map(|c| self.float_like(s, c, x));
-        let mut rest = size;
-        for _ in 0..2 {
-            let quotient = self.e.bin(InstructionOpcode::FDiv, rest, divisor)?;
-            let overflows = self.e.fcmp(FloatPredicate::OGT, quotient, largest)?;
-            let quotient = self.e.select(overflows, largest, quotient)?;
-            let whole = self.e.map1("llvm.trunc", quotient)?;
-            let negated = self.change_sign(s, whole, true)?;
-            let next = self.fma(s, negated, divisor, rest)?;
-            let is_negative = self.e.fcmp(FloatPredicate::OLT, next, zero)?;
-            let more = self.e.bin(InstructionOpcode::FAdd, next, divisor)?;
-            let next = self.e.select(is_negative, more, next)?;
-            // Also if the divisor is infinite.
-            let done = self.e.fcmp(FloatPredicate::OLT, rest, divisor)?;
-            rest = self.e.select(done, rest, next)?;
+        match s {
+            Scalar::F64 => self.call_f64(MathFn::Frem64, &[x, y]),
+            _ => self.math2(MathFn::Frem, s, x, y),
         }
-        let undefined = self.e.fcmp(FloatPredicate::UGE, size, infinity)?;
-        let divides = self.e.fcmp(FloatPredicate::OGT, divisor, zero)?;
-        let rest = self.e.select(undefined, nan, rest)?;
-        let rest = self.e.select(divides, rest, nan)?;
-        self.e.map2("llvm.copysign", rest, x)
     }
 
     /// `x * 2^n`, rounded once.

@@ -1,9 +1,8 @@
 //! Multiplication and addition with one rounding, where the processor has it and where it has not.
 
-use crate::emit::{V, lanes};
+use crate::emit::V;
 use crate::error::Result;
 use crate::lower::Lower;
-use crate::prologue::Field;
 use inkwell::values::InstructionOpcode;
 use inkwell::{FloatPredicate, IntPredicate};
 use phalanx_ir::{ConvertKind, ConvertOp, Scalar};
@@ -34,7 +33,7 @@ impl<'c> Lower<'_, 'c> {
                 let sum = self.add_to_odd(product, z)?;
                 self.e.cast(InstructionOpcode::FPTrunc, sum, self.e.cx.f32_type())
             }
-            _ => self.call_fma_f64([x, y, z]),
+            _ => self.call_f64(MathFn::Fma, &[x, y, z]),
         }
     }
 
@@ -66,21 +65,5 @@ impl<'c> Lower<'_, 'c> {
         let moved = self.e.add(bits, step)?;
         let bits = self.e.select(self.e.and(inexact, even)?, moved, bits)?;
         self.e.bitcast(bits, self.e.ty_like(f64_ty, bits))
-    }
-
-    /// `x * y + z` on processors that can't, by a function of the table.
-    fn call_fma_f64(&mut self, operands: [V<'c>; 3]) -> Result<V<'c>> {
-        let ty = operands[0].get_type();
-        let mut args = vec![self.e.i64(lanes(operands[0]).unwrap_or(1).into())];
-        for (i, x) in (0..).zip(operands) {
-            let slot = self.spill_slot(ty, i)?;
-            self.e.b.build_store(slot, x)?;
-            args.push(slot.into());
-        }
-        // The result replaces the first operand.
-        let out = args[1];
-        args.push(out);
-        self.call_table(Field::Math, MathFn::Fma as usize, &args, None)?;
-        Ok(self.e.b.build_load(ty, out.into_pointer_value(), "")?)
     }
 }

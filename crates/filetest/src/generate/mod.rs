@@ -58,16 +58,8 @@ const FAMILIES: &[Family] = &[
     Family { name: "long", cases: long::cases, times: 1 },
 ];
 
-/// Cases that are left out, by the start of `family/name`, and why.
-const LEFT_OUT: &[(&str, &str)] = &[
-    ("float/FRem(f64,", REMAINDER),
-    ("float/FRem(v2f64,", REMAINDER),
-    ("float/FRem(v3f64,", REMAINDER),
-    ("float/FRem(v4f64,", REMAINDER),
-];
-
-/// Vulkan derives the remainder from the rounded quotient, the interpreter's is exact.
-const REMAINDER: &str = "processors without fma lose digits of large quotients, as Vulkan allows";
+/// Cases that are left out, by the start of `family/name`, and why. There are none.
+const LEFT_OUT: &[(&str, &str)] = &[];
 
 /// What is run.
 #[derive(Clone, Debug, Default)]

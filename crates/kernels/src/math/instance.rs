@@ -172,7 +172,28 @@ unsafe fn walk_ternary(
     }
 }
 
-/// One entry of arity 1 to 3, with the attributes of its level.
+/// Applies `function` to each pair of `n` elements at `x` and `y`.
+///
+/// # Safety
+///
+/// As [`super::DoubleFn`] demands.
+#[inline(always)]
+unsafe fn walk_double(
+    n: usize,
+    x: *const f64,
+    y: *const f64,
+    out: *mut f64,
+    function: impl Fn(f64, f64) -> f64,
+) {
+    for i in 0..n {
+        // SAFETY: `i < n` elements are readable at both.
+        let (x, y) = unsafe { (x.wrapping_add(i).read(), y.wrapping_add(i).read()) };
+        // SAFETY: as many are writable at `out`; where it is an operand, this element has been read.
+        unsafe { out.wrapping_add(i).write(function(x, y)) };
+    }
+}
+
+/// One entry of arity 1 to 3 or for pairs of `f64`, with the attributes of its level.
 macro_rules! entry {
     (1, {$($attribute:tt)*} $name:ident, $body:expr) => {
         $($attribute)*
@@ -186,6 +207,13 @@ macro_rules! entry {
         unsafe extern "C" fn $name(n: usize, x: *const f32, y: *const f32, out: *mut f32) {
             // SAFETY: the caller keeps the contract of `BinaryFn`.
             unsafe { walk_binary(n, x, y, out, $body) }
+        }
+    };
+    (double, {$($attribute:tt)*} $name:ident, $body:expr) => {
+        $($attribute)*
+        unsafe extern "C" fn $name(n: usize, x: *const f64, y: *const f64, out: *mut f64) {
+            // SAFETY: the caller keeps the contract of `DoubleFn`.
+            unsafe { walk_double(n, x, y, out, $body) }
         }
     };
     (3, {$($attribute:tt)*} $name:ident, $body:expr) => {
@@ -222,12 +250,13 @@ macro_rules! level {
             2 binary frem = rem::frem::<$fused>;
             2 binary fmod = rem::fmod::<$fused>;
             3 ternary fma = f64::mul_add;
+            double double frem64 = |x: f64, y: f64| x % y;
         }
     };
-    (@entries $attributes:tt $($arity:tt $field:ident $name:ident = $body:expr;)*) => {
+    (@entries $attributes:tt $($kind:tt $field:ident $name:ident = $body:expr;)*) => {
         use super::*;
 
-        $(entry! { $arity, $attributes $name, $body })*
+        $(entry! { $kind, $attributes $name, $body })*
 
         pub(super) static TABLE: [MathEntry; MathFn::ALL.len()] = [$(MathEntry { $field: $name }),*];
     };

@@ -61,14 +61,22 @@ pub type BinaryFn = unsafe extern "C" fn(n: usize, x: *const f32, y: *const f32,
 pub type TernaryFn =
     unsafe extern "C" fn(n: usize, x: *const f64, y: *const f64, z: *const f64, out: *mut f64);
 
-/// An entry of a [`table`]: [`UnaryFn`], [`BinaryFn`] or [`TernaryFn`], as the function's [arity](MathFn::arity) says. The
-/// size of a pointer.
+/// `out[i] = f(x[i], y[i])` for `i < n`, in `f64`.
+///
+/// # Safety
+///
+/// As for [`BinaryFn`].
+pub type DoubleFn = unsafe extern "C" fn(n: usize, x: *const f64, y: *const f64, out: *mut f64);
+
+/// An entry of a [`table`]: [`UnaryFn`], [`BinaryFn`] or [`TernaryFn`], as the function's [arity](MathFn::arity) says, or
+/// [`DoubleFn`] for the one that has two arguments [of `f64`](MathFn::is_of_f64). The size of a pointer.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub union MathEntry {
     unary: UnaryFn,
     binary: BinaryFn,
     ternary: TernaryFn,
+    double: DoubleFn,
 }
 
 impl MathEntry {
@@ -159,11 +167,17 @@ macro_rules! functions {
                 }
             }
 
-            /// The number of arguments: 1 for a [`UnaryFn`], 2 for a [`BinaryFn`], 3 for a [`TernaryFn`].
+            /// The number of arguments: 1 for a [`UnaryFn`], 2 for a [`BinaryFn`] or a [`DoubleFn`], 3 for a
+            /// [`TernaryFn`].
             pub fn arity(self) -> usize {
                 match self {
                     $(Self::$function => $arity,)*
                 }
+            }
+
+            /// Whether arguments and result are `f64`, not `f32`.
+            pub fn is_of_f64(self) -> bool {
+                matches!(self, Self::Fma | Self::Frem64)
             }
 
             /// The largest error of a result at any level, in units of the last place of the exact value as
@@ -219,9 +233,11 @@ functions! {
     Frem: "frem", arity 2, ulp 0.0;
     /// Remainder with the sign of the divisor: SPIR-V's `OpFMod`, x − y · ⌊x / y⌋, rounded once.
     Fmod: "fmod", arity 2, ulp 0.5;
-    /// Product of the first two arguments plus the third, rounded once: the one function of `f64`, for processors
-    /// without such an instruction.
+    /// Product of the first two arguments plus the third, rounded once, in `f64`: for processors without such an
+    /// instruction.
     Fma: "fma", arity 3, ulp 0.5;
+    /// [`MathFn::Frem`] in `f64`. Exact, however large the quotient is.
+    Frem64: "frem64", arity 2, ulp 0.0;
 }
 
 /// The entries of `level`, indexed by [`MathFn`]. A level of another architecture has the entries of
@@ -243,10 +259,17 @@ pub fn unary(function: MathFn, level: MathLevel) -> Option<UnaryFn> {
     (function.arity() == 1).then(|| unsafe { table(level)[function as usize].unary })
 }
 
-/// The binary function's entry; none if it does not take two arguments.
+/// The binary function's entry; none if it does not take two arguments of `f32`.
 pub fn binary(function: MathFn, level: MathLevel) -> Option<BinaryFn> {
-    // SAFETY: an entry of arity 2 was made from a `BinaryFn`.
-    (function.arity() == 2).then(|| unsafe { table(level)[function as usize].binary })
+    // SAFETY: an entry of arity 2 that is not of `f64` was made from a `BinaryFn`.
+    (function.arity() == 2 && !function.is_of_f64())
+        .then(|| unsafe { table(level)[function as usize].binary })
+}
+
+/// The entry of a binary function of `f64`; none if it is of another kind.
+pub fn double(function: MathFn, level: MathLevel) -> Option<DoubleFn> {
+    // SAFETY: an entry of arity 2 that is of `f64` was made from a `DoubleFn`.
+    (function.arity() == 2 && function.is_of_f64()).then(|| unsafe { table(level)[function as usize].double })
 }
 
 /// The ternary function's entry; none if it takes fewer arguments.

@@ -1,7 +1,7 @@
 //! Every function at every level this processor has, against the standard library in `f64`, and against C's
 //! special values.
 
-use super::{BinaryFn, MathFn, MathLevel, UnaryFn, address, binary, table, ternary, unary};
+use super::{BinaryFn, MathFn, MathLevel, UnaryFn, address, binary, double, table, ternary, unary};
 
 /// The exact value, nearly.
 fn reference(function: MathFn, x: f64, y: f64) -> f64 {
@@ -26,7 +26,7 @@ fn reference(function: MathFn, x: f64, y: f64) -> f64 {
         MathFn::Pow => x.powf(y),
         MathFn::Frem => x % y,
         // It has a third argument, and tests of its own.
-        MathFn::Fma => f64::NAN,
+        MathFn::Fma | MathFn::Frem64 => f64::NAN,
         MathFn::Fmod => {
             let rest = x % y;
             if rest == 0.0 {
@@ -230,9 +230,9 @@ fn available() -> impl Iterator<Item = MathLevel> {
     MathLevel::ALL.into_iter().filter(|level| level.is_available())
 }
 
-/// The functions of `f32`: all but the one that has three arguments.
+/// The functions of `f32`.
 fn of_f32() -> impl Iterator<Item = MathFn> {
-    MathFn::ALL.into_iter().filter(|function| function.arity() < 3)
+    MathFn::ALL.into_iter().filter(|function| !function.is_of_f64())
 }
 
 /// The worst error over `x` and `y` (empty for a unary function) at each level, with where it is.
@@ -363,11 +363,48 @@ fn fma_rounds_once() {
     }
 }
 
+/// The remainder without division: the divisor, doubled while it fits, is taken away as it is halved again. Every
+/// difference is exact.
+fn remainder(x: f64, y: f64) -> f64 {
+    let (mut rest, least) = (x.abs(), y.abs());
+    if x.is_infinite() || least == 0.0 || x.is_nan() || y.is_nan() {
+        return f64::NAN;
+    }
+    let mut part = least;
+    while part <= rest / 2.0 {
+        part *= 2.0;
+    }
+    while part >= least && least != f64::INFINITY {
+        if rest >= part {
+            rest -= part;
+        }
+        part /= 2.0;
+    }
+    rest.copysign(x)
+}
+
+#[test]
+fn remainders_of_f64_are_exact_however_large_the_quotient() {
+    let mut values = vec![0.0, 1.0, 3.0, 0.1, 1e15, 1e17, 1e300, f64::MAX, f64::MIN_POSITIVE, 5e-324, 7e-310];
+    values.extend([f64::INFINITY, f64::NAN, 2.0 - f64::EPSILON, 1.0 + f64::EPSILON, 9_007_199_254_740_993.0]);
+    let values: Vec<f64> = values.into_iter().flat_map(|x| [x, -x]).collect();
+    for level in available() {
+        let entry = double(MathFn::Frem64, level).unwrap();
+        for (&x, &y) in values.iter().flat_map(|x| values.iter().map(move |y| (x, y))) {
+            let (mut got, expected) = (x, remainder(x, y));
+            // SAFETY: each argument is one element; the result may replace the first.
+            unsafe { entry(1, &raw const got, &raw const y, &raw mut got) };
+            let same = got.to_bits() == expected.to_bits() || got.is_nan() && expected.is_nan();
+            assert!(same, "{level:?} {x:e} % {y:e}: {got:e}, expected {expected:e}");
+        }
+    }
+}
+
 /// Stored code names functions by number: these may never change.
 #[test]
 fn numbers_are_stable() {
     let names: Vec<&str> = MathFn::ALL.iter().map(|f| f.name()).collect();
-    let order = "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 log log2 pow frem fmod fma";
+    let order = "sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh exp exp2 log log2 pow frem fmod fma frem64";
     assert_eq!(names.join(" "), order);
     for (i, function) in MathFn::ALL.into_iter().enumerate() {
         assert_eq!(function as usize, i);
