@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         Ok(Status::Wrong) => ExitCode::from(1),
         Ok(Status::Interrupted) => ExitCode::from(130),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if runtime::is_cancelled(&error) => ExitCode::from(130),
         Err(error) => {
             // If standard error is gone, the exit status still tells.
             let _ = writeln!(std::io::stderr(), "error: {}", message(&error, all));

@@ -1,5 +1,7 @@
 //! Progress on a terminal, and a clean stop.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -16,16 +18,20 @@ use crate::runtime::CancelToken;
 ///
 /// A second Ctrl-C ends the program as if nobody listened.
 #[derive(Debug, Clone)]
-pub(crate) struct Interrupt(CancelToken);
+pub(crate) struct Interrupt {
+    token: CancelToken,
+    /// Whether nobody asks the token at the moment.
+    is_aside: Arc<AtomicBool>,
+}
 
 impl Interrupt {
     pub(crate) fn listen() -> Result<Self> {
-        let token = CancelToken::default();
-        let cancel = token.clone();
+        let interrupt = Self { token: CancelToken::default(), is_aside: Arc::default() };
+        let Self { token: cancel, is_aside } = interrupt.clone();
         let mut signals = Signals::new([SIGINT]).context("Ctrl-C cannot be listened to")?;
         let listen = move || {
             for signal in signals.forever() {
-                if cancel.is_cancelled() {
+                if cancel.is_cancelled() || is_aside.load(Ordering::Relaxed) {
                     // It only returns for signals that end nothing.
                     let _ignored = low_level::emulate_default_handler(signal);
                 }
@@ -33,22 +39,31 @@ impl Interrupt {
             }
         };
         thread::Builder::new().name("ctrl-c".into()).spawn(listen).context("no thread for Ctrl-C")?;
-        Ok(Self(token))
+        Ok(interrupt)
     }
 
     /// One that never comes.
     #[cfg(test)]
     pub(crate) fn never() -> Self {
-        Self(CancelToken::default())
+        Self { token: CancelToken::default(), is_aside: Arc::default() }
     }
 
     pub(crate) fn is_set(&self) -> bool {
-        self.0.is_cancelled()
+        self.token.is_cancelled()
     }
 
-    /// For dispatches.
+    /// For compiling and for dispatches.
     pub(crate) fn token(&self) -> &CancelToken {
-        &self.0
+        &self.token
+    }
+
+    /// Does work that does not look at the token, such as reading what a pipe gives: Ctrl-C ends the program at
+    /// once meanwhile.
+    pub(crate) fn aside<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.is_aside.store(true, Ordering::Relaxed);
+        let result = work();
+        self.is_aside.store(false, Ordering::Relaxed);
+        result
     }
 }
 

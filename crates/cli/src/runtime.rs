@@ -126,6 +126,8 @@ pub(crate) struct PipelineOptions<'a> {
     pub(crate) entry: &'a str,
     pub(crate) constants: &'a [SpecConstant],
     pub(crate) subgroup_size: Option<u32>,
+    /// Stops compiling when it is cancelled.
+    pub(crate) cancel: Option<&'a CancelToken>,
 }
 
 /// One run of a kernel.
@@ -161,6 +163,13 @@ pub(crate) fn is_unsupported(error: &anyhow::Error) -> bool {
     has_class(error, ErrorClass::Unsupported)
 }
 
+/// Whether an error only says that the user wanted no more.
+pub(crate) fn is_cancelled(error: &anyhow::Error) -> bool {
+    use phalanx::{Abandoned, Error};
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<Error>());
+    causes.any(|cause| matches!(cause, Error::Cancelled | Error::Compilation(Abandoned::Cancelled)))
+}
+
 fn has_class(error: &anyhow::Error, class: ErrorClass) -> bool {
     let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<phalanx::Error>());
     causes.any(|cause| cause.class() == class)
@@ -175,10 +184,11 @@ pub(crate) fn obstacle(
     constants: &[SpecConstant],
     subgroup_size: Option<u32>,
     entries: &[&str],
+    cancel: &CancelToken,
 ) -> Result<Option<String>> {
     let device = Device::new(Some(1))?;
     for entry in entries {
-        let options = PipelineOptions { entry, constants, subgroup_size };
+        let options = PipelineOptions { entry, constants, subgroup_size, cancel: Some(cancel) };
         let Err(error) = device.create_pipeline(words, options) else { continue };
         return if is_unsupported(&error) { Ok(Some(error.to_string())) } else { Err(error) };
     }
@@ -375,7 +385,7 @@ impl Device {
             specialization: &spec_values(module.info(), options.constants)?,
             subgroup_size: options.subgroup_size,
         };
-        Ok(Pipeline(self.device.create_pipeline(&descriptor)?))
+        Ok(Pipeline(self.device.create_pipeline_or_cancel(&descriptor, options.cancel)?))
     }
 
     /// Runs a kernel to its end and says how long it took, and what it printed.

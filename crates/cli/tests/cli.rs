@@ -1,5 +1,7 @@
 //! The command as a user meets it: exit status and messages of the built program.
 
+#[path = "cli/interrupt.rs"]
+mod interrupt;
 #[path = "cli/memory.rs"]
 mod memory;
 

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::load_shader;
 use crate::args::CheckArgs;
+use crate::progress::Interrupt;
 use crate::runtime::{self, BindingInfo, Constant, EntryPoint, Reflection};
 use crate::{Status, say};
 
@@ -29,7 +30,7 @@ struct Report<'a> {
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Status> {
     let found = examine(args);
-    if args.json {
+    if args.json && !found.as_ref().is_err_and(runtime::is_cancelled) {
         let (reflection, obstacle, error) = match &found {
             Ok((reflection, obstacle)) => (Some(reflection.clone()), obstacle.clone(), None),
             Err(error) => (None, None, Some(crate::message(error, args.all))),
@@ -58,15 +59,18 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status> {
 /// What the shader is, and what keeps this machine from running it.
 fn examine(args: &CheckArgs) -> Result<(Reflection, Option<String>)> {
     let words = load_shader(&args.shader, &args.glsl)?;
+    let interrupt = Interrupt::listen()?;
+    let cancel = interrupt.token();
     let context = || format!("{} is not accepted", args.shader.display());
-    let reflection = runtime::reflect(&words, &args.spec, args.subgroup_size, None).with_context(context)?;
+    let reflection =
+        runtime::reflect(&words, &args.spec, args.subgroup_size, None, Some(cancel)).with_context(context)?;
     let kernels = reflection.entry_points.iter().filter(|entry| entry.model == "GLCompute");
     let names: Vec<&str> = kernels.map(|entry| entry.name.as_str()).collect();
     let obstacle = if names.is_empty() {
         Some("it has no entry point for compute".to_owned())
     } else {
-        let reason =
-            runtime::obstacle(&words, &args.spec, args.subgroup_size, &names).with_context(context)?;
+        let reason = runtime::obstacle(&words, &args.spec, args.subgroup_size, &names, cancel)
+            .with_context(context)?;
         // The interpreter has accepted it already.
         reason.map(|reason| format!("{reason}; `run --device interpreter` does"))
     };

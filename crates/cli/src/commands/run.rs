@@ -17,6 +17,7 @@ use crate::args::{Backend, RunArgs};
 use crate::data::input::{Input, PIECE};
 use crate::data::spec::{Address, BindSpec, Field, OutSpec, Place, Source, Target, TypedShape, lay_out};
 use crate::data::{check_place, describe};
+use crate::progress::Interrupt;
 use crate::runtime::{self, Binding, Buffer, Choices, Device, Dispatch, PipelineOptions, Report};
 use crate::{Status, memory, tell, warn};
 
@@ -30,9 +31,11 @@ struct Bound<'a> {
 pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     check_places(args)?;
     let words = load_shader(&args.shader, &args.glsl)?;
-    let reflection = runtime::reflect(&words, &args.spec, args.subgroup_size, Some(&args.entry))
+    let interrupt = Interrupt::listen()?;
+    let cancel = Some(interrupt.token());
+    let reflection = runtime::reflect(&words, &args.spec, args.subgroup_size, Some(&args.entry), cancel)
         .with_context(|| format!("{} is not accepted", args.shader.display()))?;
-    let inputs = args.bind.iter().map(open).collect::<Result<Vec<Input>>>()?;
+    let inputs = interrupt.aside(|| args.bind.iter().map(open).collect::<Result<Vec<Input>>>())?;
     fit::check(&reflection, &args.bind, &inputs)?.into_iter().for_each(warn);
     push::check(&args.push, &reflection)?;
     check_outputs(args, &inputs)?;
@@ -41,11 +44,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     let choices =
         Choices { threads: args.threads, relax: args.relax, checks_addresses: args.check_addresses };
     let device = Device::of_kind(args.device, choices)?;
-    let options =
-        PipelineOptions { entry: &args.entry, constants: &args.spec, subgroup_size: args.subgroup_size };
+    let options = PipelineOptions {
+        entry: &args.entry,
+        constants: &args.spec,
+        subgroup_size: args.subgroup_size,
+        cancel,
+    };
     let pipeline = device.create_pipeline(&words, options)?;
     runtime::release_compiler_memory();
-    let bound = upload(&device, &args.bind, inputs)?;
+    let bound = interrupt.aside(|| upload(&device, &args.bind, inputs))?;
     let push_constants = lay_out(args.push.iter().flat_map(|push| &push.0), |at| address(&bound, at))?;
     let bindings: Vec<Binding<'_>> = bound.iter().filter_map(descriptor).collect();
     let report = device.dispatch(Dispatch {
@@ -54,9 +61,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
         bindings: &bindings,
         push_constants: &push_constants,
         timeout: (args.timeout > 0.0).then(|| Duration::from_secs_f64(args.timeout)),
-        cancel: None,
+        cancel,
     })?;
-    write_all(args, &bound)?;
+    interrupt.aside(|| write_all(args, &bound))?;
     tell_report(args, pipeline.compile_time(), &report)?;
     Ok(Status::Done)
 }

@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 
 use super::{Constant, Kernel, Watch, Workload};
 use crate::data::spec::{SpecConstant, SpecNumber};
+use crate::progress::Interrupt;
 use crate::runtime::{self, Device, Glsl, Pipeline, PipelineOptions};
 
 /// A pipeline for each kernel, in their order; nothing if it was interrupted.
@@ -39,7 +40,7 @@ pub(super) fn compile(
                 bar.set_message(format!("compiling {}", called(*workload, kernel)));
                 let source = sources.iter().find(|(other, _)| has_same_source(other, kernel));
                 let (_, words) = source.context("each kernel has its source")?;
-                let pipeline = to_pipeline(device, kernel, words);
+                let pipeline = to_pipeline(device, kernel, words, interrupt);
                 let pipeline = pipeline.with_context(|| called(*workload, kernel))?;
                 known.push((kernel, pipeline.clone()));
                 pipeline
@@ -71,7 +72,7 @@ fn to_spirv(kernel: &Kernel) -> Result<Vec<u32>> {
     })
 }
 
-fn to_pipeline(device: &Device, kernel: &Kernel, words: &[u32]) -> Result<Pipeline> {
+fn to_pipeline(device: &Device, kernel: &Kernel, words: &[u32], interrupt: &Interrupt) -> Result<Pipeline> {
     let constants: Vec<SpecConstant> = kernel
         .constants
         .iter()
@@ -83,7 +84,11 @@ fn to_pipeline(device: &Device, kernel: &Kernel, words: &[u32]) -> Result<Pipeli
             },
         })
         .collect();
-    let options =
-        PipelineOptions { entry: "main", constants: &constants, subgroup_size: Some(kernel.subgroup_size) };
+    let options = PipelineOptions {
+        entry: "main",
+        constants: &constants,
+        subgroup_size: Some(kernel.subgroup_size),
+        cancel: Some(interrupt.token()),
+    };
     device.create_pipeline(words, options)
 }

@@ -1,7 +1,7 @@
 //! What a shader is and needs.
 
 use anyhow::{Result, bail};
-use phalanx::{DeviceOptions, ModuleInfo, PipelineDescriptor, TypeLayout};
+use phalanx::{CancelToken, DeviceOptions, ModuleInfo, PipelineDescriptor, TypeLayout};
 use serde::Serialize;
 
 use super::{called, list_or_none, requirements, spec_values};
@@ -85,6 +85,7 @@ pub(crate) fn reflect(
     constants: &[SpecConstant],
     subgroup_size: Option<u32>,
     entry: Option<&str>,
+    cancel: Option<&CancelToken>,
 ) -> Result<Reflection> {
     let module = phalanx::Module::new(words)?;
     for constant in constants {
@@ -110,7 +111,10 @@ pub(crate) fn reflect(
                 specialization: &values,
                 subgroup_size,
             };
-            shared.push((name.as_str(), checker.create_pipeline(&descriptor)?.shared_bytes()));
+            shared.push((
+                name.as_str(),
+                checker.create_pipeline_or_cancel(&descriptor, cancel)?.shared_bytes(),
+            ));
         }
     }
     if !info.unsupported.is_empty() {
@@ -280,7 +284,7 @@ mod tests {
         let glsl = Glsl { name: "a.comp", source: &source, definitions: &[], include_directories: &[] };
         let constants: Vec<SpecConstant> =
             constants.iter().map(|text| text.parse().expect("well formed")).collect();
-        reflect(&compile_glsl(glsl)?, &constants, None, Some("main"))
+        reflect(&compile_glsl(glsl)?, &constants, None, Some("main"), None)
     }
 
     #[test]

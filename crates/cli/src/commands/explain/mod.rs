@@ -107,8 +107,12 @@ fn shader(args: &ShaderArgs) -> Result<Status> {
         Some(size) => size,
         None => Device::new(Some(1))?.info().default_subgroup_size,
     };
-    let options =
-        PipelineOptions { entry: &args.entry, constants: &args.spec, subgroup_size: Some(subgroup_size) };
+    let options = PipelineOptions {
+        entry: &args.entry,
+        constants: &args.spec,
+        subgroup_size: Some(subgroup_size),
+        cancel: None,
+    };
     let found =
         library::explain(&words, options).with_context(|| format!("{} is not accepted", path.display()))?;
     let matrix = |(name, ty): (String, MatType)| {

@@ -40,7 +40,8 @@ fn run(source: &str, subgroup_size: u32, input: &[u32], count: usize) -> Vec<u32
     let glsl = runtime::Glsl { name: "test", source: &source, definitions: &[], include_directories: &[] };
     let words = runtime::compile_glsl(glsl).expect("GLSL");
     let device = Device::new(Some(1)).expect("a device");
-    let options = PipelineOptions { entry: "main", constants: &[], subgroup_size: Some(subgroup_size) };
+    let options =
+        PipelineOptions { entry: "main", constants: &[], subgroup_size: Some(subgroup_size), cancel: None };
     let pipeline = device.create_pipeline(&words, options).expect("a pipeline");
     let buffer = |numbers: &[u32]| {
         let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
@@ -163,7 +164,8 @@ fn the_tensors_of_a_shader_are_found_and_computed_numbers_can_be_given() {
     let line = |more: &str| format!("explain {} {more}", path.display());
     let args = parse(&line("--spec 0=12 --let offset0=4")).shader;
     let words = load_shader(&path, &args.glsl).expect("a shader");
-    let options = PipelineOptions { entry: "main", constants: &args.spec, subgroup_size: Some(32) };
+    let options =
+        PipelineOptions { entry: "main", constants: &args.spec, subgroup_size: Some(32), cancel: None };
     let found = library::explain(&words, options).expect("a module");
     assert_eq!(found.matrices.len(), 1);
     let words = |index: usize| found.tensors[index].words.clone();
