@@ -166,9 +166,73 @@ pub(crate) fn f64_to_f32_odd(x: f64) -> f32 {
     f32::from_bits(truncated | 1)
 }
 
+/// The bits of an integer that an f32 need not hold, where the integer is large: those below the first 24 of 32.
+const LOW_BITS: u32 = 0xff;
+
+/// As [`f64_to_f32_odd`]: exact below 2^24, else without the last 8 bits, but for a mark that there were some.
+#[inline(always)]
+pub(crate) fn i32_to_f32_odd(x: i32) -> f32 {
+    let high = x & !(LOW_BITS as i32);
+    // Of a negative number these bits are those above the next lower multiple; an odd multiple is right from both sides.
+    let marked = if high == x { x } else { high | (LOW_BITS as i32 + 1) };
+    let is_exact = x.unsigned_abs() < 1 << 24;
+    (if is_exact { x } else { marked }) as f32
+}
+
+/// The same for integers without a sign.
+#[inline(always)]
+pub(crate) fn u32_to_f32_odd(x: u32) -> f32 {
+    let high = x & !LOW_BITS;
+    let marked = if high == x { x } else { high | (LOW_BITS + 1) };
+    (if x < 1 << 24 { x } else { marked }) as f32
+}
+
+/// The same for 64 bits, of which the first 24 are kept wherever they begin.
+pub(crate) fn u64_to_f32_odd(x: u64) -> f32 {
+    let drop = 40_u32.saturating_sub(x.leading_zeros());
+    let high = x >> drop;
+    let is_exact = high << drop == x;
+    ((high | u64::from(!is_exact)) << drop) as f32
+}
+
+/// The same with a sign.
+pub(crate) fn i64_to_f32_odd(x: i64) -> f32 {
+    let size = u64_to_f32_odd(x.unsigned_abs());
+    if x < 0 { -size } else { size }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_integers_keep_a_mark_of_what_they_lost() {
+        // A bf16 has 8 bits: these lie a little above and below the middle of two, and on it.
+        for (x, expected) in [
+            (0x4040_0001_u32, 0x4080_0000_u32),
+            (0x4040_0000, 0x4000_0000),
+            (0x403f_ffff, 0x4000_0000),
+            (0x7fc0_0001, 0x8000_0000),
+            (0xffff_ffff, 0x8000_0000),
+            (0x00ff_ffff, 0x0100_0000),
+            (0x0101_0001, 0x0102_0000),
+        ] {
+            // 2^32 is one more than there is.
+            let expected = if x == u32::MAX { 4_294_967_296.0 } else { expected as f32 };
+            let rounded = |y: f32| bf16_value(bf16_bits(round_bf16(y)));
+            assert_eq!(rounded(u32_to_f32_odd(x)), expected, "{x:#x}");
+            assert_eq!(rounded(u64_to_f32_odd(u64::from(x))), expected, "{x:#x}");
+            assert_eq!(rounded(u64_to_f32_odd(u64::from(x) << 32)), expected * 4_294_967_296.0, "{x:#x}");
+            assert_eq!(rounded(i64_to_f32_odd(-i64::from(x))), -expected, "{x:#x}");
+            if let Ok(x) = i32::try_from(x) {
+                assert_eq!(rounded(i32_to_f32_odd(x)), expected, "{x:#x}");
+                assert_eq!(rounded(i32_to_f32_odd(-x)), -expected, "{x:#x}");
+            }
+        }
+        assert_eq!(i32_to_f32_odd(i32::MIN), -2_147_483_648.0);
+        assert_eq!(i64_to_f32_odd(i64::MIN), -9_223_372_036_854_775_808.0);
+        assert_eq!(u64_to_f32_odd(0), 0.0);
+    }
 
     #[test]
     fn every_f16_round_trips() {

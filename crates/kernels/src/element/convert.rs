@@ -105,7 +105,7 @@ pub(crate) unsafe fn convert<S: Simd>(p: &ConvertParams, dst: *mut u8, src: *con
                 }
                 (_, Class::Single) => {
                     let mut chunk = [0.0_f32; CHUNK];
-                    read_i32_as_f32(from, p.from_signed, n, &mut chunk);
+                    read_i32_as_f32(from, p.from_signed, p.to.elem, n, &mut chunk);
                     round::<S>(p.to.elem, p.saturate_fp8, &mut chunk);
                     write_f32(to, n, &chunk);
                 }
@@ -149,7 +149,12 @@ unsafe fn convert_wide(p: &ConvertParams, to: At<'_, *mut u8>, from: At<'_, *con
             (Class::Integer, to_class) => {
                 read_i64(from, p.from_signed, n, &mut integer);
                 let signed = p.from_signed;
-                single = integer.map(|x| if signed { x as f32 } else { x as u64 as f32 });
+                single = match (signed, p.to.elem) {
+                    (true, Elem::F32) => integer.map(|x| x as f32),
+                    (false, Elem::F32) => integer.map(|x| x as u64 as f32),
+                    (true, _) => integer.map(float::i64_to_f32_odd),
+                    (false, _) => integer.map(|x| float::u64_to_f32_odd(x as u64)),
+                };
                 if to_class == Class::Double {
                     double = integer.map(|x| if signed { x as f64 } else { x as u64 as f64 });
                 }

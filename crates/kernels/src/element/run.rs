@@ -242,19 +242,28 @@ pub(crate) unsafe fn write_i32(at: At<'_, *mut u8>, n: usize, values: &[i32; CHU
     }
 }
 
-/// Reads a run of integers up to 32 bits as the nearest f32.
+/// Reads a run of integers up to 32 bits as f32, from which rounding to `to` gives what rounding once gives.
 ///
 /// # Safety
 /// The run lies in the tile.
 #[inline(always)]
-pub(crate) unsafe fn read_i32_as_f32(at: At<'_, *const u8>, signed: bool, n: usize, out: &mut [f32; CHUNK]) {
+pub(crate) unsafe fn read_i32_as_f32(
+    at: At<'_, *const u8>,
+    signed: bool,
+    to: Elem,
+    n: usize,
+    out: &mut [f32; CHUNK],
+) {
     let mut integers = [0; CHUNK];
     // SAFETY: forwarded.
     unsafe { read_i32(at, signed, n, &mut integers) };
-    if signed || at.layout.storage != Elem::I32 {
-        *out = integers.map(|x| x as f32);
-    } else {
-        *out = integers.map(|x| x as u32 as f32);
+    let is_exact = at.layout.storage != Elem::I32;
+    match (signed, to) {
+        _ if is_exact => *out = integers.map(|x| x as f32),
+        (true, Elem::F32) => *out = integers.map(|x| x as f32),
+        (false, Elem::F32) => *out = integers.map(|x| x as u32 as f32),
+        (true, _) => *out = integers.map(float::i32_to_f32_odd),
+        (false, _) => *out = integers.map(|x| float::u32_to_f32_odd(x as u32)),
     }
 }
 

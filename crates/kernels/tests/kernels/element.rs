@@ -269,10 +269,10 @@ fn converted(p: &ConvertParams, bits: u64) -> u64 {
     }
     if !from.is_float() {
         let value = integer(from, bits, p.from_signed);
-        // Small types are rounded from f32, as the scalar conversion would.
         return match to {
             Elem::F64 => (value as f64).to_bits(),
-            _ if to.is_float() => narrowed(p, f64::from(value as f32)),
+            Elem::F32 => u64::from((value as f32).to_bits()),
+            _ if to.is_float() => narrowed(p, as_odd_f64(value)),
             _ => truncate(to, value),
         };
     }
@@ -287,6 +287,13 @@ fn converted(p: &ConvertParams, bits: u64) -> u64 {
         (0, (1_i128 << width) - 1)
     };
     truncate(to, (value as i128).clamp(low, high))
+}
+
+/// An integer of up to 64 bits, whose last 11 bits are one bit that says whether there were any where it is large:
+/// rounding to less than 50 bits then gives what rounding the integer gives.
+fn as_odd_f64(x: i128) -> f64 {
+    let (high, low) = (x >> 11 << 11, x & 0x7ff);
+    if x.unsigned_abs() < 1 << 53 || low == 0 { x as f64 } else { (high | 0x800) as f64 }
 }
 
 fn narrowed(p: &ConvertParams, value: f64) -> u64 {
