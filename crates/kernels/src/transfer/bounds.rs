@@ -3,13 +3,15 @@
 //! Offsets and strides come from the program and may be anything. All arithmetic is exact: an offset of 64 bits,
 //! negative before the buffer, plus 2^32 strides of 63 bits stay far inside 128 bits.
 //!
-//! The buffer of a device address begins at address 0, so places in it are found by wrapping addition: the compiler
-//! may take what plain pointer addition makes of a null pointer for null again.
+//! The buffer of a device address begins at address 0 and has the size 2^64 - 1, as no other has. Nothing lies before
+//! it, so its offsets have no sign: those from 2^63 on fault, as any address does at which there is no memory. Places in
+//! it are found by wrapping addition: the compiler may take what plain pointer addition makes of a null pointer for
+//! null again.
 
 /// Where the lines of an access lie in a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Range {
-    offset: i64,
+    offset: i128,
     stride: i64,
     size: u64,
     /// Bytes of one element.
@@ -19,13 +21,15 @@ pub(crate) struct Range {
 impl Range {
     #[inline(always)]
     pub(crate) fn new(offset: u64, stride: i64, size: u64, elem: usize) -> Self {
-        Self { offset: offset.cast_signed(), stride, size, elem }
+        let is_address = size == u64::MAX;
+        let offset = if is_address { i128::from(offset) } else { i128::from(offset.cast_signed()) };
+        Self { offset, stride, size, elem }
     }
 
     /// The offset of the first line when `lines` lines of `len` elements all lie inside.
     #[inline(always)]
     pub(crate) fn whole(&self, lines: usize, len: usize) -> Option<usize> {
-        let first = i128::from(self.offset);
+        let first = self.offset;
         let last = first + i128::from(self.stride) * (lines as i128 - 1);
         let end = first.max(last) + (len * self.elem) as i128;
         (first.min(last) >= 0 && end <= i128::from(self.size)).then_some(self.offset as usize)
@@ -34,7 +38,7 @@ impl Range {
     /// For one line: the first element inside, the end of those inside, and the byte offset of the first.
     pub(crate) fn line(&self, line: usize, len: usize) -> (usize, usize, usize) {
         let size = self.elem as i128;
-        let start = i128::from(self.offset) + i128::from(self.stride) * line as i128;
+        let start = self.offset + i128::from(self.stride) * line as i128;
         // Elements before the buffer begin at a negative offset, those behind it end beyond its size.
         let first = (-start).max(0).div_euclid(size) + i128::from((-start).max(0).rem_euclid(size) != 0);
         let end = (i128::from(self.size) - start).max(0).div_euclid(size).min(len as i128);
@@ -66,6 +70,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn every_device_address_is_inside() {
+        for address in [0, 1 << 47, 1 << 63, 0xdead_beef_dead_bee0, 64_u64.wrapping_neg()] {
+            let range = Range::new(address, -16, u64::MAX, 4);
+            assert_eq!(range.whole(1, 8), Some(address as usize));
+            assert_eq!(range.line(0, 8), (0, 8, address as usize));
+        }
+        assert_eq!(Range::new(64, -32, u64::MAX, 4).whole(3, 8), Some(64));
+        assert_eq!(Range::new(64, -32, u64::MAX, 4).whole(4, 8), None);
     }
 
     #[test]

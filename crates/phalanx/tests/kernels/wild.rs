@@ -94,7 +94,9 @@ fn every_access_to_nowhere_is_a_fault_and_the_process_goes_on() {
             let device = device_that(Addresses::Catch, threads);
             let pipeline = visitor(&device, access);
             let home = device.create_buffer(4096).unwrap();
-            for address in [0, 64, 0xdead_0000, 0x7ead_0000_0000_0000] {
+            for address in
+                [0, 64, 0xdead_0000, 0x7ead_0000_0000_0000, 0xdead_0000_0000_0000, 0xffff_9000_0000_0000]
+            {
                 for groups in [1, 100] {
                     let fault = fault_of(visit(&device, &pipeline, address, groups));
                     assert_eq!(fault.kernel, "main", "{name}");
