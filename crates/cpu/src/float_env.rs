@@ -19,6 +19,10 @@ mod arch {
     /// All exceptions masked, round to nearest, neither flush nor treat denormals as zero.
     pub(super) const DEFAULT: u32 = 0x1f80;
 
+    /// With results that are denormal made zeros.
+    #[cfg(test)]
+    pub(super) const FLUSH_TO_ZERO: u32 = DEFAULT | 1 << 15;
+
     /// Sticky flags that say what happened, and change nothing.
     const FLAGS: u32 = 0x3f;
 
@@ -43,6 +47,10 @@ mod arch {
 
     pub(super) const DEFAULT: u64 = 0;
 
+    /// With denormals made zeros.
+    #[cfg(test)]
+    pub(super) const FLUSH_TO_ZERO: u64 = DEFAULT | 1 << 24;
+
     /// Sets the control register and gives its old value.
     pub(super) fn replace(new: u64) -> u64 {
         let old: u64;
@@ -65,16 +73,27 @@ mod arch {
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests {
+    use super::arch::{DEFAULT, FLUSH_TO_ZERO};
     use super::*;
+    use std::hint::black_box;
 
     #[test]
     fn replaces_and_restores() {
-        const FLUSH_TO_ZERO: u32 = arch::DEFAULT | 1 << 15;
         let before = arch::replace(FLUSH_TO_ZERO);
-        let inside = with_default(|| arch::replace(arch::DEFAULT));
+        let inside = with_default(|| arch::replace(DEFAULT));
         let after = arch::replace(before);
-        assert_eq!((inside, after), (arch::DEFAULT, FLUSH_TO_ZERO));
+        assert_eq!((inside, after), (DEFAULT, FLUSH_TO_ZERO));
+    }
+
+    #[test]
+    fn denormals_are_kept_inside() {
+        let halved = || black_box(black_box(f32::MIN_POSITIVE) * black_box(0.5)).to_bits();
+        let before = arch::replace(FLUSH_TO_ZERO);
+        let (outside, inside) = (halved(), with_default(halved));
+        arch::replace(before);
+        assert_eq!(outside, 0, "the switch switches");
+        assert_eq!(inside, f32::MIN_POSITIVE.to_bits() >> 1);
     }
 }
