@@ -47,6 +47,7 @@ enum Part {
     VulkanLoader,
     VulkanValidation,
     Emulator,
+    CrossCompiler,
 }
 
 impl Part {
@@ -63,6 +64,7 @@ impl Part {
             Self::VulkanLoader => "libvulkan1",
             Self::VulkanValidation => "vulkan-validationlayers",
             Self::Emulator => "qemu-user-static",
+            Self::CrossCompiler => "g++-aarch64-linux-gnu",
         }
     }
 
@@ -74,6 +76,7 @@ impl Part {
             Self::VulkanLoader => "the Vulkan loader (for tests only)",
             Self::VulkanValidation => "the Vulkan validation layer (for tests only)",
             Self::Emulator => "QEMU's user-mode emulation (for tests only)",
+            Self::CrossCompiler => "a C++ compiler for AArch64 (for tests only)",
         }
     }
 }
@@ -99,6 +102,9 @@ fn missing(purpose: Purpose) -> Vec<Part> {
         }
         if cfg!(target_arch = "x86_64") && !is_runnable("qemu-x86_64-static") {
             parts.push(Part::Emulator);
+        }
+        if cfg!(all(target_arch = "x86_64", target_os = "linux")) && !is_runnable("aarch64-linux-gnu-g++") {
+            parts.push(Part::CrossCompiler);
         }
     }
     parts

@@ -87,6 +87,7 @@ pub(crate) fn ci(root: &Path) -> Result<()> {
 pub(crate) struct Runner {
     root: PathBuf,
     llvm: Llvm,
+    target: PathBuf,
     logs: PathBuf,
     log: PathBuf,
     counts: Counts,
@@ -105,6 +106,7 @@ impl Runner {
         Ok(Self {
             root: root.to_path_buf(),
             llvm,
+            target,
             log: logs.join("log"),
             logs,
             counts: Counts::default(),
@@ -115,7 +117,7 @@ impl Runner {
 
     /// Runs one stage and prints its line. Later stages run even when this one fails.
     pub(crate) fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Self) -> Result<Outcome>) {
-        print!("{name:<22}");
+        print!("{name:<24}");
         let _ = std::io::stdout().flush();
         self.log = self.logs.join(format!("{}.log", name.replace(' ', "-")));
         // A log of an earlier run must not be mistaken for this one's.
@@ -178,6 +180,11 @@ impl Runner {
 
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Cargo's folder for what is built.
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
     }
 
     pub(crate) fn llvm(&self) -> &Llvm {

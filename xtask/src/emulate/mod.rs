@@ -2,11 +2,15 @@
 //!
 //! An emulated processor has the instructions of its model and no others, so that detection of features answers as
 //! it would there and an instruction too many ends the test. The binaries of the stage `tests` run again, on older
-//! models of x86-64: all tests of the kernels and of the vector mathematics, and those of the file tests that are on the
+//! models of x86-64, and others made for [`aarch64`]: all tests of the kernels and of the vector mathematics, and those of the file tests that are on the
 //! list `filetests/emulated.txt`, from the source to the result.
 //!
 //! QEMU is no silicon: it says nothing of speed, rounds as IEEE 754 wants where a processor may deviate (estimates of
 //! reciprocals, say), and executes memory accesses in the order of the machine below it.
+
+mod aarch64;
+mod debian;
+mod foreign;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -50,30 +54,34 @@ struct Suite {
     environment: &'static [(&'static str, &'static str)],
 }
 
-/// The test binaries that are emulated.
-const SUITES: [Suite; 3] = [
-    Suite {
-        what: "mathematics and layouts",
-        package: "crates/kernels",
-        kind: "lib",
-        name: "phalanx_kernels",
-        environment: &[],
-    },
-    Suite { what: "kernels", package: "crates/kernels", kind: "test", name: "kernels", environment: &[] },
-    Suite {
-        what: "file tests",
-        package: "crates/filetest",
-        kind: "test",
-        name: "filetests",
-        environment: &[("SAMPLE", "1")],
-    },
-];
+const MATHEMATICS: Suite = Suite {
+    what: "mathematics and layouts",
+    package: "crates/kernels",
+    kind: "lib",
+    name: "phalanx_kernels",
+    environment: &[],
+};
+
+const KERNELS: Suite =
+    Suite { what: "kernels", package: "crates/kernels", kind: "test", name: "kernels", environment: &[] };
+
+const FILES: Suite = Suite {
+    what: "file tests",
+    package: "crates/filetest",
+    kind: "test",
+    name: "filetests",
+    environment: &[("SAMPLE", "1")],
+};
+
+/// The test binaries that run on each model of this architecture.
+const SUITES: [Suite; 3] = [MATHEMATICS, KERNELS, FILES];
 
 /// Runs a stage for each processor.
 pub(crate) fn stages(runner: &mut Runner) {
     for model in &MODELS {
         runner.stage(model.stage, |run| stage(run, model));
     }
+    aarch64::stages(runner);
 }
 
 fn stage(run: &mut Runner, model: &Model) -> Result<Outcome> {
@@ -83,12 +91,31 @@ fn stage(run: &mut Runner, model: &Model) -> Result<Outcome> {
     let Some(qemu) = EMULATORS.into_iter().find(|name| is_runnable(name)) else {
         return Ok(Outcome::Skipped(format!("{} is not installed", EMULATORS[0])));
     };
+    // The arguments for packages and targets are those of the stage that built them, so that nothing is built again.
+    let mut cargo = crate::cargo(run.root(), run.llvm());
+    cargo.args(["test", "--workspace", "--lib", "--bins", "--tests"]);
+    let tests = binaries(run, cargo, &SUITES)?;
+    emulate(run, &Emulator { program: qemu, cpu: model.cpu, root: None }, &tests)
+}
+
+/// Who runs programs.
+struct Emulator {
+    program: &'static str,
+    cpu: &'static str,
+    /// The root of the file system in which programs find their libraries, if it is not this machine's.
+    root: Option<PathBuf>,
+}
+
+/// Runs the tests, all of them even if one fails.
+fn emulate(run: &mut Runner, emulator: &Emulator, tests: &[Test]) -> Result<Outcome> {
     let mut notes = Vec::new();
     let mut outcome = Ok(());
-    for test in binaries(run)? {
+    for test in tests {
         let mut command = Command::new("timeout");
-        command.args([LIMIT_SECONDS, qemu, "-cpu", model.cpu]).arg(&test.binary).current_dir(&test.package);
+        command.args([LIMIT_SECONDS, emulator.program, "-cpu", emulator.cpu]);
+        command.arg(&test.binary).current_dir(&test.package);
         command.envs(test.suite.environment.iter().copied());
+        command.envs(emulator.root.iter().map(|root| ("QEMU_LD_PREFIX", root)));
         let before = run.logged_counts();
         let result = run.logged(command).context(test.suite.what);
         notes.push(format!("{} {}", test.suite.what, run.logged_counts().passed - before.passed));
@@ -106,30 +133,28 @@ struct Test {
     package: PathBuf,
 }
 
-/// Finds the binaries among cargo's messages. The arguments for packages and targets are those of the stage that
-/// built them, so that nothing is built again.
-fn binaries(run: &Runner) -> Result<Vec<Test>> {
-    let mut cargo = crate::cargo(run.root(), run.llvm());
-    cargo.args(["test", "--workspace", "--lib", "--bins", "--tests", "--no-run", "--message-format=json"]);
+/// Has cargo build tests, and finds the binaries among its messages.
+fn binaries(run: &Runner, mut cargo: Command, suites: &'static [Suite]) -> Result<Vec<Test>> {
+    cargo.args(["--no-run", "--message-format=json"]);
     let messages = run.logged_output(cargo)?;
     let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut tests: Vec<Test> = artifacts.filter_map(|artifact| wanted(&artifact)).collect();
-    tests.sort_by_key(|test| SUITES.iter().position(|suite| suite.what == test.suite.what));
-    if tests.len() != SUITES.len() {
-        bail!("cargo names {} of the {} test binaries", tests.len(), SUITES.len());
+    let mut tests: Vec<Test> = artifacts.filter_map(|artifact| wanted(&artifact, suites)).collect();
+    tests.sort_by_key(|test| suites.iter().position(|suite| suite.what == test.suite.what));
+    if tests.len() != suites.len() {
+        bail!("cargo names {} of the {} test binaries", tests.len(), suites.len());
     }
     Ok(tests)
 }
 
 /// The test that a message of cargo is about, if it is one of ours.
-fn wanted(artifact: &Value) -> Option<Test> {
+fn wanted(artifact: &Value, suites: &'static [Suite]) -> Option<Test> {
     let binary = PathBuf::from(artifact.get("executable")?.as_str()?);
     let package = Path::new(artifact.get("manifest_path")?.as_str()?).parent()?.to_path_buf();
     let target = artifact.get("target")?;
     let name = target.get("name")?.as_str()?;
     let kinds = target.get("kind")?.as_array()?;
     let is_named = |suite: &&Suite| suite.name == name && kinds.iter().any(|kind| kind == suite.kind);
-    let suite = SUITES.iter().find(|suite| is_named(suite) && package.ends_with(suite.package))?;
+    let suite = suites.iter().find(|suite| is_named(suite) && package.ends_with(suite.package))?;
     Some(Test { suite, binary, package })
 }
 
@@ -147,14 +172,15 @@ mod tests {
                 "executable": "target/debug/deps/x",
             })
         };
-        let found =
-            |manifest, kind, name| wanted(&artifact(manifest, kind, name)).map(|test| test.suite.what);
+        let found = |manifest, kind, name| {
+            wanted(&artifact(manifest, kind, name), &SUITES).map(|test| test.suite.what)
+        };
         assert_eq!(found("/a/crates/kernels/Cargo.toml", "test", "kernels"), Some("kernels"));
         let library = "/a/crates/kernels/Cargo.toml";
         assert_eq!(found(library, "lib", "phalanx_kernels"), Some("mathematics and layouts"));
         assert_eq!(found("/a/crates/phalanx/Cargo.toml", "test", "kernels"), None);
         let mut library = artifact(library, "lib", "phalanx_kernels");
         library["executable"] = Value::Null;
-        assert!(wanted(&library).is_none());
+        assert!(wanted(&library, &SUITES).is_none());
     }
 }

@@ -1,0 +1,116 @@
+//! The stages on an emulated AArch64: the kernels for NEON, and everything above them.
+//!
+//! The tests are built here for the other architecture. The kernels need a cross compiler's linker and Rust's
+//! standard library; the device and the file tests besides the C++ compiler, for glslang, and LLVM 19. They are two
+//! stages, so that the kernels run wherever they can.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::foreign::{Foreign, ForeignLlvm, Standard};
+use super::{Emulator, Suite, binaries, emulate};
+use crate::setup::is_runnable;
+use crate::stages::{Outcome, Runner};
+
+const FOREIGN: Foreign =
+    Foreign { triple: "aarch64-unknown-linux-gnu", debian: "arm64", gnu: "aarch64-linux-gnu" };
+
+/// The emulator, by the name of Debian and Ubuntu, and by that of others.
+const EMULATORS: [&str; 2] = ["qemu-aarch64-static", "qemu-aarch64"];
+
+/// Half-precision arithmetic and dot products of bytes, and nothing of SVE.
+const CPU: &str = "neoverse-n1";
+
+const LINKER: &str = "aarch64-linux-gnu-gcc";
+const CXX: &str = "aarch64-linux-gnu-g++";
+
+/// The C library that came with the linker, for programs that need no more.
+const CROSS_ROOT: &str = "/usr/aarch64-linux-gnu";
+
+/// glslang is a large part of the build and a small one of the tests. Optimised less, its largest file takes 11 s
+/// instead of 19 s.
+const GLSLANG: &str = "profile.dev.package.glslang-sys.opt-level=1";
+
+const KERNELS: [Suite; 2] = [super::MATHEMATICS, super::KERNELS];
+
+const DEVICE: [Suite; 2] = [
+    // The loader's relocations, faults, coroutines, the float environment: what differs between architectures.
+    Suite { what: "device", package: "crates/cpu", kind: "lib", name: "phalanx_cpu", environment: &[] },
+    super::FILES,
+];
+
+/// Runs the stages.
+pub(super) fn stages(runner: &mut Runner) {
+    runner.stage("emulated aarch64", kernels);
+    runner.stage("emulated aarch64 files", files);
+}
+
+fn kernels(run: &mut Runner) -> Result<Outcome> {
+    let tools = match Tools::find(run) {
+        Ok(tools) => tools,
+        Err(why) => return Ok(why),
+    };
+    let cargo = tools.cargo(run, LINKER.into(), &["--package", "phalanx-kernels"]);
+    let tests = binaries(run, cargo, &KERNELS)?;
+    emulate(run, &tools.emulator(CROSS_ROOT.into()), &tests)
+}
+
+fn files(run: &mut Runner) -> Result<Outcome> {
+    let tools = match Tools::find(run) {
+        Ok(tools) => tools,
+        Err(why) => return Ok(why),
+    };
+    if !is_runnable(CXX) {
+        return Ok(Outcome::Skipped(format!("{CXX} is not installed")));
+    }
+    let llvm = match ForeignLlvm::find(run, &FOREIGN, LINKER) {
+        Ok(llvm) => llvm,
+        Err(why) => return Ok(Outcome::Skipped(format!("there is no LLVM 19 for AArch64: {why:#}"))),
+    };
+    let packages = ["--package", "phalanx-cpu", "--package", "phalanx-filetest"];
+    let mut cargo = tools.cargo(run, llvm.linker(), &packages);
+    cargo.args(["--config", GLSLANG]).env(crate::llvm::PREFIX_VARIABLE, &llvm.prefix);
+    let tests = binaries(run, cargo, &DEVICE)?;
+    emulate(run, &tools.emulator(llvm.root), &tests)
+}
+
+/// What both stages need.
+struct Tools {
+    qemu: &'static str,
+    standard: Standard,
+}
+
+impl Tools {
+    /// The tools, or why the stage is skipped.
+    fn find(run: &Runner) -> Result<Self, Outcome> {
+        let skipped = |why: String| Err(Outcome::Skipped(why));
+        if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+            return skipped("the tests are built for AArch64 on x86-64 Linux only".into());
+        }
+        let Some(qemu) = EMULATORS.into_iter().find(|name| is_runnable(name)) else {
+            return skipped(format!("{} is not installed", EMULATORS[0]));
+        };
+        if !is_runnable(LINKER) {
+            return skipped(format!("{LINKER} is not installed"));
+        }
+        match Standard::find(run, &FOREIGN) {
+            Ok(standard) => Ok(Self { qemu, standard }),
+            Err(why) => skipped(format!("there is no standard library for AArch64: {why:#}")),
+        }
+    }
+
+    /// Builds test binaries for AArch64.
+    fn cargo(&self, run: &Runner, linker: PathBuf, packages: &[&str]) -> Command {
+        let mut cargo = crate::cargo(run.root(), run.llvm());
+        cargo.args(["test", "--lib", "--tests", "--target", FOREIGN.triple]).args(packages);
+        cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", linker);
+        self.standard.tell(&mut cargo);
+        cargo
+    }
+
+    fn emulator(&self, root: PathBuf) -> Emulator {
+        Emulator { program: self.qemu, cpu: CPU, root: Some(root) }
+    }
+}
