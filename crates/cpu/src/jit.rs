@@ -13,8 +13,8 @@ mod symbols;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-pub(crate) use arena::Arena;
 use arena::Slot;
+pub(crate) use arena::{Arena, see_code};
 use relocate::Machine;
 
 /// Why code could not be loaded.

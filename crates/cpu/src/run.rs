@@ -35,6 +35,7 @@ use crate::fault::{self, End, Fault, KernelCoroutine, RawFault, SignalStack, Ste
 use crate::float_env;
 use crate::grid::Grid;
 use crate::image;
+use crate::jit::see_code;
 use crate::memory::{Descriptor, MemoryError, Scratch};
 use crate::pipeline::Pipeline;
 use crate::pool::{Work, message_of};
@@ -343,6 +344,7 @@ impl Work for Run {
         if self.next.load(Ordering::Relaxed) >= self.grid.total() {
             return;
         }
+        see_code();
         let mut place = self.workplaces.take();
         let mut signal_stack = std::mem::take(&mut place.signal_stack);
         let mut work = || float_env::with_default(|| self.work_at(&mut place));

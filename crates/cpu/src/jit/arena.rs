@@ -180,7 +180,19 @@ fn page_bytes() -> usize {
     usize::try_from(bytes).ok().filter(|bytes| bytes.is_power_of_two()).unwrap_or(4096)
 }
 
-/// Makes all cores see code that was written: they need not look at their caches of instructions again.
+/// Makes this core see code that another one has made ready. To be called before a thread runs code that it has not
+/// run before: a core may have fetched instructions ahead that were there earlier, and one that waited for its work
+/// without the system's help has had no reason to fetch them again (Arm Architecture Reference Manual, *Concurrent
+/// modification and execution of instructions*).
+pub(crate) fn see_code() {
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: a barrier.
+    unsafe {
+        std::arch::asm!("isb", options(nostack, preserves_flags));
+    }
+}
+
+/// Makes all cores see code that was written, once they have called [`see_code`].
 ///
 /// # Safety
 ///
