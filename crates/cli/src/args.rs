@@ -10,6 +10,7 @@ use anyhow::{Error, Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::explain::args::{EXPLAIN_HELP, ExplainArgs};
+use crate::data::DType;
 use crate::data::spec::{BindSpec, OutSpec, PushSpec, SpecConstant};
 use crate::ladder::plan::Mnk;
 use crate::ladder::{Rung, Types};
@@ -40,6 +41,9 @@ pub(crate) enum Command {
     /// Compile GLSL, or assemble the text form of SPIR-V, to a SPIR-V file
     #[command(after_help = COMPILE_HELP)]
     Compile(CompileArgs),
+    /// Bring a matrix of a file to the layout that cooperative vectors are multiplied by
+    #[command(after_help = CONVERT_HELP)]
+    Convert(ConvertArgs),
     /// Show where the elements of matrices and tensors are
     #[command(after_help = EXPLAIN_HELP)]
     Explain(ExplainArgs),
@@ -56,6 +60,60 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct DevicesArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const CONVERT_HELP: &str = "\
+Layouts are row-major, column-major, and the two of this implementation: inferencing, to multiply by, and training, to
+add to. An array of two dimensions is rows and columns, with --from column-major columns and rows; one of one dimension
+is a single row. `phalanx explain layout` shows where elements are.
+Types are f16 f32 bf16 e4m3 e5m2 s8 u8 s32 u32. One of the types has to be f32 or f16 and the other a less precise
+float, or both are the same. e4m3 and e5m2 can be written in the layouts inferencing and training only.
+A file called .npy is written as an array: of two dimensions, or of all elements with their padding. Others are bytes.
+
+Example:
+  phalanx convert weights.npy --to inferencing --type f16 weights.bin
+  phalanx convert model.safetensors#mlp.0.weight --to training --type f32 weights.npy
+  phalanx convert weights.bin --from inferencing --from-type f16 --rows 64 --columns 32 \\
+      --to row-major --type f16 back.npy";
+
+/// The layout of a matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LayoutName {
+    #[value(alias = "row_major")]
+    RowMajor,
+    #[value(alias = "column_major")]
+    ColumnMajor,
+    Inferencing,
+    Training,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// FILE.npy, FILE.safetensors#TENSOR, or any other file of bytes
+    pub(crate) input: String,
+    /// The file to write; `-` is standard output
+    pub(crate) output: PathBuf,
+    /// The layout of the input
+    #[arg(long, value_name = "LAYOUT", default_value = "row-major")]
+    pub(crate) from: LayoutName,
+    /// The layout to bring it to
+    #[arg(long, value_name = "LAYOUT")]
+    pub(crate) to: LayoutName,
+    /// The type of the elements of the output
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) dtype: DType,
+    /// The type of the elements of the input, where the file does not say it
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) from_type: Option<DType>,
+    /// Rows of the matrix, where the file does not say it
+    #[arg(long, value_name = "N", requires = "columns")]
+    pub(crate) rows: Option<u32>,
+    /// Columns of the matrix
+    #[arg(long, value_name = "N", requires = "rows")]
+    pub(crate) columns: Option<u32>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -7,6 +7,7 @@ mod diagnostics;
 pub(crate) mod explain;
 mod reflection;
 mod requirements;
+pub(crate) mod vector;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};

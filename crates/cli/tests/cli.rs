@@ -1,5 +1,7 @@
 //! The command as a user meets it: exit status and messages of the built program.
 
+#[path = "cli/convert.rs"]
+mod convert;
 #[path = "cli/interrupt.rs"]
 mod interrupt;
 #[path = "cli/memory.rs"]
@@ -41,6 +43,7 @@ fn help_has_an_example_for_each_command_that_needs_one() {
         "run",
         "check",
         "compile",
+        "convert",
         "demo",
         "bench gemm",
         "bench attention",
@@ -58,9 +61,12 @@ fn help_has_an_example_for_each_command_that_needs_one() {
 #[test]
 fn explanations_are_text_json_and_pictures() {
     let directory = empty_directory();
-    for help in
-        [&["explain", "--help"][..], &["explain", "matrix", "--help"], &["explain", "tensor", "--help"]]
-    {
+    for help in [
+        &["explain", "--help"][..],
+        &["explain", "matrix", "--help"],
+        &["explain", "tensor", "--help"],
+        &["explain", "layout", "--help"],
+    ] {
         let text = String::from_utf8(phalanx(help, directory.path()).stdout).expect("help is text");
         assert!(text.contains("Example:\n  phalanx explain "), "{text}");
     }

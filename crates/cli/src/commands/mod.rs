@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod check;
 pub(crate) mod compile;
+pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod devices;
 pub(crate) mod exec;

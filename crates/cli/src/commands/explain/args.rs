@@ -6,16 +6,17 @@ use std::str::FromStr;
 use anyhow::{Context, Error, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::args::{Backend, GlslArgs};
+use crate::args::{Backend, GlslArgs, LayoutName};
 use crate::data::DType;
 use crate::data::spec::SpecConstant;
 
 pub(crate) const EXPLAIN_HELP: &str = "\
-A shader that is called `matrix` or `tensor` is written ./matrix.
+A shader that is called `matrix`, `tensor` or `layout` is written ./matrix.
 
 Example:
   phalanx explain matrix --type f16 --rows 16 --cols 16 --use a --subgroup-size 32 --svg a.svg
   phalanx explain tensor --rows 8 --cols 8 --dims 20,20 --slice=-2:8,5:8 --clamp edge --svg load.svg
+  phalanx explain layout --type f16 --rows 8 --cols 12 --layout inferencing --svg layout.svg
   phalanx explain kernel.comp --spec 0=64 --let offset0=128 --svg kernel.svg";
 
 #[derive(Debug, Args)]
@@ -35,6 +36,9 @@ pub(crate) enum ExplainCommand {
     /// Which element of a tensor each element of a matrix is loaded from or stored to
     #[command(after_help = TENSOR_HELP)]
     Tensor(TensorArgs),
+    /// Which byte each element of a matrix for cooperative vectors begins at
+    #[command(after_help = LAYOUT_HELP)]
+    Layout(LayoutArgs),
 }
 
 /// In which form to answer.
@@ -103,6 +107,35 @@ pub(crate) struct MatrixArgs {
     /// On what
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub(crate) device: Backend,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+const LAYOUT_HELP: &str = "\
+The layouts inferencing and training are those of VK_NV_cooperative_vector that an implementation chooses.
+`phalanx convert` brings matrices there.
+
+Example:
+  phalanx explain layout --type f16 --rows 8 --cols 12 --layout inferencing --svg layout.svg
+  phalanx explain layout --type s8 --rows 4 --cols 4 --layout column-major --stride 16";
+
+#[derive(Debug, Args)]
+pub(crate) struct LayoutArgs {
+    /// The type of the elements
+    #[arg(long = "type", value_name = "TYPE", default_value = "f16")]
+    pub(crate) dtype: DType,
+    /// Rows of the matrix
+    #[arg(long, value_name = "N")]
+    pub(crate) rows: u32,
+    /// Columns of the matrix
+    #[arg(long, value_name = "N")]
+    pub(crate) cols: u32,
+    /// Its layout
+    #[arg(long, value_name = "LAYOUT", default_value = "inferencing")]
+    pub(crate) layout: LayoutName,
+    /// Bytes from a row, or a column, to the next; none are left out without it, and optimal layouts have their own
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) stride: Option<u64>,
     #[command(flatten)]
     pub(crate) output: Output,
 }

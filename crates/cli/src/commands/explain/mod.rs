@@ -3,6 +3,7 @@
 //! What is shown comes from the library, which kernels use as well; here it is only drawn.
 
 pub(crate) mod args;
+mod layout;
 mod matrix;
 mod picture;
 mod tensor;
@@ -28,6 +29,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Status> {
         Some(ExplainCommand::Tensor(args)) => {
             let access = tensor::from_args(args)?;
             answer(&args.output, &access.report(), &[access.picture()], Limit::TEXT)
+        }
+        Some(ExplainCommand::Layout(args)) => {
+            let stored = layout::Stored::new(args)?;
+            answer(&args.output, &stored.report(), &[stored.picture()], Limit::TEXT)
         }
         None => shader(&args.shader),
     }

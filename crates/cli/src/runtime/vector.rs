@@ -1,0 +1,38 @@
+//! Matrices for cooperative vectors, as the library has them.
+
+use phalanx::vector::{Component, MatrixLayout};
+
+use crate::args::LayoutName;
+use crate::data::DType;
+
+pub(crate) use phalanx::vector::{Conversion, ConversionError, MatrixForm, convert_matrix};
+
+/// The library's type of an element, if matrices may have it.
+pub(crate) fn component(dtype: DType) -> Option<Component> {
+    Component::ALL.into_iter().find(|component| component.name() == dtype.name())
+}
+
+/// The types that matrices may have.
+pub(crate) fn component_names() -> String {
+    Component::ALL.map(Component::name).join(", ")
+}
+
+/// What an element is kept as.
+pub(crate) fn kept(form: MatrixForm) -> DType {
+    let component = form.component;
+    // Optimal layouts keep floats as f32, or everything as it is.
+    let kept = form.layout.kept(component);
+    let is_wider = kept != component.scalar();
+    let name = if is_wider { Component::F32.name() } else { component.name() };
+    name.parse().unwrap_or(DType::U8)
+}
+
+/// The library's layout.
+pub(crate) fn layout(name: LayoutName) -> MatrixLayout {
+    match name {
+        LayoutName::RowMajor => MatrixLayout::RowMajor,
+        LayoutName::ColumnMajor => MatrixLayout::ColumnMajor,
+        LayoutName::Inferencing => MatrixLayout::Inferencing,
+        LayoutName::Training => MatrixLayout::Training,
+    }
+}
