@@ -70,6 +70,8 @@ pub(crate) struct DeviceInfo {
     /// Who may hold a matrix of any of these rows.
     pub(crate) matrix_scopes: Vec<&'static str>,
     pub(crate) matrices: Vec<MatrixRow>,
+    /// The types that matrices and cooperative vectors are multiplied with.
+    pub(crate) vectors: Vec<vector::VectorRow>,
 }
 
 /// A processor that code can be made for.
@@ -365,6 +367,7 @@ impl Device {
             max_matrix_elements: info.max_matrix_elements,
             matrix_scopes: info.matrix_scopes.iter().map(|scope| scope.name()).collect(),
             matrices: matrices.collect(),
+            vectors: info.vector_types.iter().map(vector::VectorRow::new).collect(),
         };
         Ok(Self { device, info })
     }

@@ -25,13 +25,18 @@ fn describe(info: &DeviceInfo) -> String {
         let saturating = if row.is_saturating { "yes" } else { "" };
         matrices.add_row([&row.m, &row.n, &row.k, &row.a, &row.b, &row.c, &row.result, saturating]);
     }
+    let mut vectors = table::new(&["input", "taken for", "matrix", "bias", "result", "transpose"], 6);
+    for row in &info.vectors {
+        let transpose = if row.transpose { "optimal layouts" } else { "" };
+        vectors.add_row([&row.input, &row.interpretation, &row.matrix, &row.bias, &row.result, transpose]);
+    }
     format!(
         "{name}\n  cores             {cores}\n  processor         {processor}\n\
          \x20                   others with --cpu: {available}\n\
          \x20                   not on this machine: {foreign}\n  instruction sets  {sets}\n  subgroup sizes    {sizes} (default {size})\n\
   work-groups       of up to {invocations} invocations\n\
          \nCooperative matrices of scope {scopes}, of up to {elements} components each; those of f64, s64 and u64 come as SPIR-V, GLSL has none\n\
-         {matrices}",
+         {matrices}\n\nMatrices times cooperative vectors\n{vectors}",
         name = info.name,
         cores = info.cores,
         processor = info.processor,
@@ -55,6 +60,7 @@ fn names(info: &DeviceInfo, is_available: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::vector::VectorRow;
     use crate::runtime::{MatrixRow, ProcessorRow};
 
     #[test]
@@ -85,6 +91,14 @@ mod tests {
             max_matrix_elements: 1 << 24,
             matrix_scopes: vec!["subgroup", "workgroup"],
             matrices: vec![row("f16"), row("bf16")],
+            vectors: vec![VectorRow {
+                input: "u32".to_owned(),
+                interpretation: "s8 packed".to_owned(),
+                matrix: "u8".to_owned(),
+                bias: "s32".to_owned(),
+                result: "s32".to_owned(),
+                transpose: true,
+            }],
         });
         for part in [
             "a machine",
@@ -97,6 +111,8 @@ mod tests {
             "subgroup and workgroup",
             "bf16",
             "1-16384",
+            "s8 packed",
+            "optimal layouts",
         ] {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }

@@ -108,6 +108,7 @@ const FEATURES: &[(&str, &str)] = &[
     ("CooperativeMatrixKHR", "cooperativeMatrix"),
     ("CooperativeMatrixNV", "cooperativeMatrix (NV)"),
     ("CooperativeVectorNV", "cooperativeVector (NV)"),
+    ("CooperativeVectorTrainingNV", "cooperativeVectorTraining (NV)"),
     ("LongVectorEXT", "longVector"),
     ("BFloat16TypeKHR", "shaderBFloat16Type"),
     ("BFloat16DotProductKHR", "shaderBFloat16DotProduct"),

@@ -1,11 +1,42 @@
 //! Matrices for cooperative vectors, as the library has them.
 
 use phalanx::vector::{Component, MatrixLayout};
+use serde::Serialize;
 
 use crate::args::LayoutName;
 use crate::data::DType;
 
 pub(crate) use phalanx::vector::{Conversion, ConversionError, MatrixForm, convert_matrix};
+
+/// The types of a product of a matrix and a vector.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct VectorRow {
+    /// Type of the vector's components.
+    pub(crate) input: String,
+    /// What they are taken for.
+    pub(crate) interpretation: String,
+    pub(crate) matrix: String,
+    pub(crate) bias: String,
+    pub(crate) result: String,
+    pub(crate) transpose: bool,
+}
+
+impl VectorRow {
+    pub(super) fn new(types: &phalanx::vector::VectorTypes) -> Self {
+        let interpretation = types.interpretation.name();
+        Self {
+            input: types.input.name().to_owned(),
+            interpretation: match types.packed {
+                true => format!("{interpretation} packed"),
+                false => interpretation.to_owned(),
+            },
+            matrix: types.matrix.name().to_owned(),
+            bias: types.bias.name().to_owned(),
+            result: types.result.name().to_owned(),
+            transpose: types.transpose,
+        }
+    }
+}
 
 /// The library's type of an element, if matrices may have it.
 pub(crate) fn component(dtype: DType) -> Option<Component> {

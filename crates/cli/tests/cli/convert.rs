@@ -103,3 +103,15 @@ fn layouts_are_explained() {
     let report: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(report["offsets"], serde_json::json!([[0, 1], [16, 17]]));
 }
+
+#[test]
+fn devices_list_what_vectors_are_multiplied_by() {
+    let directory = empty_directory();
+    let json = succeeds(&["devices", "--json"], directory.path());
+    let devices: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let row = serde_json::json!({
+        "input": "u32", "interpretation": "s8 packed", "matrix": "s8", "bias": "s32", "result": "s32",
+        "transpose": true,
+    });
+    assert!(devices[0]["vectors"].as_array().expect("a list").contains(&row), "{json}");
+}
