@@ -318,8 +318,8 @@ unsafe fn widen<S: Simd>(what: &Relayout, src: *const u8, size: [usize; 2], word
     }
     if !what.keeps_bits() {
         match what.from {
-            Elem::E4M3 => map(words, |x| float::e4m3_value(x as u8).to_bits()),
-            Elem::E5M2 => map(words, |x| float::e5m2_value(x as u8).to_bits()),
+            Elem::E4M3 => map(words, float::e4m3_value_word),
+            Elem::E5M2 => map(words, float::e5m2_value_word),
             _ => {}
         }
     }
@@ -335,8 +335,8 @@ unsafe fn narrow<S: Simd>(what: &Relayout, dst: *mut u8, size: [usize; 2], words
         (Some(Elem::E4M3), _) => map(words, |x| float::round_e4m3(value(x)).to_bits()),
         (Some(Elem::E5M2), _) => map(words, |x| float::round_e5m2(value(x)).to_bits()),
         (_, Elem::BF16) => map(words, |x| float::bf16_bits(float::round_bf16(value(x))).into()),
-        (_, Elem::E4M3) => map(words, |x| float::e4m3_bits(float::round_e4m3(value(x))).into()),
-        (_, Elem::E5M2) => map(words, |x| float::e5m2_bits(float::round_e5m2(value(x))).into()),
+        (_, Elem::E4M3) => map(words, float::e4m3_word),
+        (_, Elem::E5M2) => map(words, float::e5m2_word),
         _ => {}
     }
     let stride = what.strides[1];
