@@ -110,6 +110,7 @@ pub(super) const DEVICE: &[Extension] = &[
     ("VK_NV_cooperative_matrix", 1),
     ("VK_NV_cooperative_matrix2", 1),
     ("VK_NV_cooperative_matrix_decode_vector", 1),
+    ("VK_NV_cooperative_vector", 4),
     ("VK_NV_shader_subgroup_partitioned", 1),
     ("VK_QCOM_cooperative_matrix_conversion", 1),
 ];

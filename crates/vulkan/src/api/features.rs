@@ -197,6 +197,7 @@ table! {
             cooperative_matrix,
             cooperative_matrix_robust_buffer_access,
         }
+        PhysicalDeviceCooperativeVectorFeaturesNV { cooperative_vector, cooperative_vector_training }
         PhysicalDevicePipelineExecutablePropertiesFeaturesKHR { pipeline_executable_info }
         PhysicalDeviceRobustness2FeaturesKHR {
             robust_buffer_access2,

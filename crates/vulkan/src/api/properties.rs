@@ -64,6 +64,13 @@ table! {
         cooperative_matrix_supported_stages: vk::ShaderStageFlags::COMPUTE,
         ..Default::default()
     },
+    PhysicalDeviceCooperativeVectorPropertiesNV: |_| vk::PhysicalDeviceCooperativeVectorPropertiesNV {
+        cooperative_vector_supported_stages: vk::ShaderStageFlags::COMPUTE,
+        cooperative_vector_training_float16_accumulation: vk::TRUE,
+        cooperative_vector_training_float32_accumulation: vk::TRUE,
+        max_cooperative_vector_components: phalanx::MAX_VECTOR_COMPONENTS,
+        ..Default::default()
+    },
     PhysicalDeviceDepthStencilResolveProperties: |_| depth_stencil_resolve(),
     PhysicalDeviceDescriptorIndexingProperties: |_| descriptor_indexing(),
     PhysicalDeviceDriverProperties: driver,

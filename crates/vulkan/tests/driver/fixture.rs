@@ -13,7 +13,7 @@ use vulkanalia::vk::ExtDebugUtilsExtensionInstanceCommands;
 pub(crate) const TIMEOUT_SECONDS: u64 = 3;
 
 /// Extensions that cases use.
-const EXTENSIONS: [&CStr; 8] = [
+const EXTENSIONS: [&CStr; 9] = [
     c"VK_EXT_robustness2",
     c"VK_EXT_shader_atomic_float",
     c"VK_EXT_shader_atomic_float2",
@@ -22,6 +22,7 @@ const EXTENSIONS: [&CStr; 8] = [
     c"VK_KHR_pipeline_executable_properties",
     c"VK_KHR_push_descriptor",
     c"VK_NV_cooperative_matrix2",
+    c"VK_NV_cooperative_vector",
 ];
 
 const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
@@ -304,6 +305,7 @@ pub(crate) unsafe fn create_device(
     let mut robustness = vk::PhysicalDeviceRobustness2FeaturesKHR::default();
     let mut matrices = vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default();
     let mut matrices2 = vk::PhysicalDeviceCooperativeMatrix2FeaturesNV::default();
+    let mut vectors = vk::PhysicalDeviceCooperativeVectorFeaturesNV::default();
     let mut floats = vk::PhysicalDeviceShaderAtomicFloatFeaturesEXT::default();
     let mut more_floats = vk::PhysicalDeviceShaderAtomicFloat2FeaturesEXT::default();
     let mut words = vk::PhysicalDeviceShaderImageAtomicInt64FeaturesEXT::default();
@@ -320,6 +322,9 @@ pub(crate) unsafe fn create_device(
     }
     if extensions.contains(&c"VK_NV_cooperative_matrix2") {
         features = features.push_next(&mut matrices2);
+    }
+    if extensions.contains(&c"VK_NV_cooperative_vector") {
+        features = features.push_next(&mut vectors);
     }
     if extensions.contains(&c"VK_KHR_pipeline_executable_properties") {
         features = features.push_next(&mut executables);

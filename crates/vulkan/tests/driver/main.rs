@@ -54,3 +54,4 @@ mod sync;
 mod texel_buffer;
 mod texels;
 mod transfer;
+mod vector;
