@@ -187,7 +187,9 @@ fn main() {
         [16, 32, 64, 128].iter().for_each(|&size| product.measure(isa, size));
     }
     if "outer".contains(&filter) {
-        for (elem, a) in [(Elem::F16, Some(f16)), (Elem::F32, Some(f16)), (Elem::F16, None), (Elem::F32, None)] {
+        for (elem, a) in
+            [(Elem::F16, Some(f16)), (Elem::F32, Some(f16)), (Elem::F16, None), (Elem::F32, None)]
+        {
             [32, 64].iter().for_each(|&size| outer(isa, elem, a, size));
         }
     }

@@ -68,6 +68,11 @@ impl Simd for Portable {
         unsafe { load_narrow::<1>(src, n) }
     }
     #[inline(always)]
+    unsafe fn load_i8(src: *const u8, n: usize) -> Self::Words {
+        // SAFETY: forwarded.
+        unsafe { load_narrow::<1>(src, n) }.map(|x| i32::from(x as i8).cast_unsigned())
+    }
+    #[inline(always)]
     unsafe fn store_f16(dst: *mut u8, n: usize, v: Self::Words) {
         // SAFETY: forwarded.
         unsafe { store_narrow::<2>(dst, n, v.map(|x| float::f16_bits(f32::from_bits(x)).into())) }

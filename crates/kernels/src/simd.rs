@@ -35,6 +35,8 @@ pub(crate) trait Simd: Copy {
     unsafe fn load_u16(src: *const u8, n: usize) -> Self::Words;
     /// Reads `n` bytes and widens them with zeros.
     unsafe fn load_u8(src: *const u8, n: usize) -> Self::Words;
+    /// Reads `n` bytes and widens them with their sign; what fills up the vector is zero.
+    unsafe fn load_i8(src: *const u8, n: usize) -> Self::Words;
     /// Narrows representable f32 to f16 and writes `n` of them.
     unsafe fn store_f16(dst: *mut u8, n: usize, v: Self::Words);
     /// Rounds f32 to f16 and writes all of them.

@@ -5,6 +5,7 @@
 
 use crate::elem::Elem;
 use crate::float;
+use crate::simd::{MAX_LANES, Simd};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
 
@@ -14,15 +15,16 @@ const UNIT: usize = size_of::<u64>();
 /// Adds values to so many numbers, f16 or f32. Each sum is rounded to nearest even.
 ///
 /// # Safety
-/// The numbers are writable, the values readable. Nobody else accesses the numbers but by atomic operations, or in ways of
+/// The numbers are writable, the values readable, and a vector behind the last one too. The processor has the instructions.
+/// Nobody else accesses the numbers but by atomic operations, or in ways of
 /// which the result is of no account.
 #[inline(always)]
-pub(super) unsafe fn add(elem: Elem, to: *mut u8, values: *const f32, count: usize) {
+pub(super) unsafe fn add<S: Simd>(elem: Elem, to: *mut u8, values: *const f32, count: usize) {
     // SAFETY: forwarded.
     unsafe {
         match elem {
-            Elem::F16 => add_all::<Half>(to, values, count),
-            _ => add_all::<Single>(to, values, count),
+            Elem::F16 => add_all::<S, Half>(to, values, count),
+            _ => add_all::<S, Single>(to, values, count),
         }
     }
 }
@@ -32,6 +34,11 @@ trait Number {
     const BYTES: usize;
     /// The bits of the sum of a number, in the lowest bits, and a value.
     fn sum(bits: u64, value: f32) -> u64;
+    /// The bits of the sums of all numbers of a unit and as many values.
+    ///
+    /// # Safety
+    /// As for [`add`].
+    unsafe fn sum_unit<S: Simd>(unit: u64, values: *const f32) -> u64;
     /// Adds to one number.
     ///
     /// # Safety
@@ -47,6 +54,17 @@ impl Number for Half {
     #[inline(always)]
     fn sum(bits: u64, value: f32) -> u64 {
         float::f16_bits(float::round_f16(float::f16_value(bits as u16) + value)).into()
+    }
+    #[inline(always)]
+    unsafe fn sum_unit<S: Simd>(unit: u64, values: *const f32) -> u64 {
+        let mut sums = [0_u64; MAX_LANES * 2 / UNIT];
+        // SAFETY: the unit is four numbers, and there are so many values and more.
+        unsafe {
+            let old = S::load_f16(std::ptr::from_ref(&unit).cast(), UNIT / 2);
+            let sum = S::add_f32(old, S::load(values.cast(), S::LANES * 4));
+            S::narrow_f16(sums.as_mut_ptr().cast(), sum);
+        }
+        sums[0]
     }
     unsafe fn add_one(to: *mut u8, value: f32) {
         // SAFETY: forwarded.
@@ -66,6 +84,12 @@ impl Number for Single {
     fn sum(bits: u64, value: f32) -> u64 {
         (f32::from_bits(bits as u32) + value).to_bits().into()
     }
+    #[inline(always)]
+    unsafe fn sum_unit<S: Simd>(unit: u64, values: *const f32) -> u64 {
+        // SAFETY: the unit is two numbers, and there is a value for each.
+        let [low, high] = unsafe { values.cast::<[f32; 2]>().read() };
+        Self::sum(unit & u64::from(u32::MAX), low) | Self::sum(unit >> 32, high) << 32
+    }
     unsafe fn add_one(to: *mut u8, value: f32) {
         // SAFETY: forwarded.
         let number = unsafe { AtomicU32::from_ptr(to.cast()) };
@@ -79,7 +103,7 @@ impl Number for Single {
 }
 
 #[inline(always)]
-unsafe fn add_all<N: Number>(to: *mut u8, values: *const f32, count: usize) {
+unsafe fn add_all<S: Simd, N: Number>(to: *mut u8, values: *const f32, count: usize) {
     let at = |i: usize| to.wrapping_add(i * N::BYTES);
     // SAFETY: the numbers are in memory, and units only where all of one is.
     unsafe {
@@ -96,7 +120,7 @@ unsafe fn add_all<N: Number>(to: *mut u8, values: *const f32, count: usize) {
         let mut i = 0;
         while i < count {
             if at(i).addr().is_multiple_of(UNIT) && count - i >= UNIT / N::BYTES {
-                add_unit::<N>(at(i), values.add(i));
+                add_unit::<S, N>(at(i), values.add(i));
                 i += UNIT / N::BYTES;
             } else {
                 N::add_one(at(i), *values.add(i));
@@ -111,18 +135,13 @@ unsafe fn add_all<N: Number>(to: *mut u8, values: *const f32, count: usize) {
 /// # Safety
 /// As for [`add`]; the address is aligned to a unit.
 #[inline(always)]
-unsafe fn add_unit<N: Number>(to: *mut u8, values: *const f32) {
-    let bits = 8 * N::BYTES;
+unsafe fn add_unit<S: Simd, N: Number>(to: *mut u8, values: *const f32) {
     // SAFETY: forwarded.
     let unit = unsafe { AtomicU64::from_ptr(to.cast()) };
     let mut old = unit.load(Relaxed);
     loop {
-        let mut new = 0;
-        for i in 0..UNIT / N::BYTES {
-            let number = old >> (i * bits) & (u64::MAX >> (64 - bits));
-            // SAFETY: there is a value for each number.
-            new |= N::sum(number, unsafe { *values.add(i) }) << (i * bits);
-        }
+        // SAFETY: there is a value for each number.
+        let new = unsafe { N::sum_unit::<S>(old, values) };
         match unit.compare_exchange_weak(old, new, Relaxed, Relaxed) {
             Ok(_) => return,
             Err(now) => old = now,

@@ -5,22 +5,7 @@ use super::matrix::joined;
 use super::places::Columns;
 use crate::elem::Elem;
 use crate::float;
-use crate::simd::{F16, RoundWords, Simd, Widen, Word, with_round};
-use std::marker::PhantomData;
-
-/// Calls a function for each vector of lanes of so many rows: `(row, lane, lanes in it)`.
-#[inline(always)]
-fn each<S: Simd>(rows: usize, lanes: usize, mut f: impl FnMut(usize, usize, usize)) {
-    for row in 0..rows {
-        if lanes < S::LANES {
-            f(row, 0, lanes);
-            continue;
-        }
-        for lane in (0..lanes).step_by(S::LANES) {
-            f(row, lane, S::LANES);
-        }
-    }
-}
+use crate::simd::{F16, MAX_LANES, Simd, Widen, Word};
 
 /// Words in a row.
 pub(super) fn pitch(lanes: usize, width: usize) -> usize {
@@ -44,14 +29,16 @@ pub(super) unsafe fn widen<S: Simd>(elem: Elem, rows: usize, lanes: usize, to: *
 
 #[inline(always)]
 unsafe fn widened<S: Simd, W: Widen>(rows: usize, lanes: usize, to: *mut u8, from: *const u8) {
-    let pitch = pitch(lanes, S::LANES);
-    each::<S>(rows, lanes, |row, lane, n| {
-        // SAFETY: the lanes are in the rows.
-        unsafe {
-            let words = W::load::<S>(from.add((row * lanes + lane) * W::BYTES), n);
-            S::store(to.add((row * pitch + lane) * 4), S::LANES * 4, words);
+    let (pitch, n) = (pitch(lanes, S::LANES), lanes.min(S::LANES));
+    for row in 0..rows {
+        for lane in (0..lanes).step_by(n) {
+            // SAFETY: the lanes are in the rows.
+            unsafe {
+                let words = W::load::<S>(from.add((row * lanes + lane) * W::BYTES), n);
+                S::store(to.add((row * pitch + lane) * 4), S::LANES * 4, words);
+            }
         }
-    });
+    }
 }
 
 /// The vectors as f32 words.
@@ -66,9 +53,8 @@ pub(super) unsafe fn floats<S: Simd>(p: &VecMatMulParams, to: *mut u8, from: *co
     unsafe {
         if p.input.is_float() {
             widen::<S>(p.input, rows, lanes, to, from);
-            if p.interpretation != p.input && p.interpretation != Elem::F32 {
-                let round = RoundWords::<S> { dst: to, src: to, bytes: rows * pitch * 4, simd: PhantomData };
-                with_round(p.interpretation, true, round);
+            if p.interpretation != p.input {
+                round(p.interpretation, to.cast(), rows * pitch);
             }
             return;
         }
@@ -86,6 +72,20 @@ pub(super) unsafe fn floats<S: Simd>(p: &VecMatMulParams, to: *mut u8, from: *co
                 });
             }
         }
+    }
+}
+
+/// Rounds words to the values of a type, saturating those of 8 bits. Loops over all of it become vector code.
+#[inline(always)]
+unsafe fn round(elem: Elem, words: *mut f32, count: usize) {
+    // SAFETY: the caller vouches for so many words.
+    let words = unsafe { std::slice::from_raw_parts_mut(words, count) };
+    match elem {
+        Elem::F16 => words.iter_mut().for_each(|x| *x = float::round_f16(*x)),
+        Elem::BF16 => words.iter_mut().for_each(|x| *x = float::round_bf16(*x)),
+        Elem::E4M3 => words.iter_mut().for_each(|x| *x = float::round_e4m3_sat(*x)),
+        Elem::E5M2 => words.iter_mut().for_each(|x| *x = float::round_e5m2_sat(*x)),
+        _ => {}
     }
 }
 
@@ -122,32 +122,38 @@ pub(super) unsafe fn integers<S: Simd, const PER_WORD: usize>(
 ) {
     let (depth, lanes, signed) = (p.k as usize, p.lanes as usize, p.interpretation_signed);
     let pitch = pitch(lanes, S::LANES);
-    // SAFETY: forwarded; the numbers of a word are in the stage, which is filled up, or in a word of the input.
+    // SAFETY: forwarded; the numbers of a word are in the stage, which is filled up.
     unsafe {
         if p.packed {
-            let last = depth + 4 - depth.next_multiple_of(4);
-            let mask = |word: usize| {
-                let used = if (word + 1) * 4 > depth { last } else { 4 };
-                u32::MAX >> (8 * (4 - used))
-            };
-            each::<S>(depth.div_ceil(PER_WORD), lanes, |row, lane, n| {
-                let word = row * PER_WORD / 4;
-                let words = S::load(from.add((word * lanes + lane) * 4), n * 4);
-                let words = S::map(words, |x| x & mask(word));
-                let second = PER_WORD == 2 && row % 2 == 1;
-                let words = if second { S::shr::<16>(words) } else { words };
-                let byte = |i: usize| S::map(if i == 0 { words } else { S::shr::<8>(words) }, |x| x & 0xff);
-                let words = if PER_WORD == 4 { words } else { joined::<S, PER_WORD>(signed, byte) };
-                S::store(to.add((row * pitch + lane) * 4), S::LANES * 4, words);
-            });
-            return;
+            unpack(p, stage, from);
+        } else {
+            bytes::<S>(p, stage, from);
         }
-        bytes::<S>(p, stage, from);
         stage.add(depth * lanes).write_bytes(0, (depth.next_multiple_of(4) - depth) * lanes);
-        each::<S>(depth.div_ceil(PER_WORD), lanes, |row, lane, n| {
-            let byte = |i: usize| S::load_u8(stage.add((row * PER_WORD + i) * lanes + lane), n);
-            S::store(to.add((row * pitch + lane) * 4), S::LANES * 4, joined::<S, PER_WORD>(signed, byte));
-        });
+        let n = lanes.min(S::LANES);
+        for row in 0..depth.div_ceil(PER_WORD) {
+            for lane in (0..lanes).step_by(n) {
+                let from = stage.cast_const().add(row * PER_WORD * lanes + lane);
+                let words =
+                    joined::<S, PER_WORD>(signed, n, std::array::from_fn(|i| from.wrapping_add(i * lanes)));
+                S::store(to.add((row * pitch + lane) * 4), S::LANES * 4, words);
+            }
+        }
+    }
+}
+
+/// The numbers of packed vectors as bytes.
+#[inline(always)]
+unsafe fn unpack(p: &VecMatMulParams, to: *mut u8, from: *const u8) {
+    let lanes = p.lanes as usize;
+    for row in 0..p.k as usize {
+        // SAFETY: the lanes are in the rows.
+        unsafe {
+            let (words, to) = (from.cast::<u32>().add(row / 4 * lanes), to.add(row * lanes));
+            for lane in 0..lanes {
+                *to.add(lane) = (words.add(lane).read_unaligned() >> (row % 4 * 8)) as u8;
+            }
+        }
     }
 }
 
@@ -156,34 +162,35 @@ pub(super) unsafe fn integers<S: Simd, const PER_WORD: usize>(
 unsafe fn bytes<S: Simd>(p: &VecMatMulParams, to: *mut u8, from: *const u8) {
     let (rows, lanes) = (p.k as usize, p.lanes as usize);
     let (least, most) = if p.interpretation_signed { (-128, 127) } else { (0, 255) };
-    let near = |x: u32| nearest(f32::from_bits(x), least as f32, most as f32);
-    // Whatever has no bits but these is in range.
-    let sign = if p.input_signed { i32::MIN } else { 0 };
-    let clamp = |x: u32| {
-        let large = if sign == 0 && x > 255 { 255 } else { x.cast_signed() };
-        large.clamp(least, most) as u32
-    };
-    let at = |row: usize, lane: usize| row * lanes + lane;
-    // SAFETY: the lanes are in the rows.
+    let (low, high) = (least as f32, most as f32);
+    let count = rows * lanes;
+    // Loops over all of it become vector code.
+    // SAFETY: there are so many numbers.
     unsafe {
         match p.input {
-            Elem::F16 => each::<S>(rows, lanes, |row, lane, n| {
-                let words = S::map(S::load_f16(from.add(at(row, lane) * 2), n), near);
-                S::store_u8(to.add(at(row, lane)), n, words);
-            }),
-            Elem::F32 => each::<S>(rows, lanes, |row, lane, n| {
-                let words = S::map(S::load(from.add(at(row, lane) * 4), n * 4), near);
-                S::store_u8(to.add(at(row, lane)), n, words);
-            }),
-            Elem::I32 => each::<S>(rows, lanes, |row, lane, n| {
-                let words = S::map(S::load(from.add(at(row, lane) * 4), n * 4), clamp);
-                S::store_u8(to.add(at(row, lane)), n, words);
-            }),
-            Elem::I8 if p.input_signed == p.interpretation_signed => {
-                to.copy_from_nonoverlapping(from, rows * lanes);
+            Elem::F16 => {
+                for at in (0..count).step_by(S::LANES) {
+                    let n = (count - at).min(S::LANES);
+                    let mut wide = [0.0_f32; MAX_LANES];
+                    S::store(wide.as_mut_ptr().cast(), S::LANES * 4, S::load_f16(from.add(at * 2), n));
+                    for (i, x) in wide.into_iter().enumerate().take(n) {
+                        *to.add(at + i) = nearest(x, low, high);
+                    }
+                }
             }
+            Elem::F32 => {
+                for i in 0..count {
+                    *to.add(i) = nearest(from.cast::<f32>().add(i).read_unaligned(), low, high);
+                }
+            }
+            Elem::I32 if p.input_signed => {
+                for i in 0..count {
+                    *to.add(i) = from.cast::<i32>().add(i).read_unaligned().clamp(least, most) as u8;
+                }
+            }
+            Elem::I8 if p.input_signed == p.interpretation_signed => to.copy_from_nonoverlapping(from, count),
             elem => {
-                for i in 0..rows * lanes {
+                for i in 0..count {
                     let value = integer(elem, p.input_signed, from, i);
                     *to.add(i) = value.clamp(least.into(), most.into()) as u8;
                 }
@@ -194,25 +201,44 @@ unsafe fn bytes<S: Simd>(p: &VecMatMulParams, to: *mut u8, from: *const u8) {
 
 /// The byte nearest to a float, of even ones; 0 of a NaN.
 #[inline(always)]
-fn nearest(x: f32, least: f32, most: f32) -> u32 {
+fn nearest(x: f32, least: f32, most: f32) -> u8 {
     // In this sum the last place is 1, and the lowest bits are the integer.
     const MAGIC: f32 = 12_582_912.0;
     let x = if x.is_nan() { 0.0 } else { x };
     let x = if x < least { least } else { x };
     let x = if x > most { most } else { x };
-    (x + MAGIC).to_bits()
+    (x + MAGIC).to_bits() as u8
 }
 
 /// Rows of words of some lanes only.
 ///
 /// # Safety
 /// There are so many rows of `pitch` words at `from`, and there is room for as many at `to`.
-pub(super) unsafe fn gather(columns: &Columns, rows: usize, pitch: usize, to: *mut u8, from: *const u8) {
-    let (to, from) = (to.cast::<u32>(), from.cast::<u32>());
-    for row in 0..rows {
-        for (column, &lane) in columns.lanes().iter().enumerate() {
-            // SAFETY: the lanes are in the rows.
-            unsafe { *to.add(row * pitch + column) = *from.add(row * pitch + usize::from(lane)) };
+#[inline(always)]
+pub(super) unsafe fn gather<S: Simd>(
+    columns: &Columns,
+    rows: usize,
+    pitch: usize,
+    to: *mut u8,
+    from: *const u8,
+) {
+    let lanes = columns.lanes();
+    // SAFETY: the lanes are in the rows.
+    unsafe {
+        if let Some(first) = columns.run().filter(|_| lanes.len().is_multiple_of(S::LANES)) {
+            for row in 0..rows {
+                for at in (0..lanes.len()).step_by(S::LANES) {
+                    let words = S::load(from.add((row * pitch + first + at) * 4), S::LANES * 4);
+                    S::store(to.add((row * pitch + at) * 4), S::LANES * 4, words);
+                }
+            }
+            return;
+        }
+        let (to, from) = (to.cast::<u32>(), from.cast::<u32>());
+        for row in 0..rows {
+            for (column, &lane) in lanes.iter().enumerate() {
+                *to.add(row * pitch + column) = *from.add(row * pitch + usize::from(lane));
+            }
         }
     }
 }

@@ -107,7 +107,7 @@ impl<'a> Matrix<'a> {
                 Elem::E4M3 => widen::<S, E4m3>(lines, block, pitch),
                 Elem::E5M2 => widen::<S, E5m2>(lines, block, pitch),
                 Elem::I8 if p.columns => zip::<S, PER_WORD>(p.matrix_signed, flips, lines, block, pitch),
-                Elem::I8 => extend::<PER_WORD>(p.matrix_signed, flips, lines, block, pitch),
+                Elem::I8 => extend::<S, PER_WORD>(p.matrix_signed, flips, lines, block, pitch),
                 _ => widen::<S, Word>(lines, block, pitch),
             }
             let (along_row, along_column) = if p.columns { (pitch, 4) } else { (4, pitch) };
@@ -169,33 +169,49 @@ unsafe fn widen<S: Simd, W: Widen>(lines: Lines, to: *mut u8, pitch: usize) {
 
 /// Bytes, or these widened to i16, one after the other.
 #[inline(always)]
-unsafe fn extend<const PER_WORD: usize>(signed: bool, flips: bool, lines: Lines, to: *mut u8, pitch: usize) {
+unsafe fn extend<S: Simd, const PER_WORD: usize>(
+    signed: bool,
+    flips: bool,
+    lines: Lines,
+    to: *mut u8,
+    pitch: usize,
+) {
     let flip = if flips { 0x80 } else { 0 };
     for line in 0..lines.count {
         let (from, to) = (lines.line(line), to.wrapping_add(line * pitch));
-        let padded = lines.len.next_multiple_of(PER_WORD);
         // SAFETY: the bytes are in the line, and a line of words has room for all its numbers.
         unsafe {
             if PER_WORD == 4 {
                 for at in 0..lines.len {
                     *to.add(at) = *from.add(at) ^ flip;
                 }
-                to.add(lines.len).write_bytes(0, padded - lines.len);
-                continue;
-            }
-            let to = to.cast::<i16>();
-            if signed {
-                for at in 0..lines.len {
-                    *to.add(at) = i16::from((*from.add(at)).cast_signed());
-                }
             } else {
-                for at in 0..lines.len {
-                    *to.add(at) = i16::from(*from.add(at));
+                let mut at = 0;
+                while at + S::LANES <= lines.len {
+                    S::store_u16(to.add(2 * at), S::LANES, byte::<S>(signed, from.add(at), S::LANES));
+                    at += S::LANES;
+                }
+                if at < lines.len {
+                    let n = lines.len - at;
+                    S::store_u16(to.add(2 * at), n, byte::<S>(signed, from.add(at), n));
                 }
             }
-            to.add(lines.len).write_bytes(0, padded - lines.len);
+            let size = 4 / PER_WORD;
+            for at in lines.len * size..lines.len.next_multiple_of(PER_WORD) * size {
+                *to.add(at) = 0;
+            }
         }
     }
+}
+
+/// Reads bytes and widens them.
+///
+/// # Safety
+/// As for [`Simd`]; there are so many bytes.
+#[inline(always)]
+unsafe fn byte<S: Simd>(signed: bool, from: *const u8, n: usize) -> S::Words {
+    // SAFETY: forwarded.
+    unsafe { if signed { S::load_i8(from, n) } else { S::load_u8(from, n) } }
 }
 
 /// Words of a byte, or of this widened to i16, of each of some lines.
@@ -207,43 +223,47 @@ unsafe fn zip<S: Simd, const PER_WORD: usize>(
     to: *mut u8,
     pitch: usize,
 ) {
-    let flip = if flips { 0x80 } else { 0 };
     for row in 0..lines.count.div_ceil(PER_WORD) {
         for at in (0..lines.len).step_by(S::LANES) {
             let n = (lines.len - at).min(S::LANES);
+            let places = std::array::from_fn(|i| match row * PER_WORD + i {
+                line if line < lines.count => lines.line(line).wrapping_add(at),
+                _ => ZEROS.as_ptr(),
+            });
             // SAFETY: the bytes are in the lines, and a line of words is padded to whole vectors.
             unsafe {
-                let bytes = |i: usize| {
-                    let line = row * PER_WORD + i;
-                    if line < lines.count {
-                        S::map(S::load_u8(lines.line(line).wrapping_add(at), n), |x| x ^ flip)
-                    } else {
-                        S::load_u8(ZEROS.as_ptr(), n)
-                    }
+                let words = if n == S::LANES {
+                    joined::<S, PER_WORD>(signed, S::LANES, places)
+                } else {
+                    joined::<S, PER_WORD>(signed, n, places)
                 };
-                S::store(to.add(row * pitch + at * 4), S::LANES * 4, joined::<S, PER_WORD>(signed, bytes));
+                // What fills up a word may become anything: vectors are filled up with zeros too.
+                let words = if flips { S::map(words, |x| x ^ 0x8080_8080) } else { words };
+                S::store(to.add(row * pitch + at * 4), S::LANES * 4, words);
             }
         }
     }
 }
 
-/// Words of the bytes, one to a word, that a function gives for each place in a word.
+/// Words of a byte, or of this widened to i16, from each of some places.
 ///
 /// # Safety
-/// As for [`Simd`].
+/// As for [`Simd`]; there are `n` bytes at each place.
 #[inline(always)]
 pub(super) unsafe fn joined<S: Simd, const PER_WORD: usize>(
     signed: bool,
-    bytes: impl Fn(usize) -> S::Words,
+    n: usize,
+    places: [*const u8; PER_WORD],
 ) -> S::Words {
     // SAFETY: forwarded.
     unsafe {
         if PER_WORD == 4 {
-            let low = S::or(bytes(0), S::shl::<8>(bytes(1)));
-            return S::or(low, S::or(S::shl::<16>(bytes(2)), S::shl::<24>(bytes(3))));
+            let low = S::or(S::load_u8(places[0], n), S::shl::<8>(S::load_u8(places[1], n)));
+            let high = S::or(S::load_u8(places[2], n), S::shl::<8>(S::load_u8(places[3], n)));
+            return S::or(low, S::shl::<16>(high));
         }
-        let wide = |v| if signed { S::map(v, |x| u32::from(i16::from(x as i8).cast_unsigned())) } else { v };
-        S::or(wide(bytes(0)), S::shl::<16>(wide(bytes(1))))
+        let low = S::shr::<16>(S::shl::<16>(byte::<S>(signed, places[0], n)));
+        S::or(low, S::shl::<16>(byte::<S>(signed, places[1], n)))
     }
 }
 

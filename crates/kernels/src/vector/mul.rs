@@ -114,7 +114,7 @@ impl Call<'_> {
             let (mut x, mut width) = (self.words, lanes);
             if let Some(columns) = columns.as_ref().filter(|c| !c.in_place) {
                 let to = scratch.add(parts.gathered);
-                input::gather(columns, depth, pitch, to, x);
+                input::gather::<S>(columns, depth, pitch, to, x);
                 (x, width) = (to, columns.columns(lanes));
             }
             if p.has_bias {

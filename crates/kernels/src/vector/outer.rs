@@ -2,13 +2,13 @@
 //!
 //! The sum of the outer products of the lanes of a group is a product of matrices too, of which the inner dimension are
 //! the lanes: `R = A * B`, where column `l` of A is one vector of lane `l`, and row `l` of B the other. Then each element
-//! of R is added to its place once. A vector that is added to memory itself is such a sum with ones for A.
+//! of R is added to its place once. Where vectors themselves are added to memory, the sum is that of the lanes.
 
 use super::atomic;
 use super::places::{Columns, Group, Places};
 use super::product::{MicroKernel, Product, multiply};
 use super::{Cut, VecOuterAddParams, input};
-use crate::simd::Simd;
+use crate::simd::{MAX_LANES, Simd};
 use crate::transfer::bounds::Range;
 
 /// Words of a block of the sums.
@@ -24,7 +24,7 @@ pub(crate) struct Parts {
     /// The vectors as words: a row for each element.
     a: usize,
     b: usize,
-    /// Those of a group: A, and B with a row for each lane.
+    /// Those of a group: A, and B with a row for each lane; for sums the vectors.
     left: usize,
     right: usize,
     sums: usize,
@@ -46,9 +46,10 @@ impl Parts {
             pitch,
             a: cut.take(if p.has_a { m * row_bytes } else { 0 }),
             b: cut.take(n * row_bytes),
-            left: cut.take(m * row_bytes),
-            right: cut.take(lanes * pitch * 4),
-            sums: cut.take(rows * pitch * 4),
+            left: cut.take(if p.has_a { m } else { n } * row_bytes),
+            right: cut.take(if p.has_a { lanes * pitch * 4 } else { 0 }),
+            // The last values may be read as a vector.
+            sums: cut.take((rows * pitch + width) * 4),
             bytes: cut.end,
         }
     }
@@ -88,26 +89,57 @@ unsafe fn add_group<S: Simd>(
     scratch: *mut u8,
     kernel: MicroKernel,
 ) {
-    let (m, n, pitch) = (p.m as usize, p.n as usize, input::pitch(p.lanes as usize, S::LANES));
+    let object = group.matrix();
+    let range = Range::new(object.offset, group.stride(), object.size, p.matrix.bytes());
     // Lanes that are not active hold anything, so they must not be part of the sums.
     let columns = Columns::new(group.mask, p.lanes as usize, 1);
-    let lanes = columns.lanes();
+    // SAFETY: as for `outer_add`.
+    unsafe {
+        let sums = scratch.add(parts.sums);
+        let add = |row: usize, values: *const u8| {
+            let (at, end, to) = range.line(row, p.n as usize);
+            let values = values.cast::<f32>().add(at);
+            atomic::add::<S>(p.matrix, object.base.wrapping_add(to), values, end - at);
+        };
+        if !p.has_a {
+            sum_lanes::<S>(p, parts, &columns, scratch);
+            return add(0, sums);
+        }
+        let mut product = factors::<S>(p, parts, &columns, scratch);
+        let (first, m) = (product.a, p.m as usize);
+        let mut row = 0;
+        while row < m {
+            product.rows = (m - row).min(parts.rows);
+            product.a = first.add(row * product.along_column);
+            multiply(&product, kernel);
+            for i in 0..product.rows {
+                add(row + i, sums.add(i * product.result_pitch));
+            }
+            row += product.rows;
+        }
+    }
+}
+
+/// The product of the vectors of some lanes.
+#[inline(always)]
+unsafe fn factors<S: Simd>(
+    p: &VecOuterAddParams,
+    parts: &Parts,
+    columns: &Columns,
+    scratch: *mut u8,
+) -> Product {
+    let (lanes, pitch) = (columns.lanes(), input::pitch(p.lanes as usize, S::LANES));
     // SAFETY: as for `outer_add`.
     unsafe {
         let left = scratch.add(parts.left);
-        if p.has_a {
-            input::gather(&columns, m, pitch, left, scratch.add(parts.a));
-        } else {
-            (0..lanes.len()).for_each(|lane| left.cast::<f32>().add(lane).write(1.0));
-        }
+        input::gather::<S>(columns, p.m as usize, pitch, left, scratch.add(parts.a));
         let (right, from) = (scratch.add(parts.right).cast::<u32>(), scratch.add(parts.b).cast::<u32>());
         for (row, &lane) in lanes.iter().enumerate() {
-            for column in 0..n {
+            for column in 0..p.n as usize {
                 *right.add(row * parts.pitch + column) = *from.add(column * pitch + usize::from(lane));
             }
         }
-        let sums = scratch.add(parts.sums);
-        let mut product = Product {
+        Product {
             a: left,
             along_row: 4,
             along_column: pitch * 4,
@@ -118,23 +150,41 @@ unsafe fn add_group<S: Simd>(
             vectors: parts.pitch / S::LANES,
             start: std::ptr::null(),
             extra: std::ptr::null(),
-            result: sums,
+            result: scratch.add(parts.sums),
             result_pitch: parts.pitch * 4,
             halves: false,
-        };
-        let object = group.matrix();
-        let range = Range::new(object.offset, group.stride(), object.size, p.matrix.bytes());
-        let mut first = 0;
-        while first < m {
-            product.rows = (m - first).min(parts.rows);
-            product.a = left.add(first * pitch * 4);
-            multiply(&product, kernel);
-            for row in 0..product.rows {
-                let (at, end, to) = range.line(first + row, n);
-                let values = sums.add(row * product.result_pitch).cast::<f32>().add(at);
-                atomic::add(p.matrix, object.base.wrapping_add(to), values, end - at);
+        }
+    }
+}
+
+/// The sum of the vectors of some lanes.
+#[inline(always)]
+unsafe fn sum_lanes<S: Simd>(p: &VecOuterAddParams, parts: &Parts, columns: &Columns, scratch: *mut u8) {
+    let (n, lanes, count) = (p.n as usize, p.lanes as usize, columns.lanes().len());
+    let (pitch, whole) = (input::pitch(lanes, S::LANES), count.next_multiple_of(S::LANES));
+    // SAFETY: as for `outer_add`.
+    unsafe {
+        let mut from = scratch.add(parts.b);
+        // Where all are added, what fills up a vector is zero.
+        if count < lanes {
+            let to = scratch.add(parts.left);
+            input::gather::<S>(columns, n, pitch, to, from);
+            for row in 0..n {
+                to.cast::<f32>().add(row * pitch + count).write_bytes(0, whole - count);
             }
-            first += product.rows;
+            from = to;
+        }
+        for first in (0..n).step_by(S::LANES) {
+            let mut block = [S::zero(); MAX_LANES];
+            for (row, sum) in (first..n).zip(block.iter_mut().take(S::LANES)) {
+                for at in (0..whole).step_by(S::LANES) {
+                    let words = S::load(from.add((row * pitch + at) * 4), S::LANES * 4);
+                    *sum = S::add_f32(*sum, words);
+                }
+            }
+            S::transpose(&mut block);
+            let sum = block.into_iter().take(S::LANES).fold(S::zero(), |sum, words| S::add_f32(sum, words));
+            S::store(scratch.add(parts.sums + first * 4), S::LANES * 4, sum);
         }
     }
 }

@@ -138,6 +138,13 @@ impl Columns {
         &self.lanes[..self.count]
     }
 
+    /// The first lane, if they are one behind the other in columns of their own.
+    pub(super) fn run(&self) -> Option<usize> {
+        let (&first, &last) = (self.lanes().first()?, self.lanes().last()?);
+        let is_run = usize::from(last - first) + 1 == self.count && !self.in_place;
+        is_run.then_some(first.into())
+    }
+
     /// For each lane of the group its column and itself.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
         let in_place = self.in_place;
@@ -189,6 +196,11 @@ mod tests {
         assert_eq!(pairs(1 << 9 | 1 << 31, 8), [(0, 9), (1, 31)]);
         assert_eq!(pairs(all(32) - 1, 8)[..2], [(1, 1), (2, 2)]);
         assert_eq!(Columns::new(3, 32, 8).columns(32), 2);
+        let run = |mask| Columns::new(mask, 32, 8).run();
+        assert_eq!(
+            [run(0b0111_0000), run(0b0101_0000), run(all(32)), run(1 << 31)],
+            [Some(4), None, None, Some(31)]
+        );
         assert_eq!(Columns::new(1, 4, 8).columns(4), 4);
     }
 }

@@ -62,6 +62,11 @@ impl Simd for Neon {
         vector(unsafe { Portable::load_u8(src, n) })
     }
     #[inline(always)]
+    unsafe fn load_i8(src: *const u8, n: usize) -> Self::Words {
+        // SAFETY: forwarded.
+        vector(unsafe { Portable::load_i8(src, n) })
+    }
+    #[inline(always)]
     unsafe fn store_f16(dst: *mut u8, n: usize, v: Self::Words) {
         // SAFETY: forwarded.
         unsafe { Portable::store_f16(dst, n, words(v)) }

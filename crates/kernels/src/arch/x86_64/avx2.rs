@@ -91,6 +91,11 @@ impl Simd for Avx2 {
         unsafe { _mm256_cvtepu8_epi32(load_128(src, n)) }
     }
     #[inline(always)]
+    unsafe fn load_i8(src: *const u8, n: usize) -> Self::Words {
+        // SAFETY: `n` elements are readable, by contract.
+        unsafe { _mm256_cvtepi8_epi32(load_128(src, n)) }
+    }
+    #[inline(always)]
     unsafe fn store_f16(dst: *mut u8, n: usize, v: Self::Words) {
         // SAFETY: `n` elements are writable, by contract.
         unsafe {

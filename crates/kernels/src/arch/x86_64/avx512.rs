@@ -63,14 +63,12 @@ impl Simd for Avx512 {
     #[inline(always)]
     unsafe fn load_u8(src: *const u8, n: usize) -> Self::Words {
         // SAFETY: only `n` elements are touched.
-        unsafe {
-            let bytes = if n == 16 {
-                _mm_loadu_si128(src.cast())
-            } else {
-                _mm_maskz_loadu_epi8(low_bits(n) as u16, src.cast())
-            };
-            _mm512_cvtepu8_epi32(bytes)
-        }
+        unsafe { _mm512_cvtepu8_epi32(load_bytes(src, n)) }
+    }
+    #[inline(always)]
+    unsafe fn load_i8(src: *const u8, n: usize) -> Self::Words {
+        // SAFETY: only `n` elements are touched.
+        unsafe { _mm512_cvtepi8_epi32(load_bytes(src, n)) }
     }
     #[inline(always)]
     unsafe fn store_f16(dst: *mut u8, n: usize, v: Self::Words) {
@@ -222,6 +220,18 @@ unsafe fn gather_pieces(pieces: [*const u8; 4]) -> __m512i {
         let v = _mm512_mask_broadcast_i32x4(v, 0x00f0, piece(1));
         let v = _mm512_mask_broadcast_i32x4(v, 0x0f00, piece(2));
         _mm512_mask_broadcast_i32x4(v, 0xf000, piece(3))
+    }
+}
+
+#[inline(always)]
+unsafe fn load_bytes(src: *const u8, n: usize) -> __m128i {
+    // SAFETY: only `n` elements are touched.
+    unsafe {
+        if n == 16 {
+            _mm_loadu_si128(src.cast())
+        } else {
+            _mm_maskz_loadu_epi8(low_bits(n) as u16, src.cast())
+        }
     }
 }
 
