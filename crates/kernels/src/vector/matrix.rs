@@ -107,7 +107,7 @@ impl<'a> Matrix<'a> {
                 Elem::E4M3 => widen::<S, E4m3>(lines, block, pitch),
                 Elem::E5M2 => widen::<S, E5m2>(lines, block, pitch),
                 Elem::I8 if p.columns => zip::<S, PER_WORD>(p.matrix_signed, flips, lines, block, pitch),
-                Elem::I8 => extend::<S, PER_WORD>(p.matrix_signed, flips, lines, block, pitch),
+                Elem::I8 => extend::<PER_WORD>(p.matrix_signed, flips, lines, block, pitch),
                 _ => widen::<S, Word>(lines, block, pitch),
             }
             let (along_row, along_column) = if p.columns { (pitch, 4) } else { (4, pitch) };
@@ -169,31 +169,29 @@ unsafe fn widen<S: Simd, W: Widen>(lines: Lines, to: *mut u8, pitch: usize) {
 
 /// Bytes, or these widened to i16, one after the other.
 #[inline(always)]
-unsafe fn extend<S: Simd, const PER_WORD: usize>(
-    signed: bool,
-    flips: bool,
-    lines: Lines,
-    to: *mut u8,
-    pitch: usize,
-) {
+unsafe fn extend<const PER_WORD: usize>(signed: bool, flips: bool, lines: Lines, to: *mut u8, pitch: usize) {
     let flip = if flips { 0x80 } else { 0 };
     for line in 0..lines.count {
         let (from, to) = (lines.line(line), to.wrapping_add(line * pitch));
         // SAFETY: the bytes are in the line, and a line of words has room for all its numbers.
         unsafe {
-            if PER_WORD == 4 {
-                for at in 0..lines.len {
-                    *to.add(at) = *from.add(at) ^ flip;
+            // Loops over all of a line become vector code.
+            let wide = to.cast::<i16>();
+            match (PER_WORD, signed) {
+                (4, _) => {
+                    for at in 0..lines.len {
+                        *to.add(at) = *from.add(at) ^ flip;
+                    }
                 }
-            } else {
-                let mut at = 0;
-                while at + S::LANES <= lines.len {
-                    S::store_u16(to.add(2 * at), S::LANES, byte::<S>(signed, from.add(at), S::LANES));
-                    at += S::LANES;
+                (_, true) => {
+                    for at in 0..lines.len {
+                        *wide.add(at) = i16::from((*from.add(at)).cast_signed());
+                    }
                 }
-                if at < lines.len {
-                    let n = lines.len - at;
-                    S::store_u16(to.add(2 * at), n, byte::<S>(signed, from.add(at), n));
+                (_, false) => {
+                    for at in 0..lines.len {
+                        *wide.add(at) = i16::from(*from.add(at));
+                    }
                 }
             }
             let size = 4 / PER_WORD;
