@@ -13,19 +13,22 @@ use std::time::{Duration, Instant};
 const CHAINS: usize = 12;
 const STEPS: usize = 1000;
 
-/// Runs [`STEPS`] steps of [`CHAINS`] chains.
+/// Runs [`STEPS`] steps of [`CHAINS`] chains; `APART` where the product and its addition are instructions of their own,
+/// so that the compiler would multiply once for all chains.
 #[inline(always)]
-unsafe fn chains<D: Dot>() {
-    let words = [0_u8; 64];
-    // SAFETY: `words` holds a vector of any instruction set.
+unsafe fn chains<D: Dot, const APART: bool>() {
+    let words = [0_u8; 64 * CHAINS];
+    // SAFETY: `words` holds a vector of any instruction set for each chain.
     unsafe {
         let mut acc = [D::load_acc(words.as_ptr(), words.as_ptr()); CHAINS];
         let a = D::splat(black_box(words.as_ptr()));
         for _ in 0..STEPS {
             // A fresh load each time, or the compiler might sum up the integer steps in closed form.
-            let b = D::load_b(black_box(words.as_ptr()), words.as_ptr());
-            for acc in &mut acc {
-                *acc = D::dot(*acc, a, b);
+            let words = black_box(words.as_ptr());
+            let b = D::load_b(words, words);
+            for (chain, acc) in acc.iter_mut().enumerate() {
+                let own = words.add(64 * chain);
+                *acc = D::dot(*acc, a, if APART { D::load_b(own, own) } else { b });
             }
         }
         let mut out = [[0_u8; 64]; CHAINS];
@@ -37,18 +40,18 @@ unsafe fn chains<D: Dot>() {
 }
 
 macro_rules! compiled {
-    ($($name:ident: $dot:ty, $(#[$attr:meta])*;)*) => {$(
+    ($($name:ident: $dot:ty, $apart:literal, $(#[$attr:meta])*;)*) => {$(
         $(#[$attr])*
         pub(super) unsafe fn $name() {
             // SAFETY: forwarded.
-            unsafe { chains::<$dot>() }
+            unsafe { chains::<$dot, $apart>() }
         }
     )*};
 }
 
 compiled! {
-    portable_f32: portable::F32,;
-    portable_i16: portable::I16,;
+    portable_f32: portable::F32, true,;
+    portable_i16: portable::I16, true,;
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -56,14 +59,14 @@ mod x86 {
     use super::*;
     use crate::arch::x86_64::{avx2, avx512};
     compiled! {
-        avx2_f32: avx2::F32, #[target_feature(enable = "avx2,fma,f16c")];
-        avx2_i16: avx2::I16, #[target_feature(enable = "avx2,fma,f16c")];
-        avx2_i8: avx2::U8S8, #[target_feature(enable = "avx2,fma,f16c,avxvnni")];
-        avx512_f32: avx512::F32<false>, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")];
-        avx512_bf16: avx512::Bf16<false>,
+        avx2_f32: avx2::F32, false, #[target_feature(enable = "avx2,fma,f16c")];
+        avx2_i16: avx2::I16, true, #[target_feature(enable = "avx2,fma,f16c")];
+        avx2_i8: avx2::U8S8, false, #[target_feature(enable = "avx2,fma,f16c,avxvnni")];
+        avx512_f32: avx512::F32<false>, false, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")];
+        avx512_bf16: avx512::Bf16<false>, false,
             #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")];
-        avx512_i16: avx512::I16<false>, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")];
-        avx512_i8: avx512::U8S8<false>,
+        avx512_i16: avx512::I16<false>, true, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")];
+        avx512_i8: avx512::U8S8<false>, false,
             #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")];
     }
     pub(super) fn f32(level: Level) -> unsafe fn() {
@@ -88,8 +91,8 @@ mod arm {
     use super::*;
     use crate::arch::aarch64::neon;
     compiled! {
-        neon_f32: neon::F32, #[target_feature(enable = "neon")];
-        neon_i16: neon::I16, #[target_feature(enable = "neon")];
+        neon_f32: neon::F32, false, #[target_feature(enable = "neon")];
+        neon_i16: neon::I16, true, #[target_feature(enable = "neon")];
     }
 }
 
