@@ -15,7 +15,6 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use phalanx::vector::{Component, Conversion, MatrixForm, MatrixLayout, convert_matrix};
 pub(crate) use phalanx::{Allocator, CancelToken, Processor};
 use phalanx::{DeviceOptions, ErrorClass, ModuleInfo, PipelineDescriptor, SpecValue, glsl};
 use serde::Serialize;
@@ -196,37 +195,6 @@ pub(crate) fn obstacle(
         return if is_unsupported(&error) { Ok(Some(error.to_string())) } else { Err(error) };
     }
     Ok(None)
-}
-
-/// The bytes of a matrix in the layout from which cooperative vectors are multiplied fastest.
-pub(crate) fn inferencing_bytes(dtype: DType, rows: usize, columns: usize) -> Result<usize> {
-    Ok(inferencing_conversion(dtype, rows, columns)?.destination_bytes()?)
-}
-
-/// A matrix in that layout, from one whose rows follow each other.
-pub(crate) fn inferencing(dtype: DType, rows: usize, columns: usize, matrix: &[u8]) -> Result<Vec<u8>> {
-    let conversion = inferencing_conversion(dtype, rows, columns)?;
-    let mut bytes = vec![0; conversion.destination_bytes()?];
-    convert_matrix(&conversion, matrix, &mut bytes)?;
-    Ok(bytes)
-}
-
-fn inferencing_conversion(dtype: DType, rows: usize, columns: usize) -> Result<Conversion> {
-    let component = match dtype {
-        DType::F16 => Component::F16,
-        DType::F32 => Component::F32,
-        DType::S8 => Component::S8,
-        DType::U8 => Component::U8,
-        _ => bail!("no matrices of {dtype} for cooperative vectors"),
-    };
-    let (rows, columns) = (u32::try_from(rows)?, u32::try_from(columns)?);
-    let source = MatrixForm::packed(component, MatrixLayout::RowMajor, rows, columns);
-    Ok(Conversion {
-        rows,
-        columns,
-        source,
-        destination: MatrixForm::optimal(component, MatrixLayout::Inferencing),
-    })
 }
 
 /// Gives back the memory that compiling took.

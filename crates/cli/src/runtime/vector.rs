@@ -1,5 +1,6 @@
 //! Matrices for cooperative vectors, as the library has them.
 
+use anyhow::{Context, Result};
 use phalanx::vector::{Component, MatrixLayout};
 use serde::Serialize;
 
@@ -41,6 +42,28 @@ impl VectorRow {
 /// The library's type of an element, if matrices may have it.
 pub(crate) fn component(dtype: DType) -> Option<Component> {
     Component::ALL.into_iter().find(|component| component.name() == dtype.name())
+}
+
+/// The bytes of a matrix in the layout from which cooperative vectors are multiplied fastest.
+pub(crate) fn inferencing_bytes(dtype: DType, rows: usize, columns: usize) -> Result<usize> {
+    Ok(to_inferencing(dtype, rows, columns)?.destination_bytes()?)
+}
+
+/// A matrix in that layout, from one whose rows follow each other.
+pub(crate) fn inferencing(dtype: DType, rows: usize, columns: usize, matrix: &[u8]) -> Result<Vec<u8>> {
+    let conversion = to_inferencing(dtype, rows, columns)?;
+    let mut bytes = vec![0; conversion.destination_bytes()?];
+    convert_matrix(&conversion, matrix, &mut bytes)?;
+    Ok(bytes)
+}
+
+fn to_inferencing(dtype: DType, rows: usize, columns: usize) -> Result<Conversion> {
+    let component =
+        component(dtype).with_context(|| format!("no matrices of {dtype} for cooperative vectors"))?;
+    let (rows, columns) = (u32::try_from(rows)?, u32::try_from(columns)?);
+    let source = MatrixForm::packed(component, MatrixLayout::RowMajor, rows, columns);
+    let destination = MatrixForm::optimal(component, MatrixLayout::Inferencing);
+    Ok(Conversion { rows, columns, source, destination })
 }
 
 /// The types that matrices may have.

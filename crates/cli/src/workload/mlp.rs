@@ -11,7 +11,8 @@ use crate::args::workload::{Activation, MlpArgs, MlpForm, MlpType};
 use crate::data::{Array, DType};
 use crate::measure::{Kernel, Peak, Problem, Subject, Watch, Workload, upload};
 use crate::reference::{Comparison, tolerance};
-use crate::runtime::{self, Buffer, Device};
+use crate::runtime::vector::{inferencing, inferencing_bytes};
+use crate::runtime::{Buffer, Device};
 
 /// Invocations of a work-group and of a subgroup.
 const INVOCATIONS: u32 = 32;
@@ -159,7 +160,7 @@ impl Mlp {
         for (inputs, results) in self.shapes() {
             let matrix = end;
             end += match form {
-                MlpForm::Vector => runtime::inferencing_bytes(self.kind.weights(), results, inputs)?,
+                MlpForm::Vector => inferencing_bytes(self.kind.weights(), results, inputs)?,
                 MlpForm::Loops => results * inputs * self.kind.weights().size_bytes(),
             };
             end = end.next_multiple_of(ALIGNMENT);
@@ -251,8 +252,7 @@ impl Mlp {
             for (layer, [matrix, biases]) in network.iter().zip(&places) {
                 let mut rows = bytes_of(self.kind.weights(), layer.weights.iter().copied());
                 if form == MlpForm::Vector {
-                    rows =
-                        runtime::inferencing(self.kind.weights(), layer.biases.len(), layer.inputs, &rows)?;
+                    rows = inferencing(self.kind.weights(), layer.biases.len(), layer.inputs, &rows)?;
                 }
                 set[*matrix..][..rows.len()].copy_from_slice(&rows);
                 let bytes = bytes_of(self.kind.biases(), layer.biases.iter().copied());

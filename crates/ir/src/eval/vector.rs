@@ -4,7 +4,7 @@ use super::float::{from_f64, round_f64, to_f64};
 use super::int::{sign_extend, zero_extend};
 use crate::op::Rounding;
 use crate::types::Scalar;
-use crate::vector::{Component, MatrixLayout, VecMatMul};
+use crate::vector::{Component, VecMatMul};
 
 /// What an element of the input becomes before it is multiplied: a number of the interpretation, as its bits.
 ///
@@ -58,16 +58,6 @@ pub fn dot(
     sum as u64 & result.mask()
 }
 
-/// An element of a matrix as a layout keeps it, from what it is.
-pub fn keep(component: Component, layout: MatrixLayout, bits: u64) -> u64 {
-    let kept = layout.kept(component);
-    if kept == component.scalar() {
-        bits & kept.mask()
-    } else {
-        round_f64(kept, to_f64(component.scalar(), bits), Rounding::NearestEven, false)
-    }
-}
-
 fn widen(component: Component, bits: u64) -> i64 {
     let scalar = component.scalar();
     if component.is_signed() { sign_extend(scalar, bits) } else { zero_extend(scalar, bits) as i64 }
@@ -82,6 +72,7 @@ fn range(component: Component) -> (i64, i64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vector::MatrixLayout;
 
     fn f16(x: f64) -> u64 {
         from_f64(Scalar::F16, x)
