@@ -33,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod ahead;
 mod builtins;
 mod capability;
 mod cfg;

@@ -9,13 +9,17 @@ use crate::diag::{Res, bug, operand};
 use crate::opcode;
 use crate::reader::{Id, Inst};
 use crate::types::{Kind, Ty};
-use crate::value::{Index, Pointer, Val};
+use crate::value::{Index, LocalPtr, Pointer, Val};
 use phalanx_ir::{self as ir, BinaryOp, MemFlags, Value, Var};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirv::Op;
+use std::rc::Rc;
 
 /// Components of the vectors whose values are lists of components.
 const MAX_LISTED: u32 = 32;
+
+/// How many instructions are put off for one.
+const MAX_LATER: u32 = 16;
 
 /// Where components come from.
 #[derive(Clone, Debug)]
@@ -23,6 +27,19 @@ enum Source {
     Var(Var),
     /// All components are this.
     Same(Val),
+    /// They are still to be computed.
+    Later(Rc<Later>),
+}
+
+/// An instruction that is put off until the loop of the one that uses its result.
+#[derive(Debug)]
+struct Later {
+    /// Its position in the module.
+    at: usize,
+    elem: Ty,
+    vectors: Vec<Vector>,
+    /// Instructions that are put off for it, one for another.
+    depth: u32,
 }
 
 /// Variables of values that are dead, to be used again.
@@ -32,7 +49,12 @@ pub(crate) struct Pool {
     uses: Option<FxHashMap<Id, u32>>,
     /// The instruction that each variable was made for.
     owners: FxHashMap<Var, Id>,
+    /// All variables that were made for values.
+    made: FxHashSet<Var>,
     free: Vec<Var>,
+    later: FxHashMap<Id, Rc<Later>>,
+    /// Values that stand for variables of the program.
+    pub(crate) borrows: Vec<crate::ahead::Borrow>,
 }
 
 impl Cx<'_> {
@@ -41,37 +63,66 @@ impl Cx<'_> {
         let fits = |var: &Var| self.func.var(*var).ty == leaf && self.func.var(*var).count == n;
         match self.long.free.iter().position(fits) {
             Some(i) => Ok(self.long.free.swap_remove(i)),
-            None => self.scratch_var(leaf, n),
+            None => {
+                let var = self.scratch_var(leaf, n)?;
+                self.long.made.insert(var);
+                Ok(var)
+            }
+        }
+    }
+
+    /// A variable for the result of the current instruction: the one that it is stored to, if it may be made there.
+    pub(crate) fn result_var(&mut self, leaf: ir::Type, n: u32, reads_in_step: bool) -> Res<Var> {
+        match self.destination(leaf, n, reads_in_step) {
+            Some(var) => Ok(var),
+            None => self.long_var(leaf, n),
         }
     }
 
     /// Gives back a variable of [`Cx::long_var`] whose value nobody looks at again.
     pub(crate) fn free_long(&mut self, var: Var) {
-        self.long.free.push(var);
+        if self.long.made.contains(&var) {
+            self.long.free.push(var);
+        }
     }
 
     /// Notes that a variable holds nothing but the value of this id.
     pub(crate) fn own_long(&mut self, id: Id, val: &Val) {
-        if let Val::Long(var) = val {
+        if let Val::Long(var) = val
+            && self.long.made.contains(var)
+        {
             self.long.owners.insert(*var, id);
         }
+    }
+
+    /// Counts the uses of all ids, once.
+    pub(crate) fn count_uses(&mut self) {
+        let spv = self.spv;
+        self.long.uses.get_or_insert_with(|| {
+            let mut uses = FxHashMap::default();
+            let code = spv.insts.iter().skip_while(|i| i.op != Op::Function);
+            for &word in code.filter(|i| i.op != Op::Line).flat_map(|i| i.args) {
+                *uses.entry(word).or_default() += 1;
+            }
+            uses
+        });
+    }
+
+    /// How often the result of an instruction is mentioned as an operand, or more, once uses are counted.
+    pub(crate) fn uses_of(&self, id: Id) -> u32 {
+        let uses = self.long.uses.as_ref().map(|uses| uses.get(&id).copied().unwrap_or(0));
+        uses.unwrap_or(u32::MAX)
     }
 
     /// Behind an instruction: frees the variables of operands that are used by nothing else, if they are of the same
     /// block. Whatever takes over a value as it is, is a use of another kind, and does not come here.
     pub(crate) fn release_long(&mut self, inst: &Inst<'_>) {
-        let spv = self.spv;
-        let uses = self.long.uses.get_or_insert_with(|| {
-            let mut uses = FxHashMap::default();
-            for &word in
-                spv.insts.iter().filter(|i| !matches!(i.op, Op::Name | Op::Decorate)).flat_map(|i| i.args)
-            {
-                *uses.entry(word).or_default() += 1;
-            }
-            uses
-        });
+        self.count_uses();
         let here = self.stack.last().map(|i| (i.node, i.serial));
-        for id in inst.args.iter().filter(|id| uses.get(id) == Some(&1)) {
+        for id in inst.args {
+            if self.uses_of(*id) != 1 {
+                continue;
+            }
             let Some(slot) = self.slots.get(id) else { continue };
             let Val::Long(var) = slot.val else { continue };
             if slot.node.map(|node| (node, slot.serial)) == here && self.long.owners.get(&var) == Some(id) {
@@ -123,6 +174,13 @@ impl Cx<'_> {
         match source {
             Source::Var(var) => Ok(self.b().var_load(*var, Some(i))),
             Source::Same(val) => self.leaf_value(leaf, val),
+            Source::Later(later) => {
+                let (at, spv) = (self.inst, self.spv);
+                self.begin(later.at);
+                let v = self.on_components(&spv.insts[later.at], later.elem, &later.vectors, i);
+                self.begin(at);
+                v.map_err(|fault| spv.locate(fault, later.at))
+            }
         }
     }
 
@@ -135,7 +193,7 @@ impl Cx<'_> {
         }
         match self.source(ty, &val)? {
             Source::Var(var) => Ok(Val::Long(var)),
-            Source::Same(_) => Ok(val),
+            Source::Same(_) | Source::Later(_) => Ok(val),
         }
     }
 
@@ -177,6 +235,14 @@ impl Cx<'_> {
         })
     }
 
+    /// The variable that a pointer is to the whole of.
+    pub(crate) fn whole(&self, p: &LocalPtr, leaf: ir::Type, n: u32) -> Option<Var> {
+        let &var = p.var.pieces.get(p.piece as usize)?;
+        let info = self.func.var(var);
+        let is_whole = p.index == Index::ZERO && p.component.is_none() && (info.ty, info.count) == (leaf, n);
+        (is_whole && !p.var.is_table).then_some(var)
+    }
+
     fn component_at(&mut self, p: &Pointer, ty: Ty, i: Value) -> Res<Pointer> {
         let i = Index { base: Some(i), offset: 0 };
         match p {
@@ -189,7 +255,17 @@ impl Cx<'_> {
     pub(crate) fn load_long(&mut self, p: &Pointer, ty: Ty, flags: MemFlags) -> Res<Val> {
         let (elem, n) = self.long(ty).ok_or_else(|| bug("no long vector"))?;
         let leaf = self.component_type(elem)?;
-        let var = self.long_var(leaf, n)?;
+        // Other instructions load it as a part of something.
+        let inst = self.spv.insts[self.inst];
+        let is_result = matches!(inst.op, Op::Load | Op::CooperativeVectorLoadNV) && inst.ty == ty.id();
+        if let Pointer::Local(p) = p
+            && let Some(var) = self.whole(p, leaf, n)
+            && is_result
+            && self.borrows(var)
+        {
+            return Ok(Val::Long(var));
+        }
+        let var = if is_result { self.result_var(leaf, n, false)? } else { self.long_var(leaf, n)? };
         self.count_up(0, n, 1, |cx, i| {
             let at = cx.component_at(p, ty, i)?;
             let val = cx.load(&at, elem, flags)?;
@@ -203,6 +279,11 @@ impl Cx<'_> {
     pub(crate) fn store_long(&mut self, p: &Pointer, ty: Ty, val: &Val, flags: MemFlags) -> Res<()> {
         let (elem, n) = self.long(ty).ok_or_else(|| bug("no long vector"))?;
         let (source, leaf) = (self.source(ty, val)?, self.component_type(elem)?);
+        if let (Source::Var(var), Pointer::Local(p)) = (&source, p)
+            && self.whole(p, leaf, n) == Some(*var)
+        {
+            return Ok(());
+        }
         self.count_up(0, n, 1, |cx, i| {
             let at = cx.component_at(p, ty, i)?;
             let v = cx.component(&source, leaf, i)?;
@@ -217,7 +298,11 @@ impl Cx<'_> {
             (Some((elem, n)), _) if is_componentwise(self, inst) => {
                 let vectors = self.vectors(inst, Some(n))?;
                 let leaf = self.component_type(elem)?;
-                let var = self.long_var(leaf, n)?;
+                if self.put_off(inst, elem, &vectors) {
+                    self.define(inst, Val::Zero)?;
+                    return Ok(true);
+                }
+                let var = self.result_var(leaf, n, true)?;
                 self.count_up(0, n, 1, |cx, i| {
                     let v = cx.on_components(inst, elem, &vectors, i)?;
                     cx.expect(inst.id, v, leaf)?;
@@ -226,7 +311,7 @@ impl Cx<'_> {
                 })?;
                 self.own_long(inst.id, &Val::Long(var));
                 self.define(inst, Val::Long(var))?;
-                self.release_long(inst);
+                self.release_all(inst, &vectors);
                 Ok(true)
             }
             (None, Some(op)) if self.types().leaf(result).is_some_and(is_summed) => {
@@ -245,10 +330,33 @@ impl Cx<'_> {
                 })?;
                 let v = self.b().var_load(sum, None);
                 self.define_values(inst, &[v])?;
-                self.release_long(inst);
+                self.release_all(inst, &vectors);
                 Ok(true)
             }
             _ => Ok(false),
+        }
+    }
+
+    /// Puts an instruction off, if its result is for one other only.
+    fn put_off(&mut self, inst: &Inst<'_>, elem: Ty, vectors: &[Vector]) -> bool {
+        self.count_uses();
+        let depth_of = |v: &Vector| if let Source::Later(later) = &v.source { later.depth } else { 0 };
+        let depth = 1 + vectors.iter().map(depth_of).max().unwrap_or(0);
+        let is_put_off = depth <= MAX_LATER && self.joins(self.inst).is_some();
+        if is_put_off {
+            let later = Later { at: self.inst, elem, vectors: vectors.to_vec(), depth };
+            self.long.later.insert(inst.id, Rc::new(later));
+        }
+        is_put_off
+    }
+
+    /// Frees what an instruction and those that were put off for it used.
+    fn release_all(&mut self, inst: &Inst<'_>, vectors: &[Vector]) {
+        self.release_long(inst);
+        for v in vectors {
+            if let Source::Later(later) = &v.source {
+                self.release_all(&self.spv.insts[later.at], &later.vectors);
+            }
         }
     }
 
@@ -264,8 +372,14 @@ impl Cx<'_> {
                 return Err(operand(m));
             }
             if out.iter().all(|v| v.id != id) {
-                let (_, val) = self.val(id)?;
-                out.push(Vector { id, elem, n, source: self.source(ty, &val)? });
+                let source = match self.long.later.remove(&id) {
+                    Some(later) => Source::Later(later),
+                    None => {
+                        let (_, val) = self.val(id)?;
+                        self.source(ty, &val)?
+                    }
+                };
+                out.push(Vector { id, elem, n, source });
             }
         }
         Ok(out)
@@ -295,6 +409,7 @@ impl Cx<'_> {
 }
 
 /// An operand that is a long vector.
+#[derive(Clone, Debug)]
 struct Vector {
     id: Id,
     elem: Ty,
@@ -321,7 +436,7 @@ fn repeated(parts: &[Val]) -> Option<Val> {
 }
 
 /// What joins the results on the components of an instruction that gives a scalar.
-fn fold(op: Op) -> Option<BinaryOp> {
+pub(crate) fn fold(op: Op) -> Option<BinaryOp> {
     match op {
         Op::Dot => Some(BinaryOp::Fadd),
         Op::Any => Some(BinaryOp::Or),
@@ -335,8 +450,25 @@ fn is_summed(ty: ir::Type) -> bool {
     ty.scalar().is_some_and(|s| s.is_arithmetic_float() || s == ir::Scalar::Bool)
 }
 
+/// Whether an instruction is done with the vectors that it takes when its code ends; others may keep one as a part of
+/// their result, or as it is.
+pub(crate) fn is_taken_apart(cx: &Cx<'_>, inst: &Inst<'_>) -> bool {
+    let is_other = matches!(
+        inst.op,
+        Op::Store
+            | Op::CompositeExtract
+            | Op::VectorExtractDynamic
+            | Op::CooperativeVectorStoreNV
+            | Op::CooperativeVectorMatrixMulNV
+            | Op::CooperativeVectorMatrixMulAddNV
+            | Op::CooperativeVectorOuterProductAccumulateNV
+            | Op::CooperativeVectorReduceSumAccumulateNV
+    );
+    is_other || is_componentwise(cx, inst) || fold(inst.op).is_some()
+}
+
 /// Whether an instruction that gives a vector does the same to each component.
-fn is_componentwise(cx: &Cx<'_>, inst: &Inst<'_>) -> bool {
+pub(crate) fn is_componentwise(cx: &Cx<'_>, inst: &Inst<'_>) -> bool {
     let lanes = |ty: Res<Ty>| ty.ok().and_then(|ty| cx.types().lanes(ty));
     // Other bit casts join components, or take them apart.
     let is_as_many = || inst.args.first().is_some_and(|&id| lanes(cx.ty_of(id)) == lanes(cx.result_ty(inst)));

@@ -148,7 +148,12 @@ impl Cx<'_> {
         if !matches!(self.types().kind(ret_ty), Kind::Void) {
             return Err(invalid(code::CONTROL_FLOW, "the function must return a value"));
         }
-        self.br(label, next);
+        if self.stack.len() == 1 && self.region.is_none() && Some(label) != next {
+            // Nothing follows the entry point's function, so that nobody waits for this invocation.
+            self.b().effect(ir::Op::Return, &[]);
+        } else {
+            self.br(label, next);
+        }
         Ok(())
     }
 

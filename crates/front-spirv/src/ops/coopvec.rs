@@ -115,7 +115,7 @@ fn mat_mul(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     check_types(cx, inst, elem, (interpretation, packed), matrix, bias)?;
     let input = cx.vector_var(inst.arg(0)?)?;
     let leaf = cx.types().scalar(elem).ok_or_else(|| operand("a vector of no scalars"))?;
-    let result = cx.long_var(leaf.into(), m)?;
+    let result = cx.result_var(leaf.into(), m, false)?;
     let op = VecMatMul {
         result,
         input,
