@@ -4,7 +4,7 @@
 //! rounds to odd: to the neighbour with an odd last bit if inexact. A second rounding then gives
 //! what rounding the exact value gives, in either rounding mode.
 
-use crate::emit::{V, elem_ty, int_bits};
+use crate::emit::{V, elem_ty, int_bits, lanes};
 use crate::error::{Error, Result};
 use crate::lower::Lower;
 use inkwell::types::BasicTypeEnum;
@@ -46,8 +46,8 @@ impl<'c> Lower<'_, 'c> {
         match op.kind {
             ConvertKind::SToS => self.e.sext_trunc(x, to.bits()),
             ConvertKind::UToU => self.e.zext_trunc(x, to.bits()),
-            ConvertKind::FToS => self.float_to_int("llvm.fptosi.sat", from, to, x),
-            ConvertKind::FToU => self.float_to_int("llvm.fptoui.sat", from, to, x),
+            ConvertKind::FToS => self.float_to_int(true, from, to, x),
+            ConvertKind::FToU => self.float_to_int(false, from, to, x),
             ConvertKind::SToF => self.int_to_float(op, from, to, x, true),
             ConvertKind::UToF => self.int_to_float(op, from, to, x, false),
             ConvertKind::FToF => self.float_to_float(op, from, to, x),
@@ -64,10 +64,38 @@ impl<'c> Lower<'_, 'c> {
         self.convert(ConvertOp::new(ConvertKind::FToF), Scalar::F32, s, x)
     }
 
-    fn float_to_int(&mut self, name: &'static str, from: Scalar, to: Scalar, x: V<'c>) -> Result<V<'c>> {
-        let x = if from == Scalar::F64 { x } else { self.as_f32(from, x)? };
-        let ty = self.e.ty_like(self.e.int_ty(to.bits()), x);
-        self.e.intrinsic(name, &[ty, x.get_type()], &[x])
+    /// Towards zero and saturating, NaN to 0.
+    fn float_to_int(&mut self, signed: bool, from: Scalar, to: Scalar, x: V<'c>) -> Result<V<'c>> {
+        let (from, x) = if from == Scalar::F64 { (from, x) } else { (Scalar::F32, self.as_f32(from, x)?) };
+        let ty = self.e.int_ty(to.bits());
+        if lanes(x).is_none() {
+            let name = if signed { "llvm.fptosi.sat" } else { "llvm.fptoui.sat" };
+            return self.e.intrinsic(name, &[ty.into(), x.get_type()], &[x]);
+        }
+        // LLVM 19 takes vectors apart for the saturating intrinsics.
+        let bits = to.bits() - u32::from(signed);
+        let precision = if from == Scalar::F64 { 53 } else { 24 };
+        let end = 2f64.powi(bits.cast_signed());
+        let is_exact = bits <= precision;
+        let most = if is_exact { end - 1.0 } else { end - 2f64.powi((bits - precision).cast_signed()) };
+        let least = self.float_like(from, if signed { -end } else { 0.0 }, x);
+        let most = self.float_like(from, most, x);
+        // A NaN becomes the least.
+        let above = self.e.fcmp(FloatPredicate::OGT, x, least)?;
+        let clamped = self.e.select(above, x, least)?;
+        let below = self.e.fcmp(FloatPredicate::OLT, clamped, most)?;
+        let clamped = self.e.select(below, clamped, most)?;
+        let op = if signed { I::FPToSI } else { I::FPToUI };
+        let mut y = self.e.cast(op, clamped, ty)?;
+        if !is_exact {
+            let too_large = self.e.fcmp(FloatPredicate::OGT, x, most)?;
+            y = self.e.select(too_large, self.e.int_like(y, u64::MAX >> (64 - bits)), y)?;
+        }
+        if signed {
+            let is_nan = self.e.fcmp(FloatPredicate::UNO, x, x)?;
+            y = self.e.select(is_nan, self.e.int_like(y, 0), y)?;
+        }
+        Ok(y)
     }
 
     fn int_to_float(
