@@ -11,7 +11,7 @@ mod float;
 mod fused;
 mod integer;
 
-use crate::emit::V;
+use crate::emit::{V, lanes};
 use crate::error::Result;
 use crate::lower::Lower;
 use inkwell::values::InstructionOpcode;
@@ -122,6 +122,9 @@ impl<'c> Lower<'_, 'c> {
             B::Fsub => self.float_op(InstructionOpcode::FSub, s, x, y, exact),
             B::Fmul => self.float_op(InstructionOpcode::FMul, s, x, y, exact),
             B::Fdiv => self.float_op(InstructionOpcode::FDiv, s, x, y, exact),
+            B::Fmin | B::Fmax if s == Scalar::F16 && !self.e.caps.native_f16 && lanes(x).is_some() => {
+                self.e.pick_half(if op == B::Fmin { IntPredicate::SLT } else { IntPredicate::SGT }, x, y)
+            }
             B::Fmin => self.float_binary(s, x, y, |l, _, x, y| l.float_pick(FloatPredicate::OLT, x, y)),
             B::Fmax => self.float_binary(s, x, y, |l, _, x, y| l.float_pick(FloatPredicate::OGT, x, y)),
             B::Fmod => self.float_mod(s, x, y),

@@ -48,10 +48,32 @@ impl<'c> Emit<'c> {
         }
     }
 
+    /// The second of two vectors of halves where it is better or the first is NaN, otherwise the first; found out without
+    /// converting them.
+    pub(crate) fn pick_half(&self, better: IntPredicate, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        let is_better = self.icmp(better, self.rank(y)?, self.rank(x)?)?;
+        let ty = x.get_type();
+        let (x, y) = (self.words(x)?, self.words(y)?);
+        let is_number = self.not(self.are_nan(y)?)?;
+        let best = self.select(self.and(is_better, is_number)?, y, x)?;
+        self.bitcast(self.select(self.are_nan(x)?, y, best)?, ty)
+    }
+
+    /// The bits of a vector of halves.
+    fn words(&self, x: V<'c>) -> Result<V<'c>> {
+        let words = self.vec_of(self.int_ty(16).into(), lanes(x).unwrap_or(1));
+        self.bitcast(x, words.into())
+    }
+
+    /// Whether bits of halves are NaNs.
+    fn are_nan(&self, bits: V<'c>) -> Result<V<'c>> {
+        let magnitude = self.and(bits, self.int_like(bits, 0x7fff))?;
+        self.icmp(IntPredicate::UGT, magnitude, self.int_like(magnitude, 0x7c00))
+    }
+
     /// Integers in the order of the halves; 0 for both zeros.
     fn rank(&self, x: V<'c>) -> Result<V<'c>> {
-        let words = self.vec_of(self.int_ty(16).into(), lanes(x).unwrap_or(1));
-        let bits = self.bitcast(x, words.into())?;
+        let bits = self.words(x)?;
         let magnitude = self.and(bits, self.int_like(bits, 0x7fff))?;
         let sign = self.ashr(bits, self.int_like(bits, 15))?;
         self.sub(self.xor(magnitude, sign)?, sign)
