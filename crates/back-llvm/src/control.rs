@@ -18,6 +18,7 @@
 //! Invariant: no code runs with an empty mask. Where lanes may have left outward for good, the
 //! join tests whether any is left and otherwise skips to the next join further out.
 
+use crate::counted;
 use crate::emit::V;
 use crate::error::{Error, Result};
 use crate::lower::{Exec, Flow, Lower};
@@ -28,6 +29,9 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::values::PointerValue;
 use phalanx_ir::{Block, Function, Inst, Label, Op};
 use smallvec::SmallVec;
+
+/// Rounds up to which a loop without another in it is as good as straight code to the watchdog.
+const MAX_SHORT: u64 = 1024;
 
 /// Ways into a block: the active lanes (`None`: no lane, which is tested there) and where from.
 type Incoming<'c> = SmallVec<[(Option<Exec<'c>>, BasicBlock<'c>); 4]>;
@@ -48,6 +52,8 @@ struct Frame<'c> {
     left: Option<PointerValue<'c>>,
     /// For a loop whose lanes stay together: where it starts, and the ways there.
     header: Option<(BasicBlock<'c>, Incoming<'c>)>,
+    /// A loop of few rounds, which nobody needs to stop.
+    is_short: bool,
 }
 
 /// The constructs around the current position, innermost last.
@@ -140,13 +146,13 @@ impl<'c> Lower<'_, 'c> {
 
     /// All active lanes go the same way.
     fn uniform_if(&mut self, cond: V<'c>, then: Block, otherwise: Block) -> Result<Flow> {
-        let before = self.exec;
+        let (before, alive) = (self.exec, self.alive);
         let [t, o, join] = ["then", "else", "endif"].map(|n| self.new_block(n));
         self.e.cond_br(cond, t, o)?;
         self.push_frame(None, false, join)?;
         for (at, body) in [(t, then), (o, otherwise)] {
             self.e.b.position_at_end(at);
-            self.exec = before;
+            (self.exec, self.alive) = (before, alive);
             if self.block(body)? == Flow::Next {
                 self.jump_to_join(self.frames.stack.len() - 1, Some(self.exec))?;
             }
@@ -235,16 +241,16 @@ impl<'c> Lower<'_, 'c> {
         Ok(Flow::Next)
     }
 
-    pub(crate) fn lower_loop(&mut self, label: Label, body: Block) -> Result<Flow> {
+    pub(crate) fn lower_loop(&mut self, inst: Inst, label: Label, body: Block) -> Result<Flow> {
         if self.uniformity.is_divergent_label(label) {
             self.divergent_loop(label, body)
         } else {
-            self.uniform_loop(label, body)
+            self.uniform_loop(inst, label, body)
         }
     }
 
     /// A loop whose lanes all start the next round, or all leave.
-    fn uniform_loop(&mut self, label: Label, body: Block) -> Result<Flow> {
+    fn uniform_loop(&mut self, inst: Inst, label: Label, body: Block) -> Result<Flow> {
         let [header, join] = ["loop", "endloop"].map(|n| self.new_block(n));
         let before = self.e.here()?;
         self.e.br(header)?;
@@ -255,6 +261,7 @@ impl<'c> Lower<'_, 'c> {
             let phi = self.e.b.build_phi(mask.get_type(), "exec")?;
             phi.add_incoming(&[(&mask, before)]);
             self.exec = Exec { mask: Some(phi.as_basic_value()) };
+            self.outlive(entered);
             Some(phi)
         } else {
             None
@@ -262,6 +269,7 @@ impl<'c> Lower<'_, 'c> {
         self.push_frame(Some(label), false, join)?;
         if let Some(frame) = self.frames.stack.last_mut() {
             frame.header = Some((header, SmallVec::new()));
+            frame.is_short = counted::count(self.f, inst).is_some_and(|c| c.rounds() <= MAX_SHORT);
         }
         if self.block(body)? == Flow::Next {
             self.jump_to_join(self.frames.stack.len() - 1, Some(self.exec))?;
@@ -357,7 +365,9 @@ impl<'c> Lower<'_, 'c> {
         if self.frames.stack[target].header.is_none() {
             return self.jump_to_join(target, Some(self.exec));
         }
-        self.leave_if_stopped()?;
+        if !self.frames.stack[target].is_short {
+            self.leave_if_stopped()?;
+        }
         let (from, exec) = (self.e.here()?, self.exec);
         if let Some((header, ways)) = &mut self.frames.stack[target].header {
             ways.push((Some(exec), from));
@@ -373,6 +383,14 @@ impl<'c> Lower<'_, 'c> {
         }
         self.go_on_without_lanes()?;
         Ok(Flow::Left)
+    }
+
+    /// Behind a construct that all lanes entered which had not returned: those that are missing have returned, if none
+    /// waits further out.
+    pub(crate) fn outlive(&mut self, before: Exec<'c>) {
+        if before == self.alive && self.frames.innermost_divergent().is_none() {
+            self.alive = self.exec;
+        }
     }
 
     /// Jumps to where lanes may wait; returns if there is no such place.
@@ -431,6 +449,7 @@ impl<'c> Lower<'_, 'c> {
             incoming: SmallVec::new(),
             left,
             header: None,
+            is_short: false,
         });
         Ok(())
     }

@@ -48,6 +48,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) exec: Exec<'c>,
     /// The lanes that exist: the mask at the start.
     pub(crate) root: Exec<'c>,
+    /// The lanes that have not returned, or more; where it is what executes, no other lane ever looks at anything again.
+    pub(crate) alive: Exec<'c>,
     /// The LLVM function's entry block and what is computed there.
     pub(crate) prologue: Prologue<'c>,
     /// The constructs around the current position.
@@ -86,6 +88,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             w: ir.subgroup_size,
             exec: Exec { mask: None },
             root: Exec { mask: None },
+            alive: Exec { mask: None },
             prologue,
             frames: Frames::new(&ir.body),
             vars: Vec::new(),
@@ -133,9 +136,12 @@ impl<'a, 'c> Lower<'a, 'c> {
     pub(crate) fn block(&mut self, block: Block) -> Result<Flow> {
         let f = self.f;
         for &inst in f.block(block) {
+            let (exec, alive) = (self.exec, self.alive);
             if self.inst(inst)? == Flow::Left {
                 return Ok(Flow::Left);
             }
+            self.alive = alive;
+            self.outlive(exec);
             self.bound_straight_code(inst)?;
         }
         Ok(Flow::Next)
@@ -151,7 +157,7 @@ impl<'a, 'c> Lower<'a, 'c> {
         match &f.inst(inst).op {
             Op::If { then, otherwise } => return self.lower_if(inst, *then, *otherwise),
             Op::Block { label, body } => return self.lower_block(*label, *body),
-            Op::Loop { label, body } => return self.lower_loop(*label, *body),
+            Op::Loop { label, body } => return self.lower_loop(inst, *label, *body),
             Op::Br(label) => return self.lower_br(*label),
             Op::Return => return self.lower_return(),
             Op::Barrier(barrier) => self.lower_barrier(*barrier)?,

@@ -93,7 +93,7 @@ impl<'c> Lower<'_, 'c> {
             })?;
             self.root = Exec { mask: Some(mask) };
         }
-        self.exec = self.root;
+        (self.exec, self.alive) = (self.root, self.root);
         Ok(())
     }
 

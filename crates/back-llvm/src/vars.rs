@@ -72,6 +72,7 @@ impl<'c> Lower<'_, 'c> {
     /// Makes room for all variables.
     pub(crate) fn declare_vars(&mut self) -> Result<()> {
         let f = self.f;
+        let filled = crate::filled::filled(f);
         for (i, info) in f.vars.iter().enumerate() {
             let var = Var::new(i);
             let shape = match self.uniformity.var_shape(var) {
@@ -86,11 +87,16 @@ impl<'c> Lower<'_, 'c> {
                 }
                 Type::Scalar(s) => Some(VarSlot::Scalar(match &info.table {
                     Some(table) => self.table_slot(s, table)?,
-                    None if s == Scalar::Bool && info.count > 1 => Slot {
-                        is_bool_byte: true,
-                        ..self.new_slot(self.e.cx.i8_type().into(), info.count, shape)?
-                    },
-                    None => self.new_slot(self.e.scalar_ty(s), info.count, shape)?,
+                    None => {
+                        let is_bool_byte = s == Scalar::Bool && info.count > 1;
+                        let elem =
+                            if is_bool_byte { self.e.cx.i8_type().into() } else { self.e.scalar_ty(s) };
+                        let slot = self.new_slot(elem, info.count, shape)?;
+                        if !filled[i] {
+                            self.clear(&slot)?;
+                        }
+                        Slot { is_bool_byte, ..slot }
+                    }
                 })),
                 Type::Ptr(space) => {
                     let (ptr, int) = (self.e.ptr_ty().into(), self.e.cx.i64_type().into());
@@ -100,6 +106,9 @@ impl<'c> Lower<'_, 'c> {
                         self.new_slot(int, info.count, whole)?,
                         self.new_slot(int, info.count, shape)?,
                     ];
+                    for slot in &slots {
+                        self.clear(slot)?;
+                    }
                     Some(VarSlot::Ptr(space, slots))
                 }
             };
@@ -108,7 +117,7 @@ impl<'c> Lower<'_, 'c> {
         Ok(())
     }
 
-    /// Room for an array, filled with zeros.
+    /// Room for an array.
     fn new_slot(&mut self, elem: BasicTypeEnum<'c>, count: u32, shape: Shape) -> Result<Slot<'c>> {
         let wide = self.element_ty(elem, shape);
         let lanes = if shape == Shape::Varying { u64::from(self.w) } else { 1 };
@@ -122,9 +131,7 @@ impl<'c> Lower<'_, 'c> {
             let at = self.alloc_scratch(bytes, crate::abi::MEMORY_ALIGN as u64);
             self.scratch_ptr(at)?
         };
-        let slot = Slot { at, elem, count, shape, is_bool_byte: false, is_table: false };
-        self.clear(&slot)?;
-        Ok(slot)
+        Ok(Slot { at, elem, count, shape, is_bool_byte: false, is_table: false })
     }
 
     fn clear(&mut self, slot: &Slot<'c>) -> Result<()> {
@@ -336,8 +343,8 @@ impl<'c> Lower<'_, 'c> {
         x: V<'c>,
         mut cond: Option<V<'c>>,
     ) -> Result<()> {
-        // Lanes that do not exist may hold anything.
-        if slot.shape == Shape::Varying && self.exec != self.root {
+        // Lanes that do not exist, or have returned, may hold anything.
+        if slot.shape == Shape::Varying && self.exec != self.alive {
             let exec = self.exec_mask();
             cond = Some(match cond {
                 Some(c @ V::VectorValue(_)) => self.e.and(c, exec)?,
