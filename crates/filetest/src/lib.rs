@@ -9,6 +9,8 @@
 
 pub mod compare;
 pub mod compile;
+#[cfg(feature = "glsl")]
+pub mod coopvec;
 pub mod data;
 pub mod directive;
 mod error;

@@ -7,6 +7,7 @@ use crate::snapshot;
 use crate::tally;
 use crate::target::{Outcome, Target};
 use phalanx_ir::{Verified, passes};
+use phalanx_kernels::Processor;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,8 @@ impl Failure {
 pub struct Settings {
     /// Rewrite snapshots instead of comparing with them.
     pub bless: bool,
+    /// Make code for this processor alone, instead of each.
+    pub processor: Option<Processor>,
 }
 
 /// The test files below a directory, sorted.
@@ -74,7 +77,7 @@ pub fn run_test(file: &TestFile, settings: &Settings) -> Result<(), Failure> {
                 let module = if *optimized { optimize(file, module)? } else { module };
                 snapshot::check(file, &module, settings.bless)?;
             }
-            Command::Run => run(file, &source)?,
+            Command::Run => run(file, &source, settings)?,
         }
     }
     Ok(())
@@ -135,7 +138,7 @@ fn check_findings(file: &TestFile, source: &Loaded) -> Result<(), Failure> {
 
 // ── running ──
 
-fn run(file: &TestFile, source: &Loaded) -> Result<(), Failure> {
+fn run(file: &TestFile, source: &Loaded, settings: &Settings) -> Result<(), Failure> {
     let sizes: Vec<_> = match file.subgroups.is_empty() {
         true => vec![None],
         false => file.subgroups.iter().copied().map(Some).collect(),
@@ -144,7 +147,11 @@ fn run(file: &TestFile, source: &Loaded) -> Result<(), Failure> {
     for (index, subgroup) in sizes.into_iter().enumerate() {
         let module = module(file, source, subgroup)?;
         let mut first: Option<Outcome> = None;
-        for target in Target::list(&file.targets, index == 0 || file.all_isas) {
+        let mut targets = Target::list(&file.targets, index == 0 || file.all_isas);
+        if let Some(only) = settings.processor {
+            targets.retain(|target| !matches!(target, Target::Cpu(processor) if *processor != only));
+        }
+        for target in targets {
             if let Target::Cpu(processor) = target
                 && !used.contains(&processor)
             {

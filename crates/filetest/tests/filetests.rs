@@ -17,7 +17,7 @@ use phalanx_filetest::random::Random;
 use phalanx_filetest::runner::{Failure, Settings, discover, read, run_test};
 use phalanx_filetest::sample::Sample;
 use phalanx_filetest::target::{Target, processors};
-use phalanx_filetest::{harness, mutate, tally};
+use phalanx_filetest::{coopvec, harness, mutate, tally};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,6 +42,7 @@ fn all_trials(lists: bool) -> Vec<Trial> {
     trials.extend(random_trials());
     trials.extend(damage_trials());
     trials.extend(generated_trials(lists));
+    trials.extend(vector_trials());
     trials
 }
 
@@ -92,7 +93,7 @@ fn sample_trials() -> Vec<Trial> {
 /// The tests of some files.
 fn trials_of(files: &[PathBuf], known: &Arc<KnownFailures>) -> Vec<Trial> {
     let root = root();
-    let settings = Settings { bless: is_set("BLESS") };
+    let settings = Settings { bless: is_set("BLESS"), ..Settings::default() };
     let mut trials = Vec::new();
     for path in files {
         let name = name(&root, path);
@@ -170,6 +171,25 @@ fn generated_trials(lists: bool) -> Vec<Trial> {
         })
     };
     plan.kernels.into_iter().map(trial).collect()
+}
+
+/// Problems of a trial.
+const PROBLEMS: u64 = 8;
+
+/// Random problems for cooperative vectors: all targets give what the specification says.
+fn vector_trials() -> Vec<Trial> {
+    let count = coopvec::problems() * times();
+    let trial = |first: u64| {
+        let problems = first..count.min(first + PROBLEMS);
+        Trial::test(format!("coopvec/{}-{}", problems.start, problems.end - 1), move || {
+            problems.clone().try_for_each(coopvec::run)?;
+            processors()
+                .into_iter()
+                .for_each(|processor| tally::add(processor, problems.end - problems.start));
+            Ok(())
+        })
+    };
+    (0..count).step_by(PROBLEMS as usize).map(trial).collect()
 }
 
 /// The modules of all files, damaged: whatever comes out is answered with diagnostics.
