@@ -12,8 +12,9 @@ use crate::portable;
 use crate::simd::{Dot, RoundWords, Simd, with_round};
 use crate::transfer::tensor::{self, TensorAccess, TensorWords};
 use crate::transfer::{Access, load, store};
+use crate::vector::places::Columns;
 use crate::vector::product::{self, MicroKernel, Product, Span};
-use crate::vector::{VecMatMulParams, VecOuterAddParams, mul, outer};
+use crate::vector::{VecMatMulParams, VecOuterAddParams, input, mul, outer, result};
 use std::marker::PhantomData;
 
 /// What a family does with its operands before the micro-kernel runs.
@@ -261,7 +262,21 @@ macro_rules! vector_family {
                 }
             }
 
-            pub(super) const MICRO: MicroKernel = MicroKernel { run, rows: $most };
+            $(#[$attr])*
+            unsafe fn gather(columns: &Columns, rows: usize, pitch: usize, to: *mut u8, from: *const u8) {
+                // SAFETY: forwarded.
+                unsafe { input::gather::<$simd>(columns, rows, pitch, to, from) }
+            }
+
+            $(#[$attr])*
+            unsafe fn scatter(
+                p: &VecMatMulParams, columns: &Columns, rows: usize, pitch: usize, to: *mut u8, words: *const u8,
+            ) {
+                // SAFETY: forwarded.
+                unsafe { result::scatter::<$simd>(p, columns, rows, pitch, (to, words)) }
+            }
+
+            pub(super) const MICRO: MicroKernel = MicroKernel { run, rows: $most, gather, scatter };
 
             $(#[$attr])*
             pub(super) unsafe extern "C" fn kernel(

@@ -67,6 +67,23 @@ pub(crate) trait Simd: Copy {
     unsafe fn div_f32(a: Self::Words, b: Self::Words) -> Self::Words;
     /// Applies a function on f32 bits to every word; compiles to vector code when `f` has no branches.
     unsafe fn map(v: Self::Words, f: impl Fn(u32) -> u32) -> Self::Words;
+    /// Words of two vectors, by their numbers in both: those of `high` follow those of `low`. Higher bits of a number than
+    /// it takes have no meaning.
+    #[inline(always)]
+    unsafe fn pick(low: Self::Words, high: Self::Words, numbers: Self::Words) -> Self::Words {
+        let mut words = [0_u32; 2 * MAX_LANES];
+        let mut picked = [0_u32; MAX_LANES];
+        // SAFETY: both hold what is written.
+        unsafe {
+            Self::store(words.as_mut_ptr().cast(), Self::LANES * 4, low);
+            Self::store(words.as_mut_ptr().add(Self::LANES).cast(), Self::LANES * 4, high);
+            Self::store(picked.as_mut_ptr().cast(), Self::LANES * 4, numbers);
+            for word in &mut picked {
+                *word = words[*word as usize % (2 * Self::LANES)];
+            }
+            Self::load(picked.as_ptr().cast(), Self::LANES * 4)
+        }
+    }
     /// Transposes the square of the first [`Self::LANES`] vectors.
     unsafe fn transpose(block: &mut [Self::Words; MAX_LANES]);
     /// Reads a square of f16, line by line, widens it to f32 and transposes it.

@@ -7,6 +7,9 @@ use crate::elem::Elem;
 use crate::float;
 use crate::simd::{F16, MAX_LANES, Simd, Widen, Word};
 
+/// The number of each word of a vector.
+static LANE_NUMBERS: [u32; MAX_LANES] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
 /// Words in a row.
 pub(super) fn pitch(lanes: usize, width: usize) -> usize {
     lanes.max(width)
@@ -215,30 +218,60 @@ fn nearest(x: f32, least: f32, most: f32) -> u8 {
 /// # Safety
 /// There are so many rows of `pitch` words at `from`, and there is room for as many at `to`.
 #[inline(always)]
-pub(super) unsafe fn gather<S: Simd>(
+pub(crate) unsafe fn gather<S: Simd>(
     columns: &Columns,
     rows: usize,
     pitch: usize,
     to: *mut u8,
     from: *const u8,
 ) {
-    let lanes = columns.lanes();
-    // SAFETY: the lanes are in the rows.
+    let lanes = columns.sources();
+    let vectors = columns.lanes().len().div_ceil(S::LANES);
+    // SAFETY: the lanes are in the rows, whose vectors are whole.
     unsafe {
-        if let Some(first) = columns.run().filter(|_| lanes.len().is_multiple_of(S::LANES)) {
+        for vector in 0..vectors {
+            let at = vector * S::LANES;
+            let numbers = S::load(lanes.as_ptr().add(at).cast(), S::LANES * 4);
             for row in 0..rows {
-                for at in (0..lanes.len()).step_by(S::LANES) {
-                    let words = S::load(from.add((row * pitch + first + at) * 4), S::LANES * 4);
-                    S::store(to.add((row * pitch + at) * 4), S::LANES * 4, words);
-                }
-            }
-            return;
-        }
-        let (to, from) = (to.cast::<u32>(), from.cast::<u32>());
-        for row in 0..rows {
-            for (column, &lane) in lanes.iter().enumerate() {
-                *to.add(row * pitch + column) = *from.add(row * pitch + usize::from(lane));
+                let from = from.add(row * pitch * 4);
+                let words = pick_of::<S>(from, pitch.div_ceil(S::LANES), numbers);
+                S::store(to.add((row * pitch + at) * 4), S::LANES * 4, words);
             }
         }
+    }
+}
+
+/// Words of some vectors that follow each other, by their numbers.
+///
+/// # Safety
+/// There are so many vectors at `from`; the processor has the instructions.
+#[inline(always)]
+pub(super) unsafe fn pick_of<S: Simd>(from: *const u8, vectors: usize, numbers: S::Words) -> S::Words {
+    // SAFETY: forwarded.
+    unsafe {
+        let mut words = pick_pair::<S>(from, vectors, 0, numbers);
+        for pair in 1..vectors.div_ceil(2) {
+            let others = pick_pair::<S>(from, vectors, pair, numbers);
+            let at = S::map(numbers, |n| n / (2 * S::LANES as u32));
+            let lane = S::load(LANE_NUMBERS.as_ptr().cast(), S::LANES * 4);
+            let chosen = S::map(at, |p| if p == pair as u32 { S::LANES as u32 } else { 0 });
+            words = S::pick(words, others, S::or(lane, chosen));
+        }
+        words
+    }
+}
+
+/// Words of the vectors of a pair.
+///
+/// # Safety
+/// As for [`pick_of`].
+#[inline(always)]
+unsafe fn pick_pair<S: Simd>(from: *const u8, vectors: usize, pair: usize, numbers: S::Words) -> S::Words {
+    let bytes = S::LANES * 4;
+    // SAFETY: forwarded.
+    unsafe {
+        let low = S::load(from.add(2 * pair * bytes), bytes);
+        let high = S::load(from.add((2 * pair + 1).min(vectors - 1) * bytes), bytes);
+        S::pick(low, high, numbers)
     }
 }

@@ -17,13 +17,13 @@
 //! adds outer products to memory, by the atomic additions of `atomic`.
 
 mod atomic;
-mod input;
+pub(crate) mod input;
 mod matrix;
 pub(crate) mod mul;
 pub(crate) mod outer;
-mod places;
+pub(crate) mod places;
 pub(crate) mod product;
-mod result;
+pub(crate) mod result;
 
 use crate::elem::Elem;
 use crate::isa::KernelSet;

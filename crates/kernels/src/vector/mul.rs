@@ -3,7 +3,7 @@
 use super::matrix::{self, Matrix};
 use super::places::{Columns, Group, Places, all};
 use super::product::{MicroKernel, Product, multiply};
-use super::{Cut, VecMatMulParams, input, result};
+use super::{Cut, VecMatMulParams, input};
 use crate::elem::Elem;
 use crate::simd::{Dot, Simd};
 
@@ -114,7 +114,7 @@ impl Call<'_> {
             let (mut x, mut width) = (self.words, lanes);
             if let Some(columns) = columns.as_ref().filter(|c| !c.in_place) {
                 let to = scratch.add(parts.gathered);
-                input::gather::<S>(columns, depth, pitch, to, x);
+                (self.kernel.gather)(columns, depth, pitch, to, x);
                 (x, width) = (to, columns.columns(lanes));
             }
             if p.has_bias {
@@ -159,7 +159,7 @@ impl Call<'_> {
                 }
                 multiply(&product, self.kernel);
                 if let Some(columns) = &columns {
-                    result::scatter::<S>(p, columns, product.rows, pitch, (to, product.result));
+                    (self.kernel.scatter)(p, columns, product.rows, pitch, to, product.result);
                 }
                 row += product.rows;
             }

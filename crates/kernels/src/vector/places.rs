@@ -111,9 +111,10 @@ pub(super) fn all(lanes: usize) -> u128 {
 }
 
 /// The columns of a product: which lanes they are of.
-pub(super) struct Columns {
+pub(crate) struct Columns {
     lanes: [u8; MAX_VECTOR_LANES],
     count: usize,
+    mask: u128,
     /// Whether each lane has its own column, also those that are not of the group.
     pub(super) in_place: bool,
 }
@@ -130,7 +131,7 @@ impl Columns {
             rest &= rest - 1;
         }
         let in_place = count.div_ceil(width) == lanes.div_ceil(width);
-        Self { lanes: list, count, in_place }
+        Self { lanes: list, count, mask, in_place }
     }
 
     /// The lanes of the group.
@@ -138,20 +139,23 @@ impl Columns {
         &self.lanes[..self.count]
     }
 
-    /// The first lane, if they are one behind the other in columns of their own.
-    pub(super) fn run(&self) -> Option<usize> {
-        let (&first, &last) = (self.lanes().first()?, self.lanes().last()?);
-        let is_run = usize::from(last - first) + 1 == self.count && !self.in_place;
-        is_run.then_some(first.into())
+    /// The lane of each column; for those beyond the last any.
+    pub(super) fn sources(&self) -> [u32; MAX_VECTOR_LANES] {
+        self.lanes.map(u32::from)
     }
 
-    /// For each lane of the group its column and itself.
-    pub(super) fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
-        let in_place = self.in_place;
-        self.lanes().iter().enumerate().map(move |(i, &lane)| {
-            let lane = usize::from(lane);
-            (if in_place { lane } else { i }, lane)
-        })
+    /// The column of each lane; for those that are not of the group any.
+    pub(super) fn targets(&self) -> [u32; MAX_VECTOR_LANES] {
+        let mut columns = [0; MAX_VECTOR_LANES];
+        for (i, &lane) in self.lanes().iter().enumerate() {
+            columns[usize::from(lane)] = if self.in_place { u32::from(lane) } else { i as u32 };
+        }
+        columns
+    }
+
+    /// Whether a lane is of the group.
+    pub(super) fn has(&self, lane: usize) -> bool {
+        self.mask >> lane & 1 != 0
     }
 
     /// Columns of the product.
@@ -192,15 +196,13 @@ mod tests {
 
     #[test]
     fn columns_are_put_together_where_that_saves_vectors() {
-        let pairs = |mask, width| Columns::new(mask, 32, width).pairs().collect::<Vec<_>>();
-        assert_eq!(pairs(1 << 9 | 1 << 31, 8), [(0, 9), (1, 31)]);
-        assert_eq!(pairs(all(32) - 1, 8)[..2], [(1, 1), (2, 2)]);
+        let targets = |mask: u128, lane: usize| Columns::new(mask, 32, 8).targets()[lane];
+        let two = 1 << 9 | 1 << 31;
+        assert_eq!([targets(two, 9), targets(two, 31)], [0, 1]);
+        assert_eq!(Columns::new(two, 32, 8).sources()[..2], [9, 31]);
+        assert_eq!([1, 2].map(|lane| targets(all(32) - 1, lane)), [1, 2]);
         assert_eq!(Columns::new(3, 32, 8).columns(32), 2);
-        let run = |mask| Columns::new(mask, 32, 8).run();
-        assert_eq!(
-            [run(0b0111_0000), run(0b0101_0000), run(all(32)), run(1 << 31)],
-            [Some(4), None, None, Some(31)]
-        );
+        assert_eq!([8, 9, 10].map(|lane| Columns::new(two, 32, 8).has(lane)), [false, true, false]);
         assert_eq!(Columns::new(1, 4, 8).columns(4), 4);
     }
 }

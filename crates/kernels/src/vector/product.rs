@@ -1,9 +1,10 @@
 //! The product of words: `R[i][j] = start[i] + extra[j] + sum over k of A[i][k] * X[k][j]`.
 //!
-//! The micro-kernel is that of multiplications of tiles ([`step`]); what differs is where operands come from. The words
-//! of A may lie anyhow, so that a matrix and its transpose are read where they are; sums go to memory as words or
-//! rounded to f16.
+//! Like the micro-kernel of multiplications of tiles, but for where operands come from. The words of A may lie anyhow, so
+//! that a matrix and its transpose are read where they are; sums go to memory as words or rounded to f16.
 
+use super::VecMatMulParams;
+use super::places::Columns;
 use crate::mul_add::panel::step;
 use crate::simd::{Dot, MAX_LANES, Simd};
 
@@ -55,6 +56,11 @@ pub(crate) struct MicroKernel {
     pub(crate) run: unsafe fn(&Product, Span, rows: usize, vectors: usize),
     /// Most rows of a block, by the number of its vectors. It is compiled for these and for all powers of two below.
     pub(crate) rows: [usize; GROUP],
+    /// [`gather`](super::input::gather) and [`scatter`](super::result::scatter): not a part of the whole, where most
+    /// products do without them.
+    pub(crate) gather: unsafe fn(&Columns, rows: usize, pitch: usize, to: *mut u8, from: *const u8),
+    pub(crate) scatter:
+        unsafe fn(&VecMatMulParams, &Columns, rows: usize, pitch: usize, to: *mut u8, words: *const u8),
 }
 
 /// Does a product.
@@ -109,12 +115,25 @@ unsafe fn rows<S: Simd, D: Dot, const MR: usize, const NV: usize, const HALVES: 
         unsafe {
             let mut acc = start::<D, MR, NV>(p, row, from);
             let mut a = p.a.wrapping_add(row * p.along_column);
-            let x: [*const u8; NV] = std::array::from_fn(|v| p.x.add(from + v * D::LANES * 4));
-            let mut at = 0;
-            for _ in 0..p.words {
-                step::<D, MR, NV>(&mut acc, a, p.along_column, x, x, at);
-                a = a.wrapping_add(p.along_row);
-                at += p.x_pitch;
+            let mut x = p.x.add(from);
+            if NV == 1 {
+                let mut bases = bases(a, p.along_column);
+                for _ in 0..p.words {
+                    let b = D::load_b(x, x);
+                    for (y, acc) in acc.iter_mut().enumerate() {
+                        let word = D::splat(bases[y / 3].wrapping_add(y % 3 * p.along_column));
+                        acc[0] = D::dot(acc[0], word, b);
+                    }
+                    bases = bases.map(|a| a.wrapping_add(p.along_row));
+                    x = x.wrapping_add(p.x_pitch);
+                }
+            } else {
+                for _ in 0..p.words {
+                    let x_of: [*const u8; NV] = std::array::from_fn(|v| x.wrapping_add(v * D::LANES * 4));
+                    step::<D, MR, NV>(&mut acc, a, p.along_column, x_of, x_of, 0);
+                    a = a.wrapping_add(p.along_row);
+                    x = x.wrapping_add(p.x_pitch);
+                }
             }
             for (y, acc) in acc.into_iter().enumerate() {
                 let line = p.result.add((row + y) * p.result_pitch);
@@ -130,6 +149,20 @@ unsafe fn rows<S: Simd, D: Dot, const MR: usize, const NV: usize, const HALVES: 
             }
         }
     }
+}
+
+/// Pointers to every third row of a block, whose neighbours an address reaches with the distance of rows as its index.
+/// They look unrelated to the compiler, which would make one chain of additions of all addresses.
+#[inline(always)]
+fn bases(first: *const u8, distance: usize) -> [*const u8; 3] {
+    [0, 3, 6].map(|y| {
+        let mut base = first.wrapping_add(y * distance);
+        // SAFETY: nothing is executed.
+        unsafe {
+            std::arch::asm!("/* {0} */", inout(reg) base, options(pure, nomem, nostack, preserves_flags));
+        }
+        base
+    })
 }
 
 /// What the sums start with.

@@ -1,5 +1,6 @@
 //! Results of some lanes.
 
+use super::input::pick_of;
 use super::places::Columns;
 use super::{MAX_VECTOR_LANES, VecMatMulParams};
 use crate::elem::Elem;
@@ -10,7 +11,7 @@ use crate::simd::Simd;
 /// # Safety
 /// `words` are so many rows of `pitch` words, whole vectors; `to` is the first of these rows of the result.
 #[inline(always)]
-pub(super) unsafe fn scatter<S: Simd>(
+pub(crate) unsafe fn scatter<S: Simd>(
     p: &VecMatMulParams,
     columns: &Columns,
     rows: usize,
@@ -18,31 +19,57 @@ pub(super) unsafe fn scatter<S: Simd>(
     (to, words): (*mut u8, *const u8),
 ) {
     let lanes = p.lanes as usize;
-    let width = columns.columns(lanes);
-    let run = columns.run().filter(|_| width.is_multiple_of(S::LANES));
-    let mut halves = [0_u16; MAX_VECTOR_LANES];
-    let stage = halves.as_mut_ptr();
+    let vectors = columns.columns(lanes).div_ceil(S::LANES);
+    let targets = columns.targets();
+    let words_of: [u32; MAX_VECTOR_LANES] = mask(columns, lanes, u32::MAX);
+    let halves_of: [u16; MAX_VECTOR_LANES] = mask(columns, lanes, u16::MAX);
+    let mut sums = [0_u32; MAX_VECTOR_LANES];
     for row in 0..rows {
-        // SAFETY: the lanes are in the row of the result, the columns in that of the product.
+        // SAFETY: the lanes are in the row of the result, the columns in that of the product, whose vectors are whole.
         unsafe {
             let from = words.add(row * pitch * 4);
-            if p.result == Elem::F16 {
-                let to = to.cast::<u16>().add(row * lanes);
-                let first = run.map_or(stage, |first| to.add(first));
-                for at in (0..width).step_by(S::LANES) {
-                    S::narrow_f16(first.add(at).cast(), S::load(from.add(at * 4), S::LANES * 4));
-                }
-                if run.is_none() {
-                    for (column, lane) in columns.pairs() {
-                        *to.add(lane) = *stage.add(column);
-                    }
-                }
-            } else {
-                let (from, to) = (from.cast::<u32>(), to.cast::<u32>().add(row * lanes));
-                for (column, lane) in columns.pairs() {
-                    *to.add(lane) = *from.add(column);
+            for at in (0..lanes).step_by(S::LANES) {
+                let numbers = S::load(targets.as_ptr().add(at).cast(), S::LANES * 4);
+                let words = pick_of::<S>(from, vectors, numbers);
+                if p.result == Elem::F16 {
+                    S::narrow_f16(sums.as_mut_ptr().cast::<u16>().add(at).cast(), words);
+                } else {
+                    S::store(sums.as_mut_ptr().add(at).cast(), S::LANES * 4, words);
                 }
             }
+            let to = to.add(row * lanes * p.result.bytes());
+            if p.result == Elem::F16 {
+                merge(to.cast::<u16>(), sums.as_ptr().cast(), &halves_of[..lanes]);
+            } else {
+                merge(to.cast::<u32>(), sums.as_ptr(), &words_of[..lanes]);
+            }
+        }
+    }
+}
+
+/// All bits of the lanes that are of the group.
+fn mask<T: Copy + Default>(columns: &Columns, lanes: usize, ones: T) -> [T; MAX_VECTOR_LANES] {
+    let mut mask = [T::default(); MAX_VECTOR_LANES];
+    for (lane, bits) in mask.iter_mut().enumerate().take(lanes) {
+        *bits = if columns.has(lane) { ones } else { T::default() };
+    }
+    mask
+}
+
+/// Replaces the bits of a mask. The loop becomes vector code.
+///
+/// # Safety
+/// There are as many numbers as in the mask at both places.
+#[inline(always)]
+unsafe fn merge<T>(to: *mut T, from: *const T, mask: &[T])
+where
+    T: Copy + std::ops::BitAnd<Output = T> + std::ops::BitOr<Output = T> + std::ops::Not<Output = T>,
+{
+    for (i, &mask) in mask.iter().enumerate() {
+        // SAFETY: forwarded.
+        unsafe {
+            let (old, new) = (to.add(i).read_unaligned(), from.add(i).read());
+            to.add(i).write_unaligned(old & !mask | new & mask);
         }
     }
 }

@@ -150,6 +150,17 @@ impl Simd for Avx2 {
         unsafe { _mm256_or_si256(a, b) }
     }
     #[inline(always)]
+    unsafe fn pick(low: Self::Words, high: Self::Words, numbers: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe {
+            let [low, high] = [low, high].map(|v| _mm256_permutevar8x32_epi32(v, numbers));
+            // A float's sign is what chooses.
+            let is_high = _mm256_castsi256_ps(_mm256_slli_epi32::<28>(numbers));
+            let picked = _mm256_blendv_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), is_high);
+            _mm256_castps_si256(picked)
+        }
+    }
+    #[inline(always)]
     unsafe fn add_f32(a: Self::Words, b: Self::Words) -> Self::Words {
         // SAFETY: the caller vouches for the instructions.
         unsafe { _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b))) }

@@ -112,6 +112,11 @@ impl Simd for Avx512 {
         unsafe { _mm512_or_si512(a, b) }
     }
     #[inline(always)]
+    unsafe fn pick(low: Self::Words, high: Self::Words, numbers: Self::Words) -> Self::Words {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { _mm512_permutex2var_epi32(low, numbers, high) }
+    }
+    #[inline(always)]
     unsafe fn add_f32(a: Self::Words, b: Self::Words) -> Self::Words {
         // SAFETY: the caller vouches for the instructions.
         unsafe { _mm512_castps_si512(_mm512_add_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b))) }
