@@ -1,4 +1,5 @@
-//! Records as a picture: one panel for each problem, its kernels as bars against the measured peak.
+//! Records as a picture: one panel for each problem, its kernels as bars against the measured peak. And what a training
+//! lost.
 
 use std::path::Path;
 
@@ -118,6 +119,60 @@ fn label(color: &RGBColor, horizontal: HPos, vertical: VPos) -> TextStyle<'_> {
     TextStyle::from(("sans-serif", 12).into_font()).color(color).pos(Pos::new(horizontal, vertical))
 }
 
+/// Writes an SVG of the loss of each step of a training, on a logarithmic scale, with the mean of the steps around.
+pub(crate) fn write_losses(path: &Path, losses: &[f64]) -> Result<()> {
+    let picture = draw_losses(losses)?;
+    output::write(path, picture)
+}
+
+fn draw_losses(losses: &[f64]) -> Result<String> {
+    ensure!(!losses.is_empty(), "there is no loss to draw");
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, (PANEL_WIDTH, PANEL_HEIGHT)).into_drawing_area();
+        area.fill(&WHITE).map_err(failed)?;
+        draw_curve(losses, &area).map_err(failed)?;
+        area.present().map_err(failed)?;
+    }
+    Ok(svg)
+}
+
+/// The most points of a curve.
+const MAX_POINTS: usize = 500;
+
+fn draw_curve<'a>(losses: &[f64], area: &DrawingArea<SVGBackend<'a>, Shift>) -> Result<(), Failure<'a>> {
+    // A logarithm has no room for zero, nor a picture for what is no number.
+    let shown = |loss: f64| if loss.is_nan() { 1e-12 } else { loss.clamp(1e-12, 1e12) };
+    let part = losses.len().div_ceil(MAX_POINTS);
+    let means = |part: usize| {
+        losses.chunks(part).enumerate().map(move |(index, losses)| {
+            let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+            (index as f64 * part as f64 + (losses.len() as f64 - 1.0) / 2.0, shown(mean))
+        })
+    };
+    let least = means(part).map(|(_, loss)| loss).fold(f64::INFINITY, f64::min);
+    let most = means(part).map(|(_, loss)| loss).fold(0.0, f64::max);
+    let mut chart = ChartBuilder::on(area)
+        .margin(14)
+        .caption("Mean squared error of a step's texels", ("sans-serif", 15).into_font().color(&INK))
+        .x_label_area_size(36)
+        .y_label_area_size(64)
+        .build_cartesian_2d(0.0..losses.len() as f64, (0.8 * least..1.25 * most).log_scale())?;
+    chart
+        .configure_mesh()
+        .light_line_style(TRANSPARENT)
+        .bold_line_style(BLACK.mix(0.12))
+        .x_label_formatter(&|value| format!("{value:.0}"))
+        .y_label_formatter(&|value| format!("{value:.0e}"))
+        .x_desc("step")
+        .label_style(("sans-serif", 12).into_font().color(&INK))
+        .draw()?;
+    chart.draw_series([PathElement::new(means(part).collect::<Vec<_>>(), BAR.mix(0.35))])?;
+    let smooth = means(losses.len().div_ceil(50)).collect::<Vec<_>>();
+    chart.draw_series([PathElement::new(smooth, PEAK.stroke_width(2))])?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,7 +192,18 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_is_a_curve_whatever_it_is() {
+        let falling: Vec<f64> = (1..2000).map(|step| 1.0 / f64::from(step)).collect();
+        let svg = draw_losses(&falling).expect("there is something to draw");
+        assert!(svg.starts_with("<svg") && svg.matches("<polyline").count() >= 2, "{svg}");
+        for odd in [vec![0.0], vec![1.0; 3], vec![f64::NAN, f64::INFINITY], vec![1e300, 0.0]] {
+            assert!(draw_losses(&odd).is_ok(), "{odd:?}");
+        }
+    }
+
+    #[test]
     fn a_chart_of_nothing_is_an_error() {
+        assert!(draw_losses(&[]).is_err());
         assert!(draw(&[]).is_err());
     }
 }

@@ -403,4 +403,9 @@ impl Pipeline {
     pub(crate) fn compile_time(&self) -> Duration {
         self.0.compile_time()
     }
+
+    /// Whether it has a buffer at this place.
+    pub(crate) fn binds(&self, set: u32, binding: u32) -> bool {
+        self.0.bindings().iter().any(|info| (info.set, info.binding) == (set, binding))
+    }
 }

@@ -643,13 +643,21 @@ fn a_demo_writes_its_chart_and_its_records() {
 
 /// Asserts that a demo is right and leaves its records and this picture.
 fn leaves_a_picture(line: &str, picture: &str) {
+    leaves_pictures(line, &[picture]);
+}
+
+/// The same with several pictures.
+fn leaves_pictures(line: &str, pictures: &[&str]) -> tempfile::TempDir {
     let directory = empty_directory();
     let arguments: Vec<&str> = line.split_whitespace().collect();
     let text = succeeds(&arguments, directory.path());
-    assert!(text.contains(picture) && text.contains(" ok ") && !text.contains("WRONG"), "{text}");
-    let bytes = std::fs::read(directory.path().join(format!("out/{picture}.png"))).expect("written");
-    assert!(bytes.starts_with(b"\x89PNG"), "{picture}");
+    assert!(text.contains(" ok ") && !text.contains("WRONG"), "{text}");
+    for picture in pictures {
+        let bytes = std::fs::read(directory.path().join(format!("out/{picture}.png"))).expect("written");
+        assert!(text.contains(picture) && bytes.starts_with(b"\x89PNG"), "{picture}");
+    }
     assert!(directory.path().join(format!("out/{}.json", arguments[1])).exists());
+    directory
 }
 
 #[test]
@@ -665,7 +673,23 @@ fn convolution_shows_what_filters_make_of_an_image() {
 
 #[test]
 fn a_texture_is_shown_beside_its_original() {
-    leaves_a_picture("demo neural-texture --size 16 --passes 5", "neural-texture");
+    let pictures = ["neural-texture-original", "neural-texture-result", "neural-texture-error"];
+    let directory = leaves_pictures("demo neural-texture --train --size 16 --steps 30", &pictures);
+    let curve =
+        std::fs::read_to_string(directory.path().join("out/neural-texture-loss.svg")).expect("written");
+    assert!(curve.starts_with("<svg"), "{curve}");
+    let records = std::fs::read_to_string(directory.path().join("out/neural-texture.json")).expect("written");
+    let records: serde_json::Value = serde_json::from_str(&records).expect("records");
+    let rungs: Vec<_> = records.as_array().expect("a list").iter().map(|record| &record["rung"]).collect();
+    assert_eq!(rungs, ["train", "vector", "qcom"]);
+    // A picture is an image to train with.
+    let line = "demo neural-texture --image out/neural-texture-result.png --steps 20 --psnr 3";
+    let text = succeeds(&line.split_whitespace().collect::<Vec<_>>(), directory.path());
+    assert!(text.contains("784x256 texels of 3 channels") && !text.contains("WRONG"), "{text}");
+    // What is asked for in vain is wrong.
+    let line = "demo neural-texture --size 16 --steps 1 --psnr 60";
+    let output = phalanx(&line.split_whitespace().collect::<Vec<_>>(), directory.path());
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
 }
 
 #[test]
@@ -710,5 +734,7 @@ fn sizes_that_a_workload_does_not_take_are_refused() {
     refuses("bench attention --head-sizes 96", "heads of 64 and 128");
     refuses("bench conv --image 5x5", "`5x5` is no size; write HxWxC");
     refuses("bench dequant --sizes 100", "K must be a multiple of 32");
-    refuses("demo neural-texture --size 20", "not 20");
+    refuses("demo neural-texture --size 4", "not 4");
+    refuses("demo neural-texture --image none.png", "none.png cannot be read");
+    refuses("bench mlp --kernels train --types s8 --activations none", "only one network of f16 is trained");
 }

@@ -10,7 +10,10 @@
 
 layout(local_size_x = 32) in;
 layout(push_constant) uniform Push { uint width, pixels; };
-layout(set = 0, binding = 1) writeonly buffer Sums { float sums[]; };
+#ifndef SUMS
+#define SUMS 1
+#endif
+layout(set = 0, binding = SUMS) writeonly buffer Sums { float sums[]; };
 
 #ifdef BYTES
 #define T int8_t

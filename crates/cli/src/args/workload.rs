@@ -22,7 +22,7 @@ pub(crate) enum WorkloadCommand {
     /// A small network that each invocation evaluates
     #[command(after_help = MLP_HELP)]
     Mlp(MlpArgs),
-    /// Decompression of a texture by a small network
+    /// Training of a small network on a texture, and its decompression
     #[command(after_help = NEURAL_TEXTURE_HELP)]
     NeuralTexture(NeuralTextureArgs),
 }
@@ -206,6 +206,8 @@ pub(crate) enum MlpForm {
     Vector,
     /// Loops over arrays
     Loops,
+    /// A training step by GL_NV_cooperative_vector: forward, back, the gradient, Adam; for one network of f16
+    Train,
 }
 
 /// What is done to the sums of a layer.
@@ -218,7 +220,8 @@ pub(crate) enum Activation {
 
 const MLP_HELP: &str = "\
 Each invocation evaluates the network for a pixel. The demo's network is that of the extension's own document: six inputs, two
-layers of 32, eight results. Results are compared with the same network in f64.
+layers of 32, eight results. Results are compared with the same network in f64, and so are the gradient and the numbers of a
+training step.
 
 Example:
   phalanx bench mlp --lengths 64,64,64,64 --activations none --no-biases --kernels vector
@@ -245,7 +248,7 @@ pub(crate) struct MlpArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     pub(crate) types: Vec<MlpType>,
     /// Ways to write it
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [MlpForm::Vector, MlpForm::Loops], value_enum)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [MlpForm::Vector, MlpForm::Loops, MlpForm::Train], value_enum)]
     pub(crate) kernels: Vec<MlpForm>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -261,25 +264,39 @@ fn image_size(text: &str) -> Result<[u32; 2], String> {
 }
 
 const NEURAL_TEXTURE_HELP: &str = "\
-A texture of six channels (colour, normal, roughness) is compressed to two coarse grids of features and a network of two
-layers, which are trained first; the kernel decompresses it. The picture shows the original above and the result below.
-The result is compared with the same network in f64.
+A texture is compressed to two coarse grids of features and a network of two layers of 16: shaders train them with cooperative
+vectors (Adam, on random texels). Two kernels decompress it, and their results are compared with the same network in f64. The
+demo's own texture has six channels (colour, normal, roughness). A PNG file may be of any kind; greys become colours, and what
+is transparent lies on white. With --train, a step is measured and compared with plain loops in f64, and the loss is drawn.
 
 Example:
-  phalanx bench neural-texture --json texture.json
-  phalanx demo neural-texture --size 128 --passes 40";
+  phalanx demo neural-texture --train
+  phalanx demo neural-texture --train --image photo.png --steps 3000 --psnr 30
+  phalanx bench neural-texture --json texture.json";
 
 #[derive(Debug, Args)]
 pub(crate) struct NeuralTextureArgs {
-    /// The edge of the texture in texels, a multiple of 8
-    #[arg(long, value_name = "N", default_value_t = 128)]
-    pub(crate) size: u32,
-    /// How often it is repeated along each edge [demo: 1, bench: 8]
+    /// Show the training, too: measure and check a step, draw the loss
+    #[arg(long)]
+    pub(crate) train: bool,
+    /// The image to compress, with edges of up to 4096 pixels, instead of one that is made
+    #[arg(long, value_name = "FILE.png")]
+    pub(crate) image: Option<PathBuf>,
+    /// The edge of the image that is made, in texels [default: 128]
+    #[arg(long, value_name = "N", conflicts_with = "image")]
+    pub(crate) size: Option<u32>,
+    /// How often it is repeated along each edge [demo: 1, bench: 8, of an image from a file 1]
     #[arg(long, value_name = "N")]
     pub(crate) repeat: Option<u32>,
-    /// How often training goes through all texels
-    #[arg(long, value_name = "N", default_value_t = 40)]
-    pub(crate) passes: u32,
+    /// Steps of the training [default: 1500]
+    #[arg(long, value_name = "N")]
+    pub(crate) steps: Option<u32>,
+    /// Texels of a step [default: a sixteenth of all, 512 to 16384]
+    #[arg(long, value_name = "N")]
+    pub(crate) batch: Option<u32>,
+    /// The PSNR below which the result is wrong, in dB [default: 25 for the image and the training that nothing was said of]
+    #[arg(long, value_name = "DB")]
+    pub(crate) psnr: Option<f64>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -56,6 +56,7 @@ fn kernel(rung: Rung, types: Types, size: Mnk, choices: Choices) -> Result<Kerne
         subgroup_size: SUBGROUP_SIZE,
         groups: plan.groups,
         push_constants,
+        then: None,
     })
 }
 

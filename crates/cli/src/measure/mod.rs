@@ -21,8 +21,9 @@ use anyhow::{Context, Result, ensure};
 use indicatif::ProgressBar;
 
 pub(crate) use self::peaks::{Peak, Peaks};
-use self::pipelines::compile;
+pub(crate) use self::pipelines::compile;
 use self::timing::Timing;
+pub(crate) use self::timing::dispatch;
 use crate::args::{Backend, Relax};
 use crate::data::{DType, check_place};
 use crate::progress::{self, Interrupt};
@@ -39,6 +40,11 @@ pub(crate) trait Workload {
     fn subject(&self) -> Subject;
 
     fn kernels(&self) -> &[Kernel];
+
+    /// What a dispatch is called where its time is worth telling.
+    fn unit(&self) -> Option<&'static str> {
+        None
+    }
 
     /// What its buffers take.
     fn buffer_bytes(&self) -> u64;
@@ -90,6 +96,15 @@ pub(crate) struct Kernel {
     pub(crate) subgroup_size: u32,
     pub(crate) groups: [u32; 3],
     pub(crate) push_constants: Vec<u8>,
+    /// What is dispatched behind it on the same buffers, as a part of it.
+    pub(crate) then: Option<Box<Kernel>>,
+}
+
+impl Kernel {
+    /// All that is dispatched for it.
+    pub(crate) fn passes(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |kernel| kernel.then.as_deref())
+    }
 }
 
 /// The data of a workload on the device.
@@ -141,7 +156,10 @@ pub(crate) fn run(
     let bar = progress::bar(kernels.len());
     // All before there is data: compilers need more memory than small problems.
     let watch = Watch { bar: &bar, interrupt: &interrupt };
-    let Some(pipelines) = compile(&device, &kernels, &watch)? else { return Ok(Status::Interrupted) };
+    let names: Vec<&str> = kernels.iter().map(|(workload, _)| workload.subject().workload).collect();
+    let named: Vec<(&str, &Kernel)> =
+        names.into_iter().zip(kernels.iter().map(|(_, kernel)| *kernel)).collect();
+    let Some(pipelines) = compile(&device, &named, &watch)? else { return Ok(Status::Interrupted) };
     let mut done = Done::default();
     let outcome = measure(&device, workloads, &pipelines, &watch, outputs.pictures, &mut done);
     bar.finish_and_clear();
@@ -160,6 +178,12 @@ pub(crate) fn run(
         let leave = if relaxed_accumulation { ", relaxed accumulation" } else { "" };
         tell(format!("{}, {threads} {noun}{leave}", device.info().name), is_output_taken)?;
         tell(table::ladder(&records), is_output_taken)?;
+        for (record, (workload, _)) in records.iter().zip(&kernels) {
+            if let Some(unit) = workload.unit() {
+                let time = format!("{}: {:.3} ms for a {unit}", record.rung, 1e3 * record.seconds);
+                tell(time, is_output_taken)?;
+            }
+        }
         if let Some(path) = outputs.json {
             write_json(path, &records)?;
         }
@@ -203,7 +227,7 @@ struct Done {
 fn measure(
     device: &Device,
     workloads: &[Box<dyn Workload>],
-    pipelines: &[Pipeline],
+    pipelines: &[Vec<Pipeline>],
     watch: &Watch<'_>,
     pictures: Option<&Path>,
     done: &mut Done,
@@ -271,14 +295,14 @@ pub(crate) mod tests {
         let device = Device::of_kind(backend, Choices { threads: Some(1), ..Choices::default() })
             .expect("there is one");
         let problem = prepare(workload, &device);
-        let kernels: Vec<(&dyn Workload, &Kernel)> =
-            workload.kernels().iter().map(|kernel| (workload, kernel)).collect();
+        let kernels: Vec<(&str, &Kernel)> =
+            workload.kernels().iter().map(|kernel| (workload.subject().workload, kernel)).collect();
         let (bar, interrupt) = (ProgressBar::hidden(), Interrupt::never());
         let watch = Watch { bar: &bar, interrupt: &interrupt };
         let pipelines = compile(&device, &kernels, &watch).expect("they compile").expect("nobody interrupts");
-        let run = |(kernel, pipeline): (&Kernel, &Pipeline)| {
+        let run = |(kernel, pipelines): (&Kernel, &Vec<Pipeline>)| {
             problem.blank().expect("writable");
-            problem.dispatch(&device, pipeline, kernel, None).expect("it runs");
+            problem.dispatch(&device, pipelines, kernel, None).expect("it runs");
             (kernel.name.clone(), (problem.check)(&problem.buffers).expect("readable"))
         };
         workload.kernels().iter().zip(&pipelines).map(run).collect()

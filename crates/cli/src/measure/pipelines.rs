@@ -3,23 +3,25 @@
 
 use anyhow::{Context, Result};
 
-use super::{Constant, Kernel, Watch, Workload};
+use super::{Constant, Kernel, Watch};
 use crate::data::spec::{SpecConstant, SpecNumber};
 use crate::progress::Interrupt;
 use crate::runtime::{self, Device, Glsl, Pipeline, PipelineOptions};
 
-/// A pipeline for each kernel, in their order; nothing if it was interrupted.
-pub(super) fn compile(
+/// The pipelines of each kernel, whose workload has a name, in their order; nothing if it was interrupted.
+pub(crate) fn compile(
     device: &Device,
-    kernels: &[(&dyn Workload, &Kernel)],
+    kernels: &[(&str, &Kernel)],
     watch: &Watch<'_>,
-) -> Result<Option<Vec<Pipeline>>> {
+) -> Result<Option<Vec<Vec<Pipeline>>>> {
     let Watch { bar, interrupt } = watch;
     bar.set_message("compiling GLSL");
     let mut sources: Vec<(&Kernel, Vec<u32>)> = Vec::new();
     for (workload, kernel) in kernels {
-        if sources.iter().all(|(known, _)| !has_same_source(known, kernel)) {
-            sources.push((kernel, to_spirv(kernel).with_context(|| called(*workload, kernel))?));
+        for pass in kernel.passes() {
+            if sources.iter().all(|(known, _)| !has_same_source(known, pass)) {
+                sources.push((pass, to_spirv(pass).with_context(|| called(workload, pass))?));
+            }
         }
     }
     runtime::release_compiler_memory();
@@ -27,34 +29,37 @@ pub(super) fn compile(
     let mut known: Vec<(&Kernel, Pipeline)> = Vec::new();
     let mut pipelines = Vec::with_capacity(kernels.len());
     for (workload, kernel) in kernels {
-        if interrupt.is_set() {
-            return Ok(None);
-        }
-        let is_same = |(other, _): &&(&Kernel, Pipeline)| {
-            has_same_source(other, kernel)
-                && (other.subgroup_size, &other.constants) == (kernel.subgroup_size, &kernel.constants)
-        };
-        let pipeline = match known.iter().find(is_same) {
-            Some((_, pipeline)) => pipeline.clone(),
-            None => {
-                bar.set_message(format!("compiling {}", called(*workload, kernel)));
-                let source = sources.iter().find(|(other, _)| has_same_source(other, kernel));
-                let (_, words) = source.context("each kernel has its source")?;
-                let pipeline = to_pipeline(device, kernel, words, interrupt);
-                let pipeline = pipeline.with_context(|| called(*workload, kernel))?;
-                known.push((kernel, pipeline.clone()));
-                pipeline
+        let mut of_passes = Vec::new();
+        for pass in kernel.passes() {
+            if interrupt.is_set() {
+                return Ok(None);
             }
-        };
-        pipelines.push(pipeline);
+            let is_same = |(other, _): &&(&Kernel, Pipeline)| {
+                has_same_source(other, pass)
+                    && (other.subgroup_size, &other.constants) == (pass.subgroup_size, &pass.constants)
+            };
+            let pipeline = match known.iter().find(is_same) {
+                Some((_, pipeline)) => pipeline.clone(),
+                None => {
+                    bar.set_message(format!("compiling {}", called(workload, pass)));
+                    let source = sources.iter().find(|(other, _)| has_same_source(other, pass));
+                    let (_, words) = source.context("each kernel has its source")?;
+                    let pipeline = to_pipeline(device, pass, words, interrupt);
+                    let pipeline = pipeline.with_context(|| called(workload, pass))?;
+                    known.push((pass, pipeline.clone()));
+                    pipeline
+                }
+            };
+            of_passes.push(pipeline);
+        }
+        pipelines.push(of_passes);
     }
     runtime::release_compiler_memory();
     Ok(Some(pipelines))
 }
 
-fn called(workload: &dyn Workload, kernel: &Kernel) -> String {
-    let subject = workload.subject();
-    format!("{} {} for {}->{}", subject.workload, kernel.name, subject.a, subject.c)
+fn called(workload: &str, kernel: &Kernel) -> String {
+    format!("{workload} {}", kernel.name)
 }
 
 fn has_same_source(a: &Kernel, b: &Kernel) -> bool {

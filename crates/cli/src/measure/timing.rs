@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::{Kernel, Problem, Subject};
 use crate::progress::Interrupt;
 use crate::record::Record;
-use crate::runtime::{Binding, Device, Dispatch, Pipeline};
+use crate::runtime::{Binding, Buffer, Device, Dispatch, Pipeline};
 
 /// Timed dispatches go on until both are reached …
 const MIN_DISPATCHES: usize = 5;
@@ -60,14 +60,14 @@ impl Problem {
     pub(super) fn time(
         &self,
         device: &Device,
-        pipeline: &Pipeline,
+        pipelines: &[Pipeline],
         kernel: &Kernel,
         interrupt: &Interrupt,
         peak: &dyn Fn() -> f64,
     ) -> Result<Option<Timing>> {
         self.blank()?;
         let mut before = peak();
-        let Some(warm_up) = self.dispatch(device, pipeline, kernel, Some(interrupt))? else {
+        let Some(warm_up) = self.dispatch(device, pipelines, kernel, Some(interrupt))? else {
             return Ok(None);
         };
         let first = (self.check)(&self.buffers)?;
@@ -80,7 +80,7 @@ impl Problem {
         while !is_enough(total, count) {
             let (mut time, mut dispatches) = (Duration::ZERO, 0);
             while time < SPELL && !is_enough(total, count) {
-                let elapsed = self.dispatch(device, pipeline, kernel, Some(interrupt))?;
+                let elapsed = self.dispatch(device, pipelines, kernel, Some(interrupt))?;
                 let Some(elapsed) = elapsed else { return Ok(None) };
                 time += elapsed;
                 dispatches += 1;
@@ -103,7 +103,7 @@ impl Problem {
             peak_gflops,
             max_rel_error: first.max_rel_error.max(last.max_rel_error),
             is_ok: first.ok && last.ok,
-            compile_time: pipeline.compile_time(),
+            compile_time: pipelines.iter().map(Pipeline::compile_time).sum(),
         }))
     }
 
@@ -120,27 +120,45 @@ impl Problem {
     pub(super) fn dispatch(
         &self,
         device: &Device,
-        pipeline: &Pipeline,
+        pipelines: &[Pipeline],
         kernel: &Kernel,
         interrupt: Option<&Interrupt>,
     ) -> Result<Option<Duration>> {
+        dispatch(device, pipelines, kernel, &self.buffers, interrupt)
+    }
+}
+
+/// The time of one dispatch and of those that belong to it, with the buffers at the bindings of set 0; nothing if it was
+/// interrupted.
+pub(crate) fn dispatch(
+    device: &Device,
+    pipelines: &[Pipeline],
+    kernel: &Kernel,
+    buffers: &[Buffer],
+    interrupt: Option<&Interrupt>,
+) -> Result<Option<Duration>> {
+    let mut elapsed = Duration::ZERO;
+    for (pass, pipeline) in kernel.passes().zip(pipelines) {
+        // A kernel need not look at what others of its problem do.
         let bindings: Vec<Binding<'_>> = (0..)
-            .zip(&self.buffers)
+            .zip(buffers)
+            .filter(|&(binding, _)| pipeline.binds(0, binding))
             .map(|(binding, buffer)| Binding { set: 0, binding, index: 0, buffer })
             .collect();
         let report = device.dispatch(Dispatch {
             pipeline,
-            groups: kernel.groups,
+            groups: pass.groups,
             bindings: &bindings,
-            push_constants: &kernel.push_constants,
+            push_constants: &pass.push_constants,
             timeout: Some(TIMEOUT),
             cancel: interrupt.map(Interrupt::token),
         });
         match report {
-            Err(_cancelled) if interrupt.is_some_and(Interrupt::is_set) => Ok(None),
-            report => Ok(Some(report?.elapsed)),
+            Err(_cancelled) if interrupt.is_some_and(Interrupt::is_set) => return Ok(None),
+            report => elapsed += report?.elapsed,
         }
     }
+    Ok(Some(elapsed))
 }
 
 impl Timing {
@@ -209,6 +227,7 @@ mod tests {
             subgroup_size: 32,
             groups: [1; 3],
             push_constants: Vec::new(),
+            then: None,
         };
         let timing = Timing {
             seconds: 0.001,

@@ -44,26 +44,35 @@ pub(crate) fn component(dtype: DType) -> Option<Component> {
     Component::ALL.into_iter().find(|component| component.name() == dtype.name())
 }
 
-/// The bytes of a matrix in the layout from which cooperative vectors are multiplied fastest.
-pub(crate) fn inferencing_bytes(dtype: DType, rows: usize, columns: usize) -> Result<usize> {
-    Ok(to_inferencing(dtype, rows, columns)?.destination_bytes()?)
+/// A matrix in a layout; rows and columns are without gaps.
+pub(crate) fn form(dtype: DType, layout_name: LayoutName, rows: usize, columns: usize) -> Result<MatrixForm> {
+    let component =
+        component(dtype).with_context(|| format!("no matrices of {dtype} for cooperative vectors"))?;
+    Ok(MatrixForm::packed(component, layout(layout_name), u32::try_from(rows)?, u32::try_from(columns)?))
 }
 
-/// A matrix in that layout, from one whose rows follow each other.
-pub(crate) fn inferencing(dtype: DType, rows: usize, columns: usize, matrix: &[u8]) -> Result<Vec<u8>> {
-    let conversion = to_inferencing(dtype, rows, columns)?;
+/// The bytes that a matrix takes.
+pub(crate) fn bytes(dtype: DType, layout: LayoutName, rows: usize, columns: usize) -> Result<usize> {
+    let form = form(dtype, layout, rows, columns)?;
+    Ok(form.bytes(u32::try_from(rows)?, u32::try_from(columns)?)?)
+}
+
+/// A matrix in another type and layout.
+pub(crate) fn converted(
+    [rows, columns]: [usize; 2],
+    from: (DType, LayoutName),
+    to: (DType, LayoutName),
+    matrix: &[u8],
+) -> Result<Vec<u8>> {
+    let conversion = Conversion {
+        rows: u32::try_from(rows)?,
+        columns: u32::try_from(columns)?,
+        source: form(from.0, from.1, rows, columns)?,
+        destination: form(to.0, to.1, rows, columns)?,
+    };
     let mut bytes = vec![0; conversion.destination_bytes()?];
     convert_matrix(&conversion, matrix, &mut bytes)?;
     Ok(bytes)
-}
-
-fn to_inferencing(dtype: DType, rows: usize, columns: usize) -> Result<Conversion> {
-    let component =
-        component(dtype).with_context(|| format!("no matrices of {dtype} for cooperative vectors"))?;
-    let (rows, columns) = (u32::try_from(rows)?, u32::try_from(columns)?);
-    let source = MatrixForm::packed(component, MatrixLayout::RowMajor, rows, columns);
-    let destination = MatrixForm::optimal(component, MatrixLayout::Inferencing);
-    Ok(Conversion { rows, columns, source, destination })
 }
 
 /// The types that matrices may have.

@@ -149,6 +149,7 @@ impl Attention {
             subgroup_size,
             groups: [(self.tokens as u32).div_ceil(queries), self.heads as u32, 1],
             push_constants: words(&[self.tokens as u32, self.rows() as u32, scale.to_bits()]),
+            then: None,
         }
     }
 

@@ -223,6 +223,7 @@ fn kernel(shape: &Shape, form: Form, scope: Scope) -> Kernel {
             n,
             shape.image_elements() as u32,
         ]),
+        then: None,
     }
 }
 

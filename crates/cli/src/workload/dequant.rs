@@ -168,6 +168,7 @@ fn kernel(size: Mnk, quantisation: Quantisation, form: DequantForm, scope: Scope
         subgroup_size,
         groups: [n.div_ceil(tile.n), m.div_ceil(tile.m), 1],
         push_constants: words(&[m, n, k]),
+        then: None,
     }
 }
 

@@ -4,14 +4,19 @@
 //! The inputs are waves over an image, and the result of a pixel is the sum of the last layer, so that what is measured is
 //! the network. The reference evaluates pixels in f64, with the roundings between layers that the types have.
 
+mod training;
+
 use anyhow::{Result, bail, ensure};
 
+use self::training::MlpTraining;
+use super::layers::{Layer, Places};
 use super::{Purpose, bytes_of, complete, values_of, words};
+use crate::args::LayoutName;
 use crate::args::workload::{Activation, MlpArgs, MlpForm, MlpType};
 use crate::data::{Array, DType};
 use crate::measure::{Kernel, Peak, Problem, Subject, Watch, Workload, upload};
 use crate::reference::{Comparison, tolerance};
-use crate::runtime::vector::{inferencing, inferencing_bytes};
+use crate::runtime::vector;
 use crate::runtime::{Buffer, Device};
 
 /// Invocations of a work-group and of a subgroup.
@@ -19,9 +24,6 @@ const INVOCATIONS: u32 = 32;
 
 /// The most pixels that are compared with the reference.
 const COMPARED: usize = 4096;
-
-/// What matrices and biases are aligned to, in bytes (VK_NV_cooperative_vector).
-const ALIGNMENT: usize = 64;
 
 impl MlpType {
     fn weights(self) -> DType {
@@ -57,12 +59,12 @@ impl Activation {
     }
 }
 
-/// One layer in numbers, row by row.
-#[derive(Debug)]
-struct Layer {
-    inputs: usize,
-    weights: Vec<f64>,
-    biases: Vec<f64>,
+/// How the matrices lie that a kernel multiplies by.
+fn layout(form: MlpForm) -> LayoutName {
+    match form {
+        MlpForm::Vector | MlpForm::Train => LayoutName::Inferencing,
+        MlpForm::Loops => LayoutName::RowMajor,
+    }
 }
 
 /// A network, and the kernels that evaluate it.
@@ -103,10 +105,23 @@ pub(crate) fn all(args: &MlpArgs, purpose: Purpose) -> Result<Vec<Box<dyn Worklo
     let mut workloads: Vec<Box<dyn Workload>> = Vec::new();
     for &kind in types {
         for &sets in &args.sets {
-            let mlp = Mlp::new(kind, &lengths, &activations, !args.no_biases, sets, image, &args.kernels);
-            workloads.push(Box::new(mlp?));
+            let network = |forms: &[MlpForm]| {
+                Mlp::new(kind, &lengths, &activations, !args.no_biases, sets, image, forms)
+            };
+            let forms: Vec<MlpForm> =
+                args.kernels.iter().copied().filter(|form| *form != MlpForm::Train).collect();
+            if !forms.is_empty() {
+                workloads.push(Box::new(network(&forms)?));
+            }
+            if args.kernels.contains(&MlpForm::Train) && kind == MlpType::F16 && sets == 1 {
+                workloads.push(Box::new(MlpTraining::new(network(&[])?)?));
+            }
         }
     }
+    ensure!(
+        !workloads.is_empty(),
+        "only one network of f16 is trained; others are evaluated by vector and loops"
+    );
     Ok(workloads)
 }
 
@@ -153,29 +168,20 @@ impl Mlp {
         self.lengths.windows(2).map(|pair| (pair[0] as usize, pair[1] as usize))
     }
 
-    /// Where each layer's matrix and biases begin in a network, and how many bytes that takes.
-    fn places(&self, form: MlpForm) -> Result<(Vec<[usize; 2]>, usize)> {
-        let mut end = 0;
-        let mut places = Vec::new();
-        for (inputs, results) in self.shapes() {
-            let matrix = end;
-            end += match form {
-                MlpForm::Vector => inferencing_bytes(self.kind.weights(), results, inputs)?,
-                MlpForm::Loops => results * inputs * self.kind.weights().size_bytes(),
-            };
-            end = end.next_multiple_of(ALIGNMENT);
-            places.push([matrix, end]);
-            end = (end + results * self.kind.biases().size_bytes()).next_multiple_of(ALIGNMENT);
-        }
-        Ok((places, end))
+    /// Where each layer's matrix and biases lie in a network.
+    fn places(&self, form: MlpForm) -> Result<Places> {
+        let shapes: Vec<[usize; 2]> = self.shapes().map(|(inputs, results)| [results, inputs]).collect();
+        let matrix =
+            |results: usize, inputs: usize| vector::bytes(self.kind.weights(), layout(form), results, inputs);
+        Places::new(&shapes, matrix, self.kind.biases())
     }
 
     fn kernel(&self, form: MlpForm) -> Result<Kernel> {
-        let (places, bytes) = self.places(form)?;
+        let Places { layers: places, bytes } = self.places(form)?;
         // The networks of the one form, and behind them those of the other.
         let first = match form {
-            MlpForm::Vector => 0,
-            MlpForm::Loops => self.places(MlpForm::Vector)?.1 * self.sets,
+            MlpForm::Vector | MlpForm::Train => 0,
+            MlpForm::Loops => self.places(MlpForm::Vector)?.bytes * self.sets,
         };
         let layers = (1..).zip(self.lengths.windows(2)).zip(places).zip(&self.activations);
         let layers = layers.map(|(((i, pair), [matrix, biases]), activation)| {
@@ -199,6 +205,7 @@ impl Mlp {
         let (name, source) = match form {
             MlpForm::Vector => ("vector", include_str!("../../shaders/mlp/vector.comp")),
             MlpForm::Loops => ("loops", include_str!("../../shaders/mlp/loops.comp")),
+            MlpForm::Train => ("train", include_str!("../../shaders/mlp/train.comp")),
         };
         let lengths: Vec<String> = self.lengths.iter().map(u32::to_string).collect();
         Ok(Kernel {
@@ -210,6 +217,7 @@ impl Mlp {
             subgroup_size: INVOCATIONS,
             groups: [self.pixels().div_ceil(INVOCATIONS), 1, 1],
             push_constants: words(&[self.image[0], self.pixels()]),
+            then: None,
         })
     }
 
@@ -246,14 +254,14 @@ impl Mlp {
 
     /// The bytes of all networks, as a kernel reads them.
     fn bytes(&self, networks: &[Vec<Layer>], form: MlpForm) -> Result<Vec<u8>> {
-        let (places, set_bytes) = self.places(form)?;
+        let Places { layers: places, bytes: set_bytes } = self.places(form)?;
         let mut all = vec![0; set_bytes * networks.len()];
         for (network, set) in networks.iter().zip(all.chunks_exact_mut(set_bytes)) {
             for (layer, [matrix, biases]) in network.iter().zip(&places) {
-                let mut rows = bytes_of(self.kind.weights(), layer.weights.iter().copied());
-                if form == MlpForm::Vector {
-                    rows = inferencing(self.kind.weights(), layer.biases.len(), layer.inputs, &rows)?;
-                }
+                let (kind, shape) = (self.kind.weights(), [layer.biases.len(), layer.inputs]);
+                let rows = bytes_of(kind, layer.weights.iter().copied());
+                let rows =
+                    vector::converted(shape, (kind, LayoutName::RowMajor), (kind, layout(form)), &rows)?;
                 set[*matrix..][..rows.len()].copy_from_slice(&rows);
                 let bytes = bytes_of(self.kind.biases(), layer.biases.iter().copied());
                 set[*biases..][..bytes.len()].copy_from_slice(&bytes);
@@ -262,15 +270,33 @@ impl Mlp {
         Ok(all)
     }
 
+    /// The problem in words.
+    fn problem(&self) -> String {
+        let names: Vec<&str> = self.activations.iter().map(|activation| activation.name()).collect();
+        let activations =
+            if names.iter().all(|name| *name == names[0]) { names[0].to_owned() } else { names.join("-") };
+        let biases = if self.has_biases { "" } else { ", no biases" };
+        let sets = if self.sets == 1 { String::new() } else { format!(", {} networks", self.sets) };
+        format!("{}x{}, {activations}{biases}{sets}", self.image[0], self.image[1])
+    }
+
+    /// Additions and multiplications of the products of all pixels.
+    fn operations(&self) -> f64 {
+        let products: usize = self.shapes().map(|(inputs, results)| inputs * results).sum();
+        2.0 * f64::from(self.pixels()) * products as f64
+    }
+
+    /// A component of the input of a pixel. All of them are the same 64 pixels further on.
+    fn input(&self, x: u32, y: u32, i: u32) -> f64 {
+        let wave = x.wrapping_mul(i + 1).wrapping_add(y.wrapping_mul(3 * i + 2));
+        let step = f64::from(wave >> 2 & 15) - 8.0;
+        if self.kind == MlpType::S8 { step * 8.0 } else { step / 8.0 }
+    }
+
     /// The sum of the last layer for a pixel, and that of its magnitudes.
     fn evaluate(&self, network: &[Layer], pixel: u32) -> (f64, f64) {
         let (x, y) = (pixel % self.image[0], pixel / self.image[0]);
-        let input = |i: u32| {
-            let wave = x.wrapping_mul(i + 1).wrapping_add(y.wrapping_mul(3 * i + 2));
-            let step = f64::from(wave >> 2 & 15) - 8.0;
-            if self.kind == MlpType::S8 { step * 8.0 } else { step / 8.0 }
-        };
-        let mut vector: Vec<f64> = (0..self.lengths[0]).map(input).collect();
+        let mut vector: Vec<f64> = (0..self.lengths[0]).map(|i| self.input(x, y, i)).collect();
         for (layer, activation) in network.iter().zip(&self.activations) {
             let rows = layer.weights.chunks_exact(layer.inputs).zip(&layer.biases);
             let row = |(row, bias): (&[f64], &f64)| {
@@ -292,20 +318,14 @@ impl Mlp {
 
 impl Workload for Mlp {
     fn subject(&self) -> Subject {
-        let products: usize = self.shapes().map(|(inputs, results)| inputs * results).sum();
         let (_, widest) = self.shapes().max_by_key(|(inputs, results)| inputs * results).unwrap_or((1, 1));
-        let names: Vec<&str> = self.activations.iter().map(|activation| activation.name()).collect();
-        let activations =
-            if names.iter().all(|name| *name == names[0]) { names[0].to_owned() } else { names.join("-") };
-        let biases = if self.has_biases { "" } else { ", no biases" };
-        let sets = if self.sets == 1 { String::new() } else { format!(", {} networks", self.sets) };
         Subject {
             workload: "mlp",
-            problem: format!("{}x{}, {activations}{biases}{sets}", self.image[0], self.image[1]),
+            problem: self.problem(),
             a: self.kind.weights(),
             c: if self.kind == MlpType::S8 { DType::S32 } else { DType::F16 },
             size: [self.pixels(), widest as u32, self.lengths[0]],
-            operations: 2.0 * f64::from(self.pixels()) * products as f64,
+            operations: self.operations(),
             peak: if self.kind == MlpType::S8 { Peak::I8Dot } else { Peak::F32Fma },
         }
     }

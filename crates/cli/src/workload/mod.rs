@@ -3,9 +3,12 @@
 //! A module is one workload: its sizes, its data, its reference, and what a picture of its result shows. The
 //! GLSL is in `shaders/`, a file for each kernel.
 
+mod adam;
 pub(crate) mod attention;
 pub(crate) mod conv;
 pub(crate) mod dequant;
+mod gradient;
+mod layers;
 pub(crate) mod mlp;
 pub(crate) mod neural_texture;
 

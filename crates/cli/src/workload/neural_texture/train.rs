@@ -1,257 +1,214 @@
-//! Training: grids and network together, by gradient descent on the squared error of texels (Adam).
+//! Training by shaders: grids and network together, by gradient descent on the squared error of random texels.
 //!
-//! All in f32 and in one order, so that the same texture becomes the same numbers everywhere where sums of f32 are the same.
+//! A step is a kernel that goes through the network and back ([`kernel`]) and one that moves the numbers ([`Adam`]). Then the
+//! host brings the network from the layout that it is trained in to the one for multiplying, which on a GPU is
+//! `vkCmdConvertCooperativeVectorMatrixNV`.
 
-use super::model::{COARSE, COARSE_STEP, Corners, FINE, FINE_STEP, LAYER, Model, WIDTH, corners};
-use super::original::CHANNELS;
-use crate::data::{Array, DType};
+use std::time::{Duration, Instant};
 
-/// Texels whose errors make one step together.
-const BATCH: usize = 512;
+use anyhow::Result;
+
+use super::image::Image;
+use super::model::{COARSE, COARSE_STEP, FINE, FINE_STEP, Model, WIDTH, grid};
+use super::texture_source;
+use crate::data::DType;
+use crate::data::random::Random;
+use crate::measure::{Kernel, Watch, compile, dispatch, upload};
+use crate::runtime::{Buffer, Device};
+use crate::workload::adam::Adam;
+use crate::workload::layers::{Layer, Layers, Places};
+use crate::workload::{bytes_of, values_of, words};
 
 /// How far a step goes at first; in the end it is almost nothing.
-const GRID_RATE: f32 = 0.03;
-const NETWORK_RATE: f32 = 0.01;
+const GRID_RATE: f64 = 0.03;
+const NETWORK_RATE: f64 = 0.01;
 
-/// A texture on its way to being compressed.
-#[derive(Debug)]
-pub(super) struct Training<'a> {
-    texels: &'a [[f64; CHANNELS]],
-    model: Model,
-    fine: Moments,
-    coarse: Moments,
-    network: Moments,
-    passes: u32,
-    /// Which is next.
-    pass: u32,
-    steps: i32,
-    order: Vec<usize>,
+/// Invocations of a work-group and of a subgroup: each has a texel.
+const INVOCATIONS: u32 = 32;
+
+/// Bindings of the kernels.
+const NETWORK: usize = 0;
+const BEFORE: usize = 2;
+const LOSSES: usize = 4;
+const AFTER: usize = 5;
+
+/// How long training is, and in what pieces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) steps: u32,
+    /// Texels of a step.
+    pub(super) batch: u32,
 }
 
-/// What Adam remembers of the gradients: their mean and their mean square.
-#[derive(Debug)]
-struct Moments {
-    gradient: Vec<f32>,
-    mean: Vec<f32>,
-    square: Vec<f32>,
+/// What came of it.
+#[derive(Debug, Clone)]
+pub(super) struct Trained {
+    pub(super) model: Model,
+    /// The mean squared error of the texels of each step, before it.
+    pub(super) losses: Vec<f64>,
+    /// Of a step: what its kernels took, and all of it.
+    pub(super) kernels_time: Duration,
+    pub(super) time: Duration,
 }
 
-impl<'a> Training<'a> {
-    /// `texels` are those of a texture of this edge.
-    pub(super) fn new(size: usize, texels: &'a [[f64; CHANNELS]], passes: u32) -> Self {
-        let grid = |step: usize, features: usize, seed| random((size / step).pow(2) * features, 0.1, seed);
-        let (fine, coarse) = (grid(FINE_STEP, FINE, 1), grid(COARSE_STEP, COARSE, 2));
-        let mut network = random(2 * LAYER, 0.4, 3);
-        for layer in network.chunks_exact_mut(LAYER) {
-            layer[WIDTH * WIDTH..].fill(0.0);
-        }
+/// The layers of the network.
+pub(super) fn layers() -> Result<Layers> {
+    Layers::new(vec![[WIDTH, WIDTH]; 2])
+}
+
+/// The optimiser of a texture's numbers.
+pub(super) fn adam(image: &Image, plan: Plan, layers: &Layers) -> Adam {
+    Adam {
+        numbers: (layers.numbers() + grids(image).iter().sum::<usize>()) as u32,
+        network: layers.numbers() as u32,
+        network_rate: NETWORK_RATE,
+        other_rate: GRID_RATE,
+        scale: 1.0 / (f64::from(plan.batch) * image.channels as f64),
+    }
+}
+
+/// How many numbers the finer and the coarser grid have.
+fn grids(image: &Image) -> [usize; 2] {
+    [(FINE_STEP, FINE), (COARSE_STEP, COARSE)].map(|(step, features)| {
+        let [width, height] = grid(image.size, step);
+        width * height * features
+    })
+}
+
+/// What the shaders are told of where layers lie.
+pub(super) fn definitions(image: &Image, layers: &Layers) -> Vec<(&'static str, String)> {
+    let mut definitions = vec![("CHANNELS", image.channels.to_string())];
+    let mut place = |names: [&'static str; 4], places: &Places| {
+        let bytes = places.layers.iter().flatten().map(usize::to_string);
+        definitions.extend(names.into_iter().zip(bytes));
+    };
+    place(["MATRIX1", "BIAS1", "MATRIX2", "BIAS2"], &layers.multiplied);
+    place(["TRAINED_MATRIX1", "TRAINED_BIAS1", "TRAINED_MATRIX2", "TRAINED_BIAS2"], &layers.trained);
+    definitions
+}
+
+/// A step, as it is the first.
+pub(super) fn kernel(image: &Image, plan: Plan, layers: &Layers) -> Kernel {
+    Kernel {
+        name: "train".to_owned(),
+        tile: format!("{INVOCATIONS}x{WIDTH}x{WIDTH}"),
+        source: texture_source(include_str!("../../../shaders/neural-texture/train.comp")),
+        definitions: definitions(image, layers),
+        constants: Vec::new(),
+        subgroup_size: INVOCATIONS,
+        groups: [plan.batch.div_ceil(INVOCATIONS), 1, 1],
+        push_constants: push_constants(image, plan, layers, 0),
+        then: Some(Box::new(adam(image, plan, layers).kernel(AFTER as u32))),
+    }
+}
+
+fn push_constants(image: &Image, plan: Plan, layers: &Layers, step: u32) -> Vec<u8> {
+    let [width, height] = image.size.map(|edge| edge as u32);
+    let fine_at = layers.numbers() as u32;
+    words(&[width, height, plan.batch, step, fine_at, fine_at + grids(image)[0] as u32])
+}
+
+/// The model before the first step.
+pub(super) fn start(image: &Image) -> Model {
+    let random = |count: usize, largest: f64, seed: u64| -> Vec<f64> {
+        let numbers = Random::new(seed).values(DType::F32).take(count);
+        numbers.map(|number| f64::from((largest * number) as f32)).collect()
+    };
+    let [fine, coarse] = grids(image);
+    let layer = |seed: u64, results: usize| {
+        let mut weights = random(WIDTH * WIDTH, 0.4, seed);
         // Outputs that are no channel are nothing.
-        for row in network[LAYER..].chunks_exact_mut(WIDTH) {
-            row[CHANNELS..].fill(0.0);
-        }
-        Self {
-            texels,
-            fine: Moments::new(fine.len()),
-            coarse: Moments::new(coarse.len()),
-            network: Moments::new(network.len()),
-            model: Model { size, fine, coarse, network },
-            passes,
-            pass: 0,
-            steps: 0,
-            order: (0..texels.len()).collect(),
-        }
-    }
-
-    /// What it has learnt.
-    pub(super) fn into_model(self) -> Model {
-        self.model
-    }
-
-    /// Goes through all texels once, in another order each time. False if it was done before.
-    pub(super) fn pass(&mut self) -> bool {
-        if self.pass == self.passes {
-            return false;
-        }
-        shuffle(&mut self.order, u64::from(self.pass) + 4);
-        let order = std::mem::take(&mut self.order);
-        for (index, batch) in order.chunks(BATCH).enumerate() {
-            for &texel in batch {
-                self.learn(texel, 1.0 / (batch.len() * CHANNELS) as f32);
-            }
-            let done = (self.pass as f32 + (index * BATCH) as f32 / order.len() as f32) / self.passes as f32;
-            let slowness = 0.5 + 0.5 * (std::f32::consts::PI * done).cos();
-            self.steps += 1;
-            self.fine.step(&mut self.model.fine, GRID_RATE * slowness, self.steps);
-            self.coarse.step(&mut self.model.coarse, GRID_RATE * slowness, self.steps);
-            self.network.step(&mut self.model.network, NETWORK_RATE * slowness, self.steps);
-        }
-        self.order = order;
-        self.pass += 1;
-        true
-    }
-
-    /// Adds the gradient of one texel's error.
-    fn learn(&mut self, texel: usize, weight: f32) {
-        let size = self.model.size;
-        let place = [texel % size, texel / size];
-        let (in_fine, in_coarse) = (corners(place, size, FINE_STEP), corners(place, size, COARSE_STEP));
-        let features = self.model.features(place).map(|feature| feature as f32);
-        let (first, second) = self.model.network.split_at(LAYER);
-        let sums = forward(first, &features);
-        let hidden = sums.map(|sum| sum.max(0.0));
-        let found = forward(second, &hidden);
-
-        let mut slopes = [0.0; WIDTH];
-        for ((slope, found), wanted) in slopes.iter_mut().zip(found).zip(&self.texels[texel]) {
-            *slope = 2.0 * weight * (found - *wanted as f32);
-        }
-        let (first_gradient, second_gradient) = self.network.gradient.split_at_mut(LAYER);
-        let mut hidden_slopes = backward(second, second_gradient, &hidden, &slopes);
-        for (slope, sum) in hidden_slopes.iter_mut().zip(sums) {
-            *slope = if sum > 0.0 { *slope } else { 0.0 };
-        }
-        let feature_slopes = backward(first, first_gradient, &features, &hidden_slopes);
-        scatter(&mut self.fine.gradient, &in_fine, &feature_slopes[..FINE]);
-        scatter(&mut self.coarse.gradient, &in_coarse, &feature_slopes[FINE..FINE + COARSE]);
-    }
+        weights[results * WIDTH..].fill(0.0);
+        Layer { inputs: WIDTH, weights, biases: vec![0.0; WIDTH] }
+    };
+    let network = [layer(3, WIDTH), layer(4, image.channels)];
+    Model { size: image.size, fine: random(fine, 0.1, 1), coarse: random(coarse, 0.1, 2), network }
 }
 
-/// The sums of a layer.
-fn forward(layer: &[f32], inputs: &[f32; WIDTH]) -> [f32; WIDTH] {
-    let (weights, biases) = layer.split_at(WIDTH * WIDTH);
-    let mut sums = [0.0; WIDTH];
-    sums.copy_from_slice(biases);
-    for (row, input) in weights.chunks_exact(WIDTH).zip(inputs) {
-        for (sum, weight) in sums.iter_mut().zip(row) {
-            *sum += input * weight;
-        }
-    }
-    sums
+/// The numbers of a model in the order of training, as f32.
+pub(super) fn numbers(model: &Model, layers: &Layers) -> Result<Vec<u8>> {
+    let mut bytes = layers.to_trained(&model.network)?;
+    bytes.extend(bytes_of(DType::F32, model.fine.iter().chain(&model.coarse).copied()));
+    Ok(bytes)
 }
 
-/// From the slopes of a layer's sums to those of its inputs; those of its numbers are added to the gradient.
-fn backward(
-    layer: &[f32],
-    gradient: &mut [f32],
-    inputs: &[f32; WIDTH],
-    slopes: &[f32; WIDTH],
-) -> [f32; WIDTH] {
-    let mut input_slopes = [0.0; WIDTH];
-    let rows = layer.chunks_exact(WIDTH).zip(gradient.chunks_exact_mut(WIDTH));
-    for (((row, gradient), input), input_slope) in rows.zip(inputs).zip(&mut input_slopes) {
-        for ((weight, gradient), slope) in row.iter().zip(gradient).zip(slopes) {
-            *gradient += input * slope;
-            *input_slope += weight * slope;
-        }
-    }
-    for (gradient, slope) in gradient[WIDTH * WIDTH..].iter_mut().zip(slopes) {
-        *gradient += slope;
-    }
-    input_slopes
+/// Back from [`numbers`].
+fn model(image: &Image, layers: &Layers, bytes: &[u8]) -> Result<Model> {
+    let network = layers.from_trained(bytes)?;
+    let [first, second] = <[Layer; 2]>::try_from(network).map_err(|_other| anyhow::anyhow!("two layers"))?;
+    let grids_at = layers.trained.bytes;
+    let mut fine = values_of(DType::F32, bytes.get(grids_at..).unwrap_or_default());
+    fine.truncate(grids(image).iter().sum());
+    let coarse = fine.split_off(grids(image)[0].min(fine.len()));
+    Ok(Model { size: image.size, fine, coarse, network: [first, second] })
 }
 
-/// Gives the slopes of interpolated features to the elements that they came from.
-fn scatter(gradient: &mut [f32], corners: &Corners, slopes: &[f32]) {
-    for &(element, weight) in &corners.elements {
-        let gradient = gradient.chunks_exact_mut(slopes.len()).nth(element);
-        for (gradient, slope) in gradient.into_iter().flatten().zip(slopes) {
-            *gradient += weight as f32 * slope;
-        }
-    }
+/// What the buffers take.
+pub(super) fn buffer_bytes(image: &Image, plan: Plan, layers: &Layers) -> u64 {
+    let numbers = u64::from(adam(image, plan, layers).numbers);
+    // The gradient and two states, the texels, the losses.
+    let words = 7 * numbers + image.values.len() as u64 + u64::from(plan.steps) * WIDTH as u64;
+    words * DType::F32.size_bytes() as u64
 }
 
-impl Moments {
-    fn new(count: usize) -> Self {
-        Self { gradient: vec![0.0; count], mean: vec![0.0; count], square: vec![0.0; count] }
-    }
-
-    /// Moves numbers against their gradient, which is forgotten then.
-    fn step(&mut self, numbers: &mut [f32], rate: f32, steps: i32) {
-        const MEAN: f32 = 0.9;
-        const SQUARE: f32 = 0.99;
-        // At first the means are too small: they started at zero.
-        let (mean_part, square_part) = (1.0 - MEAN.powi(steps), 1.0 - SQUARE.powi(steps));
-        let moments = self.gradient.iter_mut().zip(&mut self.mean).zip(&mut self.square);
-        for (number, ((gradient, mean), square)) in numbers.iter_mut().zip(moments) {
-            *mean = MEAN * *mean + (1.0 - MEAN) * *gradient;
-            *square = SQUARE * *square + (1.0 - SQUARE) * *gradient * *gradient;
-            *number -= rate * (*mean / mean_part) / ((*square / square_part).sqrt() + 1e-8);
-            *gradient = 0.0;
-        }
-    }
+/// The buffers before the first step.
+pub(super) fn buffers(
+    device: &Device,
+    image: &Image,
+    plan: Plan,
+    layers: &Layers,
+    numbers: &[u8],
+) -> Result<Vec<Buffer>> {
+    let texels = bytes_of(DType::F32, image.values.iter().map(|&value| value.into()));
+    let losses = plan.steps as usize * WIDTH * DType::F32.size_bytes();
+    let before = device.create_buffer(3 * numbers.len())?;
+    before.write(0, numbers)?;
+    Ok(vec![
+        upload(device, layers.multiplied(numbers)?)?,
+        device.create_buffer(numbers.len())?,
+        before,
+        upload(device, texels)?,
+        device.create_buffer(losses)?,
+        device.create_buffer(3 * numbers.len())?,
+    ])
 }
 
-/// Numbers from -`largest` to `largest`.
-fn random(count: usize, largest: f32, seed: u64) -> Vec<f32> {
-    let numbers = Array::random(DType::F32, vec![count], seed).map(|array| array.values().collect());
-    let numbers: Vec<f64> = numbers.unwrap_or_default();
-    numbers.iter().map(|&number| largest * number as f32).collect()
-}
-
-/// Another order, each equally likely.
-fn shuffle(order: &mut [usize], seed: u64) {
-    let numbers = Array::random(DType::U32, vec![order.len()], seed).map(|array| array.values().collect());
-    let numbers: Vec<f64> = numbers.unwrap_or_default();
-    for (index, number) in numbers.iter().enumerate() {
-        order.swap(index, number.to_bits() as usize % (index + 1));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error(model: &Model, texels: &[[f64; CHANNELS]]) -> f64 {
-        let errors = texels.iter().enumerate().flat_map(|(index, texel)| {
-            let found = model.evaluate([index % model.size, index / model.size]).values;
-            texel.iter().zip(found).map(|(wanted, found)| (wanted - found).powi(2)).collect::<Vec<_>>()
-        });
-        errors.sum::<f64>() / (texels.len() * CHANNELS) as f64
-    }
-
-    #[test]
-    fn the_gradient_is_that_of_the_error() {
-        let texels = super::super::original::texels(8);
-        let mut training = Training::new(8, &texels, 1);
-        for texel in 0..texels.len() {
-            training.learn(texel, 1.0 / (texels.len() * CHANNELS) as f32);
+/// Compresses an image; nothing if that was interrupted.
+pub(super) fn train(
+    device: &Device,
+    image: &Image,
+    plan: Plan,
+    watch: &Watch<'_>,
+) -> Result<Option<Trained>> {
+    let layers = layers()?;
+    let adam = adam(image, plan, &layers);
+    let mut kernel = kernel(image, plan, &layers);
+    let Some(pipelines) = compile(device, &[("neural-texture", &kernel)], watch)? else { return Ok(None) };
+    let mut buffers = buffers(device, image, plan, &layers, &numbers(&start(image), &layers)?)?;
+    let (began, mut kernels_time) = (Instant::now(), Duration::ZERO);
+    for step in 0..plan.steps {
+        let done = f64::from(step) / f64::from(plan.steps);
+        kernel.push_constants = push_constants(image, plan, &layers, step);
+        if let Some(then) = &mut kernel.then {
+            then.push_constants = adam.push_constants(step, 0.5 + 0.5 * (std::f64::consts::PI * done).cos());
         }
-        let slope = |change: &dyn Fn(&mut Model, f32)| {
-            let changed = |by: f32| {
-                let mut model = training.model.clone();
-                change(&mut model, by);
-                error(&model, &texels)
-            };
-            (changed(1e-3) - changed(-1e-3)) / 2e-3
-        };
-        let assert_close = |found: f32, wanted: f64| {
-            assert!((f64::from(found) - wanted).abs() < 1e-5 + 0.02 * wanted.abs(), "{found} {wanted}");
-        };
-        for index in [0, 3, 9, 31] {
-            assert_close(training.fine.gradient[index], slope(&|model, by| model.fine[index] += by));
+        let elapsed = dispatch(device, &pipelines[0], &kernel, &buffers, Some(watch.interrupt))?;
+        let Some(elapsed) = elapsed else { return Ok(None) };
+        kernels_time += elapsed;
+        buffers[NETWORK].write(0, &layers.multiplied(&buffers[AFTER].read(0..layers.trained.bytes)?)?)?;
+        buffers.swap(BEFORE, AFTER);
+        if watch.interrupt.is_set() {
+            return Ok(None);
         }
-        assert_close(training.coarse.gradient[4], slope(&|model, by| model.coarse[4] += by));
-        for index in [0, 20, WIDTH * WIDTH + 2, LAYER + 3, LAYER + WIDTH * WIDTH + 1] {
-            assert_close(training.network.gradient[index], slope(&|model, by| model.network[index] += by));
-        }
+        watch.bar.set_message(format!("neural-texture: training, step {} of {}", step + 1, plan.steps));
     }
-
-    #[test]
-    fn training_makes_the_error_small() {
-        let texels = super::super::original::texels(16);
-        let mut training = Training::new(16, &texels, 60);
-        let before = error(&training.model, &texels);
-        while training.pass() {}
-        let after = error(&training.into_model(), &texels);
-        assert!(after < 0.05 * before, "{before} {after}");
-    }
-
-    #[test]
-    fn an_order_has_everything_once() {
-        let mut order: Vec<usize> = (0..100).collect();
-        shuffle(&mut order, 1);
-        assert!(order.iter().enumerate().any(|(index, &value)| index != value));
-        order.sort_unstable();
-        assert!(order.iter().enumerate().all(|(index, &value)| index == value));
-    }
+    let time = began.elapsed();
+    let bytes = buffers[BEFORE].read(0..adam.numbers as usize * DType::F32.size_bytes())?;
+    let sums = values_of(DType::F32, &buffers[LOSSES].read(0..buffers[LOSSES].size())?);
+    Ok(Some(Trained {
+        model: model(image, &layers, &bytes)?,
+        losses: sums.chunks_exact(WIDTH).map(|sums| adam.scale * sums.iter().sum::<f64>()).collect(),
+        kernels_time: kernels_time / plan.steps.max(1),
+        time: time / plan.steps.max(1),
+    }))
 }

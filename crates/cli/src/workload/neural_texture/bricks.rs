@@ -1,4 +1,4 @@
-//! The texture that is compressed: a wall of bricks, computed and the same everywhere. It has no seam where it repeats.
+//! The image that the demo makes: a wall of bricks, computed and the same everywhere. It has no seam where it repeats.
 
 use std::f64::consts::TAU;
 
@@ -13,10 +13,10 @@ const ROWS: f64 = 8.0;
 const MORTAR: f64 = 0.12;
 
 /// The texels of a texture of this edge, row by row.
-pub(super) fn texels(size: usize) -> Vec<[f64; CHANNELS]> {
+pub(super) fn texels(size: usize) -> impl Iterator<Item = [f64; CHANNELS]> {
     let step = 1.0 / size as f64;
-    let at = |index: usize| (index as f64 + 0.5) * step;
-    (0..size * size).map(|index| texel(at(index % size), at(index / size), step)).collect()
+    let at = move |index: usize| (index as f64 + 0.5) * step;
+    (0..size * size).map(move |index| texel(at(index % size), at(index / size), step))
 }
 
 fn texel(u: f64, v: f64, step: f64) -> [f64; CHANNELS] {
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn texels_are_in_range_and_repeat_without_a_seam() {
-        let texels = texels(64);
+        let texels: Vec<_> = texels(64).collect();
         assert!(texels.iter().flatten().all(|value| (0.0..=1.0).contains(value)));
         let spread = |channel: usize| {
             let values = texels.iter().map(|texel| texel[channel]);
