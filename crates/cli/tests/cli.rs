@@ -6,6 +6,8 @@ mod convert;
 mod interrupt;
 #[path = "cli/memory.rs"]
 mod memory;
+#[path = "cli/vectors.rs"]
+mod vectors;
 
 use std::path::Path;
 use std::process::{Command, Output};

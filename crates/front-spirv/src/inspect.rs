@@ -11,6 +11,7 @@ use crate::module::{EntryPoint, Spv};
 use crate::reader::{Id, Inst};
 use crate::types::{Kind, MAX_TREE, Ty};
 use crate::value::{Spread, Val};
+use crate::vector_facts::{VectorMulInfo, vector_mul};
 use phalanx_ir::{BindingInfo, MatType, MulAddFlags, Scalar};
 use rustc_hash::FxHashSet;
 use spirv::{Decoration, ExecutionModel, Op, StorageClass};
@@ -37,6 +38,8 @@ pub struct Info {
     pub matrices: Vec<MatrixInfo>,
     /// The multiply-adds, each combination of types once.
     pub mul_adds: Vec<MulAddInfo>,
+    /// The products of matrices and cooperative vectors, each combination of types once.
+    pub vector_muls: Vec<VectorMulInfo>,
     /// The atomic operations on buffers and shared memory, each sort once.
     pub atomics: Vec<AtomicInfo>,
     /// What lies behind device addresses, by the pointer types that there are.
@@ -245,6 +248,7 @@ fn declarations(spv: &Spv<'_>) -> Info {
         spec_constants: Vec::new(),
         matrices: Vec::new(),
         mul_adds: Vec::new(),
+        vector_muls: Vec::new(),
         atomics: Vec::new(),
         addressed: Vec::new(),
         shared_blocks: Vec::new(),
@@ -259,6 +263,7 @@ fn fill(spv: &Spv<'_>, globals: &Globals, mut info: Info) -> Result<Info, Diagno
     }
     inspector.spec_constants(&mut info);
     inspector.matrices(&mut info);
+    inspector.vector_muls(&mut info);
     inspector.atomics(&mut info);
     inspector.layouts(&mut info);
     Ok(info)
@@ -422,6 +427,12 @@ impl<'a> Inspector<'a> {
                 _ => {}
             }
         }
+    }
+
+    fn vector_muls(&self, info: &mut Info) {
+        let mut seen = FxHashSet::default();
+        let found = self.spv.insts.iter().filter_map(|inst| vector_mul(self.spv, self.globals, inst));
+        info.vector_muls.extend(found.filter(|mul| seen.insert(*mul)));
     }
 
     fn atomics(&self, info: &mut Info) {

@@ -63,6 +63,7 @@ mod structure;
 mod tables;
 mod types;
 mod value;
+mod vector_facts;
 
 pub use diag::{Class, Diagnostic, Diagnostics, Location, code};
 pub use facts::{AtomicInfo, AtomicKind};
@@ -74,6 +75,7 @@ pub use inspect::{
     TypeLayout, inspect, inspect_specialized, inspect_unspecialized,
 };
 pub use reader::words_from_bytes;
+pub use vector_facts::VectorMulInfo;
 
 /// What to translate, and for which pipeline.
 #[derive(Clone, Copy, Debug)]

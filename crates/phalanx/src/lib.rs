@@ -81,6 +81,7 @@ pub use phalanx_cpu::{
 pub use phalanx_front_spirv::{
     AtomicInfo, AtomicKind, BindingLayout, Diagnostic, Diagnostics, EntryInfo, Info as ModuleInfo, Location,
     MAX_VECTOR_COMPONENTS, MatrixInfo, MemberLayout, MulAddInfo, ScalarType, SpecConstant, TypeLayout,
+    VectorMulInfo,
 };
 pub use phalanx_ir::image::{ImageDim, ImageKind, ImageLayout, ImageLevel, ImageUse, MAX_LEVELS, Swizzle};
 pub use phalanx_ir::sampler::{AddressMode, CompareFunction, Filter, Reduction, Sampler};

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::load_shader;
 use crate::args::CheckArgs;
 use crate::progress::Interrupt;
+use crate::runtime::vector::VectorUse;
 use crate::runtime::{self, BindingInfo, Constant, EntryPoint, Reflection};
 use crate::{Status, say};
 
@@ -100,6 +101,7 @@ fn describe(shader: &Reflection, obstacle: Option<&str>) -> String {
     list("capabilities", &shader.capabilities);
     list("extensions", &shader.extensions);
     list("matrices", &shader.matrices);
+    list("matrices * vectors", &shader.vectors.iter().map(VectorUse::describe).collect::<Vec<_>>());
     list("buffers", &shader.bindings.iter().map(buffer).collect::<Vec<_>>());
     if shader.push_constant_bytes > 0 {
         list("push constants", &[format!("{} bytes", shader.push_constant_bytes)]);
@@ -166,6 +168,7 @@ mod tests {
             capabilities: vec!["Shader".to_owned(), "CooperativeMatrixKHR".to_owned()],
             extensions: vec!["SPV_KHR_cooperative_matrix".to_owned()],
             matrices: vec!["f16 16x16 use A".to_owned()],
+            vectors: Vec::new(),
             requirements: vec!["cooperativeMatrix".to_owned()],
             bindings: vec![BindingInfo {
                 set: 0,

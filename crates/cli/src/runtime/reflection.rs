@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use phalanx::{CancelToken, DeviceOptions, ModuleInfo, PipelineDescriptor, TypeLayout};
 use serde::Serialize;
 
+use super::vector::VectorUse;
 use super::{called, list_or_none, requirements, spec_values};
 use crate::data::DType;
 use crate::data::spec::SpecConstant;
@@ -17,6 +18,8 @@ pub(crate) struct Reflection {
     pub(crate) extensions: Vec<String>,
     /// Matrix types with their shapes, as the shader writes them.
     pub(crate) matrices: Vec<String>,
+    /// The types in which matrices and cooperative vectors are multiplied.
+    pub(crate) vectors: Vec<VectorUse>,
     /// What a device must offer.
     pub(crate) requirements: Vec<String>,
     pub(crate) bindings: Vec<BindingInfo>,
@@ -175,6 +178,7 @@ fn describe(info: &ModuleInfo, entry: Option<&str>, shared: &[(&str, u32)]) -> R
         capabilities: info.capabilities.clone(),
         extensions: info.extensions.clone(),
         matrices: info.matrices.iter().copied().map(requirements::matrix).collect(),
+        vectors: info.vector_muls.iter().map(VectorUse::new).collect(),
         requirements: requirements::requirements(info),
         bindings,
         declared: info.declared.clone(),

@@ -39,6 +39,70 @@ impl VectorRow {
     }
 }
 
+/// A product of a matrix and a vector in a shader.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct VectorUse {
+    #[serde(flatten)]
+    pub(crate) types: UsedTypes,
+    /// Whether this machine's devices have it.
+    pub(crate) is_here: bool,
+}
+
+/// Its types.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct UsedTypes {
+    /// Type of the vector's components.
+    pub(crate) input: String,
+    /// What they are taken for.
+    pub(crate) interpretation: String,
+    pub(crate) matrix: String,
+    /// Nothing without a bias.
+    pub(crate) bias: Option<String>,
+    pub(crate) result: String,
+    /// Whether the matrix is multiplied by its transpose.
+    pub(crate) transpose: bool,
+}
+
+impl VectorUse {
+    pub(super) fn new(info: &phalanx::VectorMulInfo) -> Self {
+        let interpretation = info.interpretation.name();
+        let types = UsedTypes {
+            input: info.input.name(),
+            interpretation: match info.packed {
+                true => format!("{interpretation} packed"),
+                false => interpretation.to_owned(),
+            },
+            matrix: info.matrix.name().to_owned(),
+            bias: info.bias.map(|bias| bias.name().to_owned()),
+            result: info.result.name(),
+            transpose: info.transposed,
+        };
+        let is_here = phalanx::vector::vector_types().iter().map(VectorRow::new).any(|row| types.are(&row));
+        Self { types, is_here }
+    }
+
+    /// As a line of `phalanx check`.
+    pub(crate) fn describe(&self) -> String {
+        let UsedTypes { input, interpretation, matrix, bias, result, transpose } = &self.types;
+        let transpose = if *transpose { " transposed" } else { "" };
+        let bias = bias.as_ref().map_or_else(String::new, |bias| format!(" + {bias}"));
+        let here = if self.is_here { "" } else { ", which this device has not" };
+        format!("{matrix}{transpose} * {input} as {interpretation}{bias} -> {result}{here}")
+    }
+}
+
+impl UsedTypes {
+    /// Whether a device with this row has them.
+    fn are(&self, row: &VectorRow) -> bool {
+        self.input == row.input
+            && self.interpretation == row.interpretation
+            && self.matrix == row.matrix
+            && self.bias.as_ref().is_none_or(|bias| *bias == row.bias)
+            && self.result == row.result
+            && (row.transpose || !self.transpose)
+    }
+}
+
 /// The library's type of an element, if matrices may have it.
 pub(crate) fn component(dtype: DType) -> Option<Component> {
     Component::ALL.into_iter().find(|component| component.name() == dtype.name())
