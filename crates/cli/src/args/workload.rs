@@ -294,7 +294,7 @@ pub(crate) struct NeuralTextureArgs {
     /// Texels of a step [default: a sixteenth of all, 512 to 16384]
     #[arg(long, value_name = "N")]
     pub(crate) batch: Option<u32>,
-    /// The PSNR below which the result is wrong, in dB [default: 25 for the image and the training that nothing was said of]
+    /// The PSNR below which the result is wrong, in dB [default: 28 for the image and the training that nothing was said of]
     #[arg(long, value_name = "DB")]
     pub(crate) psnr: Option<f64>,
     #[command(flatten)]

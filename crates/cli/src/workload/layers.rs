@@ -90,7 +90,7 @@ impl Layers {
     }
 
     /// Back from [`Layers::to_trained`].
-    pub(crate) fn from_trained(&self, trained: &[u8]) -> Result<Vec<Layer>> {
+    pub(crate) fn of_trained(&self, trained: &[u8]) -> Result<Vec<Layer>> {
         let layers = self.shapes.iter().zip(&self.trained.layers).map(|(&shape, places)| {
             let [results, inputs] = shape;
             let (matrix, biases) = self.split(trained, shape, places)?;
@@ -151,7 +151,7 @@ mod tests {
             .to_vec();
         let trained = layers.to_trained(&network).expect("possible");
         assert_eq!(trained.len(), 4 * layers.numbers());
-        assert_eq!(layers.from_trained(&trained).expect("possible"), network);
+        assert_eq!(layers.of_trained(&trained).expect("possible"), network);
         let multiplied = layers.multiplied(&trained).expect("possible");
         let [matrix, biases] = layers.multiplied.layers[1];
         let size = bytes(DType::F16, LayoutName::Inferencing, 7, 3).expect("possible");
@@ -164,6 +164,6 @@ mod tests {
     #[test]
     fn a_short_network_is_refused() {
         let layers = Layers::new(vec![[3, 5]]).expect("possible");
-        assert!(layers.from_trained(&[0; 16]).is_err() && layers.multiplied(&[0; 16]).is_err());
+        assert!(layers.of_trained(&[0; 16]).is_err() && layers.multiplied(&[0; 16]).is_err());
     }
 }

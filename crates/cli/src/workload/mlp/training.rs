@@ -13,7 +13,7 @@ use crate::reference::{Comparison, tolerance};
 use crate::runtime::{Buffer, Device};
 use crate::workload::adam::Adam;
 use crate::workload::gradient::{Gradient, LayerGradient, Slope, round};
-use crate::workload::layers::{Layer, Layers, Places};
+use crate::workload::layers::{Layer, Layers};
 use crate::workload::{complete, values_of, words};
 
 /// After so many pixels inputs are the same again.
@@ -126,25 +126,16 @@ impl MlpTraining {
 }
 
 fn kernel(mlp: &Mlp, layers: &Layers) -> Kernel {
-    let shapes: Vec<(usize, usize)> = mlp.shapes().collect();
-    let last = shapes.len();
-    let list = |from: &Places, further: Option<&Places>| -> Vec<String> {
-        let numbers = (1..).zip(&shapes).zip(&from.layers).zip(&mlp.activations).enumerate();
-        let layer = |(index, (((i, (k, m)), place), activation)): (
-            usize,
-            (((usize, &(usize, usize)), &[usize; 2]), &Activation),
-        )| {
-            let [first, second] = further.map_or(*place, |further| further.layers[index]);
-            let offsets = match further {
-                None => format!("{first}, {second}"),
-                Some(_) => format!("{}, {first}, {second}", place[0]),
-            };
-            format!("L({i}, {}, {m}, {k}, {offsets}, {})", i - 1, activation.name().to_uppercase())
-        };
-        numbers.map(layer).collect()
-    };
-    let forward = list(&layers.multiplied, None);
-    let mut back = list(&layers.multiplied, Some(&layers.trained));
+    let last = mlp.activations.len();
+    let (mut forward, mut back) = (Vec::new(), Vec::new());
+    for (index, (k, m)) in mlp.shapes().enumerate() {
+        let [matrix, biases] = layers.multiplied.layers[index];
+        let [trained, trained_biases] = layers.trained.layers[index];
+        let head = format!("L({}, {index}, {m}, {k}, {matrix}", index + 1);
+        let activation = mlp.activations[index].name().to_uppercase();
+        forward.push(format!("{head}, {biases}, {activation})"));
+        back.push(format!("{head}, {trained}, {trained_biases}, {activation})"));
+    }
     back.reverse();
     let lengths: Vec<String> = mlp.lengths.iter().map(u32::to_string).collect();
     Kernel {

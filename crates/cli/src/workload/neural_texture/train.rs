@@ -134,7 +134,7 @@ pub(super) fn numbers(model: &Model, layers: &Layers) -> Result<Vec<u8>> {
 
 /// Back from [`numbers`].
 fn model(image: &Image, layers: &Layers, bytes: &[u8]) -> Result<Model> {
-    let network = layers.from_trained(bytes)?;
+    let network = layers.of_trained(bytes)?;
     let [first, second] = <[Layer; 2]>::try_from(network).map_err(|_other| anyhow::anyhow!("two layers"))?;
     let grids_at = layers.trained.bytes;
     let mut fine = values_of(DType::F32, bytes.get(grids_at..).unwrap_or_default());
