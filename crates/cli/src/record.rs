@@ -44,6 +44,9 @@ pub(crate) struct Record {
     pub(crate) max_rel_error: f64,
     /// Whether the error is within the tolerance of the types.
     pub(crate) ok: bool,
+    /// How near the result is to its original, where it has one: the peak signal-to-noise ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) psnr_db: Option<f64>,
     /// From SPIR-V to machine code, in milliseconds.
     pub(crate) compile_ms: f64,
     /// Whether sums narrower than f32 were rounded less often than the kernel says.
@@ -90,6 +93,7 @@ pub(crate) mod tests {
             share_of_peak: gflops / 500.0,
             max_rel_error: 1e-7,
             ok: true,
+            psnr_db: None,
             compile_ms: 12.5,
             relaxed_accumulation: false,
         }

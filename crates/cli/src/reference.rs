@@ -71,6 +71,8 @@ pub(crate) struct Comparison {
     pub(crate) max_rel_error: f64,
     pub(crate) tolerance: f64,
     pub(crate) ok: bool,
+    /// How near the result is to what it stands for, where that is another question: the peak signal-to-noise ratio.
+    pub(crate) psnr_db: Option<f64>,
 }
 
 /// The largest relative error that a right result may have.
@@ -170,7 +172,7 @@ impl Reference {
                 max_rel_error = max_rel_error.max(if relative.is_nan() { f64::INFINITY } else { relative });
             }
         }
-        Ok(Comparison { max_rel_error, tolerance, ok: max_rel_error <= tolerance })
+        Ok(Comparison { max_rel_error, tolerance, ok: max_rel_error <= tolerance, psnr_db: None })
     }
 }
 
@@ -301,7 +303,7 @@ mod tests {
 
     fn compare(reference: &Reference, c: &Array, d: &[u8]) -> Comparison {
         let read = |bytes: &[u8], range| bytes.get(range).map(<[u8]>::to_vec).ok_or(());
-        let short = Comparison { max_rel_error: f64::INFINITY, tolerance: 0.0, ok: false };
+        let short = Comparison { max_rel_error: f64::INFINITY, tolerance: 0.0, ok: false, psnr_db: None };
         reference.compare(|range| read(&c.bytes, range), |range| read(d, range)).unwrap_or(short)
     }
 

@@ -684,6 +684,7 @@ fn a_texture_is_shown_beside_its_original() {
     let records: serde_json::Value = serde_json::from_str(&records).expect("records");
     let rungs: Vec<_> = records.as_array().expect("a list").iter().map(|record| &record["rung"]).collect();
     assert_eq!(rungs, ["train", "vector", "qcom"]);
+    assert!(records[1]["psnr_db"].as_f64().is_some_and(|ratio| ratio > 10.0), "{records}");
     // A picture is an image to train with.
     let line = "demo neural-texture --image out/neural-texture-result.png --steps 20 --psnr 3";
     let text = succeeds(&line.split_whitespace().collect::<Vec<_>>(), directory.path());

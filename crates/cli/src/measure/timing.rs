@@ -36,6 +36,7 @@ pub(super) struct Timing {
     peak_gflops: f64,
     max_rel_error: f64,
     is_ok: bool,
+    psnr_db: Option<f64>,
     compile_time: Duration,
 }
 
@@ -103,6 +104,7 @@ impl Problem {
             peak_gflops,
             max_rel_error: first.max_rel_error.max(last.max_rel_error),
             is_ok: first.ok && last.ok,
+            psnr_db: last.psnr_db,
             compile_time: pipelines.iter().map(Pipeline::compile_time).sum(),
         }))
     }
@@ -184,6 +186,8 @@ impl Timing {
             // JSON has no infinity.
             max_rel_error: self.max_rel_error.min(f64::MAX),
             ok: self.is_ok,
+            // Nor has it more for a result without a fault.
+            psnr_db: self.psnr_db.map(|ratio| ratio.min(f64::MAX)),
             compile_ms: 1e3 * self.compile_time.as_secs_f64(),
             relaxed_accumulation: false,
         }
@@ -234,6 +238,7 @@ mod tests {
             peak_gflops: 536.870_912,
             max_rel_error: f64::INFINITY,
             is_ok: false,
+            psnr_db: None,
             compile_time: Duration::from_millis(7),
         };
         let record = timing.record(&subject, &kernel, 2);

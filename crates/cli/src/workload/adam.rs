@@ -96,7 +96,7 @@ impl Adam {
             let moved = rate / mean_part * means[i] / ((squares[i] / square_part).sqrt() + EPSILON);
             worst((numbers[i] - (before[i] - moved)).abs(), rate + before[i].abs(), rough / fine);
         }
-        Ok(Comparison { max_rel_error, tolerance: rough, ok: max_rel_error <= rough })
+        Ok(Comparison { max_rel_error, tolerance: rough, ok: max_rel_error <= rough, psnr_db: None })
     }
 }
 

@@ -326,7 +326,7 @@ impl Reference {
                 max_rel_error = max_rel_error.max(relative);
             }
         }
-        Ok(Comparison { max_rel_error, tolerance, ok: max_rel_error <= tolerance })
+        Ok(Comparison { max_rel_error, tolerance, ok: max_rel_error <= tolerance, psnr_db: None })
     }
 }
 

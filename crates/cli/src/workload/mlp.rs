@@ -373,7 +373,7 @@ fn compare(expected: &[(u32, (f64, f64))], tolerance: f64, sums: &Buffer) -> Res
         // NaN, where a number was expected, is the largest error of all.
         max_rel_error = max_rel_error.max(if relative.is_nan() { f64::INFINITY } else { relative });
     }
-    Ok(Comparison { max_rel_error, tolerance, ok: max_rel_error <= tolerance })
+    Ok(Comparison { max_rel_error, tolerance, ok: max_rel_error <= tolerance, psnr_db: None })
 }
 
 #[cfg(test)]

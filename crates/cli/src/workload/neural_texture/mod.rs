@@ -178,7 +178,8 @@ impl Expected {
         }
         let psnr = psnr(squares, self.whole[0] * self.whole[1] * channels);
         let is_near = self.bar.is_none_or(|bar| psnr >= bar);
-        Ok(Comparison { max_rel_error, tolerance, ok: max_rel_error <= tolerance && is_near })
+        let ok = max_rel_error <= tolerance && is_near;
+        Ok(Comparison { max_rel_error, tolerance, ok, psnr_db: Some(psnr) })
     }
 }
 
