@@ -9,7 +9,7 @@ use phalanx_kernels::{
 };
 use std::time::{Duration, Instant};
 
-const LANES: u32 = 32;
+const LANES: u32 = 128;
 
 /// Seconds per call: the best of several batches of about two milliseconds.
 fn seconds(mut call: impl FnMut()) -> f64 {
@@ -39,7 +39,8 @@ fn best(of: impl Fn() -> f64) -> f64 {
 /// The places of matrices of so many bytes, of which each `run` lanes have one.
 fn places(memory: &[u8], bytes: usize, stride: u64, run: u32) -> Vec<u64> {
     let mut words = vec![0; Piece::words(LANES) as usize];
-    words[0] = u64::MAX >> (64 - LANES);
+    let mask = u128::MAX >> (128 - LANES);
+    (words[0], words[1]) = (mask as u64, (mask >> 64) as u64);
     let mut put = |piece: Piece, word: u64| words[piece.word(LANES) as usize] = word;
     let base = memory.as_ptr().expose_provenance() as u64;
     put(Piece::MatrixBase, base);

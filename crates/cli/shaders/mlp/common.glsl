@@ -8,7 +8,10 @@
 #extension GL_EXT_shader_16bit_storage : require
 #extension GL_EXT_shader_8bit_storage : require
 
-layout(local_size_x = 32) in;
+#ifndef INVOCATIONS
+#define INVOCATIONS 32
+#endif
+layout(local_size_x = INVOCATIONS) in;
 layout(push_constant) uniform Push { uint width, pixels; };
 #ifndef SUMS
 #define SUMS 1

@@ -131,12 +131,18 @@ unsafe fn factors<S: Simd>(
     let (lanes, pitch) = (columns.lanes(), input::pitch(p.lanes as usize, S::LANES));
     // SAFETY: as for `outer_add`.
     unsafe {
-        let left = scratch.add(parts.left);
-        input::gather::<S>(columns, p.m as usize, pitch, left, scratch.add(parts.a));
-        let (right, from) = (scratch.add(parts.right).cast::<u32>(), scratch.add(parts.b).cast::<u32>());
-        for (row, &lane) in lanes.iter().enumerate() {
-            for column in 0..p.n as usize {
-                *right.add(row * parts.pitch + column) = *from.add(column * pitch + usize::from(lane));
+        let mut left = scratch.add(parts.a);
+        let (right, from) = (scratch.add(parts.right), scratch.add(parts.b));
+        if lanes.len() == p.lanes as usize {
+            turn::<S>(p, parts.pitch, right, from);
+        } else {
+            left = scratch.add(parts.left);
+            input::gather::<S>(columns, p.m as usize, pitch, left, scratch.add(parts.a));
+            let (right, from) = (right.cast::<u32>(), from.cast::<u32>());
+            for (row, &lane) in lanes.iter().enumerate() {
+                for column in 0..p.n as usize {
+                    *right.add(row * parts.pitch + column) = *from.add(column * pitch + usize::from(lane));
+                }
             }
         }
         Product {
@@ -153,6 +159,31 @@ unsafe fn factors<S: Simd>(
             result: scratch.add(parts.sums),
             result_pitch: parts.pitch * 4,
             halves: false,
+        }
+    }
+}
+
+/// Rows of B, one for each lane, from those of elements: square by square.
+///
+/// # Safety
+/// As for [`outer_add`]; all lanes are wanted.
+#[inline(always)]
+unsafe fn turn<S: Simd>(p: &VecOuterAddParams, to_pitch: usize, to: *mut u8, from: *const u8) {
+    let (n, lanes) = (p.n as usize, p.lanes as usize);
+    let pitch = input::pitch(lanes, S::LANES);
+    for lane in (0..lanes).step_by(S::LANES) {
+        for column in (0..n).step_by(S::LANES) {
+            // SAFETY: rows of elements are of whole vectors, and so are those of lanes.
+            unsafe {
+                let mut block = [S::zero(); MAX_LANES];
+                for (row, words) in (column..n).zip(block.iter_mut().take(S::LANES)) {
+                    *words = S::load(from.add((row * pitch + lane) * 4), S::LANES * 4);
+                }
+                S::transpose(&mut block);
+                for (lane, words) in (lane..lanes).zip(block.into_iter().take(S::LANES)) {
+                    S::store(to.add((lane * to_pitch + column) * 4), S::LANES * 4, words);
+                }
+            }
         }
     }
 }

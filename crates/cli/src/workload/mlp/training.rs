@@ -5,7 +5,7 @@
 
 use anyhow::{Result, bail};
 
-use super::{COMPARED, INVOCATIONS, Mlp, compare};
+use super::{COMPARED, Mlp, compare};
 use crate::args::workload::Activation;
 use crate::data::DType;
 use crate::measure::{Kernel, Peak, Problem, Subject, Watch, Workload, upload};
@@ -15,6 +15,10 @@ use crate::workload::adam::Adam;
 use crate::workload::gradient::{Gradient, LayerGradient, Slope, round};
 use crate::workload::layers::{Layer, Layers};
 use crate::workload::{complete, values_of, words};
+
+/// Invocations of a work-group and of a subgroup: the most that there are, as each subgroup adds to every element of the
+/// gradient once.
+const INVOCATIONS: u32 = 128;
 
 /// After so many pixels inputs are the same again.
 const PERIOD: u32 = 64;
@@ -146,6 +150,7 @@ fn kernel(mlp: &Mlp, layers: &Layers) -> Kernel {
             include_str!("../../../shaders/mlp/common.glsl"),
         ),
         definitions: vec![
+            ("INVOCATIONS", INVOCATIONS.to_string()),
             ("LAYERS(L)", forward.join(" ")),
             ("BACK(L)", back.join(" ")),
             ("INPUTS", mlp.lengths[0].to_string()),
