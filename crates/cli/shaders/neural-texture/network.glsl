@@ -1,6 +1,6 @@
 // The network of a neural texture by cooperative vectors: two layers of 16, their matrices in the layout for multiplying.
 //
-// MATRIX1, BIAS1, MATRIX2 and BIAS2 are where they begin, in bytes.
+// MATRIX1, BIAS1, MATRIX2 and BIAS2 are where they and the biases begin, in bytes; NETWORK is the binding.
 
 layout(set = 0, binding = NETWORK) readonly buffer Network { float16_t network[]; };
 
@@ -9,7 +9,7 @@ layout(set = 0, binding = NETWORK) readonly buffer Network { float16_t network[]
 const int F16 = gl_ComponentTypeFloat16NV;
 const int INFERENCING = gl_CooperativeVectorMatrixLayoutInferencingOptimalNV;
 
-// What goes into the first layer, and the sums of both.
+// What goes into the first layer, its sums before and behind the activation, and the outputs.
 struct Evaluated {
     VECTOR features;
     VECTOR sums;

@@ -55,7 +55,10 @@ fn show(
     }
     let status =
         measure::run(workloads, threads, None, Outputs { json: Some(json), svg: Some(svg), pictures })?;
-    let text = format!("The chart is in {}, the records are in {}.", svg.display(), json.display());
-    tell(text, json == Path::new(STANDARD_OUTPUT))?;
+    // What was cut short may have left neither.
+    if status != Status::Interrupted {
+        let text = format!("The chart is in {}, the records are in {}.", svg.display(), json.display());
+        tell(text, json == Path::new(STANDARD_OUTPUT))?;
+    }
     Ok(status)
 }

@@ -37,7 +37,7 @@ pub(super) fn write(
     let squares: f64 = texels.map(|(index, found)| distance(found, image.texel(index))).sum();
     let mut text = format!(
         "The result is in {}, beside {} and {}: PSNR {:.1} dB at {:.1} bits for each texel of {} bytes.\n\
-         Training: {} steps, {:.3} ms each, {:.3} ms of it in kernels; the loss fell from {:.2e} to {:.2e}.",
+         Training: {} steps, {:.3} ms each, {:.3} ms of it in kernels; the loss went from {:.2e} to {:.2e}.",
         result.display(),
         original.display(),
         error.display(),

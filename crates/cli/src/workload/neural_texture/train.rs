@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::image::Image;
 use super::model::{COARSE, COARSE_STEP, FINE, FINE_STEP, Model, WIDTH, grid};
@@ -14,6 +14,7 @@ use super::texture_source;
 use crate::data::DType;
 use crate::data::random::Random;
 use crate::measure::{Kernel, Watch, compile, dispatch, upload};
+use crate::memory;
 use crate::runtime::{Buffer, Device};
 use crate::workload::adam::Adam;
 use crate::workload::layers::{Layer, Layers, Places};
@@ -184,6 +185,7 @@ pub(super) fn train(
     let adam = adam(image, plan, &layers);
     let mut kernel = kernel(image, plan, &layers);
     let Some(pipelines) = compile(device, &[("neural-texture", &kernel)], watch)? else { return Ok(None) };
+    memory::check(buffer_bytes(image, plan, &layers)).context("the training")?;
     let mut buffers = buffers(device, image, plan, &layers, &numbers(&start(image), &layers)?)?;
     let (began, mut kernels_time) = (Instant::now(), Duration::ZERO);
     for step in 0..plan.steps {
