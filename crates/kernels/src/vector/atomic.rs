@@ -1,7 +1,8 @@
 //! Atomic additions to consecutive numbers in memory.
 //!
 //! Each number is added to atomically. Several that lie in eight aligned bytes are exchanged together: that is atomic for
-//! each of them, and costs what one does.
+//! each of them, and costs what one does. Of f16, whose conversions take long, the sums of a whole vector are made before
+//! the first of its units is exchanged; of f32 it costs more than it saves.
 
 use crate::elem::Elem;
 use crate::float;
@@ -29,16 +30,22 @@ pub(super) unsafe fn add<S: Simd>(elem: Elem, to: *mut u8, values: *const f32, c
     }
 }
 
+/// Room for a vector of f16.
+type Units = [u64; MAX_LANES * 2 / UNIT];
+
 /// A type of numbers in memory.
 trait Number {
     const BYTES: usize;
     /// The bits of the sum of a number, in the lowest bits, and a value.
     fn sum(bits: u64, value: f32) -> u64;
-    /// The bits of the sums of all numbers of a unit and as many values.
+    /// Adds to a vector of numbers, or does not where their units are better added to one by one.
     ///
     /// # Safety
-    /// As for [`add`].
-    unsafe fn sum_unit<S: Simd>(unit: u64, values: *const f32) -> u64;
+    /// As for [`add`]; the address is aligned to a unit, and there are so many numbers.
+    #[inline(always)]
+    unsafe fn add_vector<S: Simd>(_to: *mut u8, _values: *const f32) -> bool {
+        false
+    }
     /// Adds to one number.
     ///
     /// # Safety
@@ -56,15 +63,27 @@ impl Number for Half {
         float::f16_bits(float::round_f16(float::f16_value(bits as u16) + value)).into()
     }
     #[inline(always)]
-    unsafe fn sum_unit<S: Simd>(unit: u64, values: *const f32) -> u64 {
-        let mut sums = [0_u64; MAX_LANES * 2 / UNIT];
-        // SAFETY: the unit is four numbers, and there are so many values and more.
-        unsafe {
-            let old = S::load_f16(std::ptr::from_ref(&unit).cast(), UNIT / 2);
-            let sum = S::add_f32(old, S::load(values.cast(), S::LANES * 4));
-            S::narrow_f16(sums.as_mut_ptr().cast(), sum);
+    unsafe fn add_vector<S: Simd>(to: *mut u8, values: *const f32) -> bool {
+        let units = S::LANES * Self::BYTES / UNIT;
+        // SAFETY: the units are in memory.
+        let atomic = |unit: usize| unsafe { AtomicU64::from_ptr(to.add(unit * UNIT).cast()) };
+        let (mut old, mut new): (Units, Units) = ([0; _], [0; _]);
+        for (unit, old) in old.iter_mut().take(units).enumerate() {
+            *old = atomic(unit).load(Relaxed);
         }
-        sums[0]
+        // SAFETY: there are so many values, and room for a vector.
+        unsafe {
+            let numbers = S::load_f16(old.as_ptr().cast(), S::LANES);
+            let sum = S::add_f32(numbers, S::load(values.cast(), S::LANES * 4));
+            S::narrow_f16(new.as_mut_ptr().cast(), sum);
+        }
+        for unit in 0..units {
+            if atomic(unit).compare_exchange(old[unit], new[unit], Relaxed, Relaxed).is_err() {
+                // SAFETY: the unit is one of the vector's.
+                unsafe { add_unit::<Self>(to.add(unit * UNIT), values.add(unit * (UNIT / Self::BYTES))) };
+            }
+        }
+        true
     }
     unsafe fn add_one(to: *mut u8, value: f32) {
         // SAFETY: forwarded.
@@ -83,12 +102,6 @@ impl Number for Single {
     #[inline(always)]
     fn sum(bits: u64, value: f32) -> u64 {
         (f32::from_bits(bits as u32) + value).to_bits().into()
-    }
-    #[inline(always)]
-    unsafe fn sum_unit<S: Simd>(unit: u64, values: *const f32) -> u64 {
-        // SAFETY: the unit is two numbers, and there is a value for each.
-        let [low, high] = unsafe { values.cast::<[f32; 2]>().read() };
-        Self::sum(unit & u64::from(u32::MAX), low) | Self::sum(unit >> 32, high) << 32
     }
     unsafe fn add_one(to: *mut u8, value: f32) {
         // SAFETY: forwarded.
@@ -118,10 +131,14 @@ unsafe fn add_all<S: Simd, N: Number>(to: *mut u8, values: *const f32, count: us
             return;
         }
         let mut i = 0;
+        let (vector, unit) = (S::LANES, UNIT / N::BYTES);
         while i < count {
-            if at(i).addr().is_multiple_of(UNIT) && count - i >= UNIT / N::BYTES {
-                add_unit::<S, N>(at(i), values.add(i));
-                i += UNIT / N::BYTES;
+            let is_aligned = at(i).addr().is_multiple_of(UNIT);
+            if is_aligned && count - i >= vector && N::add_vector::<S>(at(i), values.add(i)) {
+                i += vector;
+            } else if is_aligned && count - i >= unit {
+                add_unit::<N>(at(i), values.add(i));
+                i += unit;
             } else {
                 N::add_one(at(i), *values.add(i));
                 i += 1;
@@ -135,13 +152,19 @@ unsafe fn add_all<S: Simd, N: Number>(to: *mut u8, values: *const f32, count: us
 /// # Safety
 /// As for [`add`]; the address is aligned to a unit.
 #[inline(always)]
-unsafe fn add_unit<S: Simd, N: Number>(to: *mut u8, values: *const f32) {
+unsafe fn add_unit<N: Number>(to: *mut u8, values: *const f32) {
     // SAFETY: forwarded.
     let unit = unsafe { AtomicU64::from_ptr(to.cast()) };
+    let bits = 8 * N::BYTES as u32;
     let mut old = unit.load(Relaxed);
     loop {
-        // SAFETY: there is a value for each number.
-        let new = unsafe { N::sum_unit::<S>(old, values) };
+        let mut new = 0;
+        for i in 0..UNIT / N::BYTES {
+            let at = i as u32 * bits;
+            let number = old >> at & (u64::MAX >> (64 - bits));
+            // SAFETY: there is a value for each number.
+            new |= N::sum(number, unsafe { *values.add(i) }) << at;
+        }
         match unit.compare_exchange_weak(old, new, Relaxed, Relaxed) {
             Ok(_) => return,
             Err(now) => old = now,
