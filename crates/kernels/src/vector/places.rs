@@ -96,12 +96,13 @@ impl Places {
         if other == 0 {
             return u128::MAX;
         }
-        let mut mask = 0;
+        let mut halves = [0_u64; 2];
         for lane in 0..self.lanes {
             // SAFETY: forwarded.
-            mask |= u128::from(unsafe { words.add(lane).read_unaligned() } == word) << lane;
+            halves[lane / 64] |=
+                u64::from(unsafe { words.add(lane).read_unaligned() } == word) << (lane % 64);
         }
-        mask
+        u128::from(halves[0]) | u128::from(halves[1]) << 64
     }
 }
 
