@@ -1,0 +1,2 @@
+//! MLIR text to IR.
+pub mod ast;
