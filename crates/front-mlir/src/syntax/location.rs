@@ -1,0 +1,131 @@
+//! `loc(…)`: where operations come from.
+//!
+//! Only a file, line and column are kept; of several places the first that has one: of a call the callee, of fused
+//! places the first.
+
+use super::error::{Parsed, SyntaxError};
+use super::lexer::Token;
+use super::parser::Parser;
+use crate::ast::{Location, Op, Pos};
+
+/// An alias may stand for an alias, but not without end.
+const CHAIN: usize = 64;
+
+impl Parser<'_> {
+    /// `loc(…)`, if it comes next.
+    pub(crate) fn optional_location(&mut self) -> Parsed<Option<Location>> {
+        if self.at_word("loc") { self.location() } else { Ok(None) }
+    }
+
+    /// `loc(…)`; the word comes next.
+    pub(crate) fn location(&mut self) -> Parsed<Option<Location>> {
+        self.nest(|p| {
+            p.expect_word("loc")?;
+            p.expect(b'(')?;
+            let location = p.location_inside()?;
+            p.expect(b')')?;
+            Ok(location)
+        })
+    }
+
+    fn location_inside(&mut self) -> Parsed<Option<Location>> {
+        match self.word.token {
+            Token::Word("loc") => self.location(),
+            Token::Word("unknown") => {
+                self.advance();
+                Ok(None)
+            }
+            Token::Word("callsite") => {
+                self.advance();
+                self.expect(b'(')?;
+                let callee = self.nest(Self::location_inside)?;
+                self.expect_word("at")?;
+                let caller = self.nest(Self::location_inside)?;
+                self.expect(b')')?;
+                Ok(callee.or(caller))
+            }
+            Token::Word("fused") => {
+                self.advance();
+                if self.eat(b'<') {
+                    self.attr()?;
+                    self.expect(b'>')?;
+                }
+                let mut first = None;
+                self.list(b'[', b']', |p| {
+                    let next = p.nest(Self::location_inside)?;
+                    first = first.take().or(next);
+                    Ok(())
+                })?;
+                Ok(first)
+            }
+            Token::Hash(name) => {
+                let pos = self.pos();
+                self.advance();
+                if let Some(known) = self.locations.get(name) {
+                    return Ok(known.clone());
+                }
+                self.late_location.get_or_insert(pos);
+                // A name with `#` in front stands for the place until the alias is known.
+                Ok(Some(Location { file: format!("#{name}").into(), pos: Pos::default() }))
+            }
+            Token::Str(_) => self.place(),
+            _ => self.expected("a location"),
+        }
+    }
+
+    /// `"file":1:2`, or `"name"(…)`.
+    fn place(&mut self) -> Parsed<Option<Location>> {
+        let file = self.string()?;
+        if self.eat(b'(') {
+            let inner = self.nest(Self::location_inside)?;
+            self.expect(b')')?;
+            return Ok(inner);
+        }
+        if !self.eat(b':') {
+            return Ok(None);
+        }
+        let line = self.count("a line")?;
+        self.expect(b':')?;
+        let column = self.count("a column")?;
+        if self.eat_word("to") {
+            // The end of a range: `to :column` or `to line:column`.
+            if !self.at(b':') {
+                self.count::<u32>("a line")?;
+            }
+            self.expect(b':')?;
+            self.count::<u32>("a column")?;
+        }
+        Ok(Some(Location { file, pos: Pos { line, column } }))
+    }
+}
+
+/// Puts the places in that were defined behind their uses.
+pub(crate) fn settle(p: &mut Parser<'_>, ops: &mut [Op]) -> Parsed<()> {
+    let Some(first) = p.late_location else { return Ok(()) };
+    for op in ops.iter_mut() {
+        settle_op(p, op, first)?;
+    }
+    Ok(())
+}
+
+fn settle_op(p: &Parser<'_>, op: &mut Op, first: Pos) -> Parsed<()> {
+    for _ in 0..CHAIN {
+        let Some(name) =
+            op.loc.as_ref().and_then(|loc| (loc.pos == Pos::default()).then(|| loc.file.clone()))
+        else {
+            break;
+        };
+        let known = p.locations.get(name.strip_prefix('#').unwrap_or_default());
+        let Some(known) = known else {
+            let found = format!("`{name}`, which is not");
+            return Err(SyntaxError::unexpected(first, "an alias that is defined somewhere", found));
+        };
+        op.loc = known.clone();
+    }
+    op.loc = op.loc.take().filter(|loc| loc.pos != Pos::default());
+    let blocks = op.regions.iter_mut().flat_map(|region| &mut region.blocks);
+    for inner in blocks.flat_map(|block| &mut block.ops) {
+        settle_op(p, inner, first)?;
+    }
+    Ok(())
+}
