@@ -7,13 +7,56 @@ use super::error::{Parsed, SyntaxError};
 use super::lexer::Token;
 use super::measure::affine_size;
 use super::parser::{NESTING, Parser, too_deep};
+use super::scope::Use;
 use crate::ast::{Affine, AffineMap, AffineSet};
 
 /// The names that an expression may use.
-#[derive(Debug, Default)]
-pub(crate) struct Names<'a> {
-    dims: Vec<&'a str>,
-    symbols: Vec<&'a str>,
+#[derive(Debug)]
+pub(crate) enum Names<'a> {
+    /// Those that a map or set declares.
+    Declared {
+        /// Dimensions.
+        dims: Vec<&'a str>,
+        /// Symbols.
+        symbols: Vec<&'a str>,
+    },
+    /// Values, each a dimension when it is first used, or a symbol where `symbol(…)` says so.
+    Values {
+        /// Dimensions.
+        dims: Vec<Use<'a>>,
+        /// Symbols.
+        symbols: Vec<Use<'a>>,
+    },
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn values() -> Self {
+        Self::Values { dims: Vec::new(), symbols: Vec::new() }
+    }
+
+    /// The values that were used.
+    pub(crate) fn into_values(self) -> (Vec<Use<'a>>, Vec<Use<'a>>) {
+        match self {
+            Self::Values { dims, symbols } => (dims, symbols),
+            Self::Declared { .. } => (Vec::new(), Vec::new()),
+        }
+    }
+
+    fn counts(&self) -> (u32, u32) {
+        match self {
+            Self::Declared { dims, symbols } => (dims.len() as u32, symbols.len() as u32),
+            Self::Values { dims, symbols } => (dims.len() as u32, symbols.len() as u32),
+        }
+    }
+}
+
+/// The place of a value among others, where it is put if it is new.
+fn place<'a>(list: &mut Vec<Use<'a>>, value: Use<'a>) -> u32 {
+    let known = list.iter().position(|known| (known.name, known.index) == (value.name, value.index));
+    if known.is_none() {
+        list.push(value);
+    }
+    known.unwrap_or(list.len() - 1) as u32
 }
 
 impl<'a> Parser<'a> {
@@ -21,26 +64,27 @@ impl<'a> Parser<'a> {
     pub(crate) fn map_attr(&mut self) -> Parsed<AffineMap> {
         self.expect_word("affine_map")?;
         self.expect(b'<')?;
-        let names = self.affine_names()?;
+        let mut names = self.affine_names()?;
         self.expect_arrow()?;
         let mut results = Vec::new();
         self.list(b'(', b')', |p| {
-            results.push(p.affine(&names)?);
+            results.push(p.affine(&mut names)?);
             Ok(())
         })?;
         self.expect(b'>')?;
-        Ok(AffineMap { dims: names.dims.len() as u32, symbols: names.symbols.len() as u32, results })
+        let (dims, symbols) = names.counts();
+        Ok(AffineMap { dims, symbols, results })
     }
 
     /// `affine_set<…>`; the word comes next.
     pub(crate) fn set_attr(&mut self) -> Parsed<AffineSet> {
         self.expect_word("affine_set")?;
         self.expect(b'<')?;
-        let names = self.affine_names()?;
+        let mut names = self.affine_names()?;
         self.expect(b':')?;
         let mut constraints = Vec::new();
         self.list(b'(', b')', |p| {
-            let left = p.affine(&names)?;
+            let left = p.affine(&mut names)?;
             let equal = p.at(b'=');
             let less = p.at(b'<');
             if !(equal || less || p.at(b'>')) {
@@ -48,32 +92,33 @@ impl<'a> Parser<'a> {
             }
             p.advance();
             p.expect(b'=')?;
-            let right = p.affine(&names)?;
+            let right = p.affine(&mut names)?;
             let (left, right) = if less { (right, left) } else { (left, right) };
             constraints.push((add(left, mul(right, Affine::Const(-1))), equal));
             Ok(())
         })?;
         self.expect(b'>')?;
-        Ok(AffineSet { dims: names.dims.len() as u32, symbols: names.symbols.len() as u32, constraints })
+        let (dims, symbols) = names.counts();
+        Ok(AffineSet { dims, symbols, constraints })
     }
 
     fn affine_names(&mut self) -> Parsed<Names<'a>> {
-        let mut names = Names::default();
+        let (mut dims, mut symbols) = (Vec::new(), Vec::new());
         self.list(b'(', b')', |p| {
-            names.dims.push(p.name("a dimension's name")?);
+            dims.push(p.name("a dimension's name")?);
             Ok(())
         })?;
         if self.at(b'[') {
             self.list(b'[', b']', |p| {
-                names.symbols.push(p.name("a symbol's name")?);
+                symbols.push(p.name("a symbol's name")?);
                 Ok(())
             })?;
         }
-        Ok(names)
+        Ok(Names::Declared { dims, symbols })
     }
 
     /// Sums of products.
-    fn affine(&mut self, names: &Names<'a>) -> Parsed<Affine> {
+    pub(crate) fn affine(&mut self, names: &mut Names<'a>) -> Parsed<Affine> {
         self.nest(|p| {
             let mut sum = p.affine_product(names)?;
             loop {
@@ -94,7 +139,7 @@ impl<'a> Parser<'a> {
         if affine_size(affine).depth > NESTING { Err(too_deep(self.pos())) } else { Ok(()) }
     }
 
-    fn affine_product(&mut self, names: &Names<'a>) -> Parsed<Affine> {
+    fn affine_product(&mut self, names: &mut Names<'a>) -> Parsed<Affine> {
         let mut product = self.affine_factor(names)?;
         loop {
             let operator = match self.word.token {
@@ -123,7 +168,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn affine_factor(&mut self, names: &Names<'a>) -> Parsed<Affine> {
+    fn affine_factor(&mut self, names: &mut Names<'a>) -> Parsed<Affine> {
         match self.word.token {
             Token::Int(_) => self.count("a constant").map(Affine::Const),
             Token::Mark(b'-') => {
@@ -137,11 +182,30 @@ impl<'a> Parser<'a> {
                 self.expect(b')')?;
                 Ok(inner)
             }
+            Token::Word("symbol") if matches!(names, Names::Values { .. }) => {
+                self.advance();
+                self.expect(b'(')?;
+                let value = self.operand()?;
+                self.expect(b')')?;
+                let Names::Values { symbols, .. } = names else { return self.expected("a value") };
+                Ok(Affine::Symbol(place(symbols, value)))
+            }
+            Token::Value(_) => {
+                let Names::Values { dims, .. } = names else {
+                    return self.expected("a dimension or symbol of this map");
+                };
+                let value = self.operand()?;
+                Ok(Affine::Dim(place(dims, value)))
+            }
             Token::Word(name) => {
-                let find = |list: &[&str]| list.iter().position(|known| *known == name);
-                let found = find(&names.dims)
-                    .map(|index| Affine::Dim(index as u32))
-                    .or_else(|| find(&names.symbols).map(|index| Affine::Symbol(index as u32)));
+                let found = match names {
+                    Names::Declared { dims, symbols } => {
+                        let find = |list: &[&str]| list.iter().position(|known| *known == name);
+                        let dim = find(dims).map(|index| Affine::Dim(index as u32));
+                        dim.or_else(|| find(symbols).map(|index| Affine::Symbol(index as u32)))
+                    }
+                    Names::Values { .. } => None,
+                };
                 let Some(found) = found else {
                     return self.expected("a dimension or symbol of this map");
                 };

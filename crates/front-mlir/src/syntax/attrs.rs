@@ -66,7 +66,7 @@ impl<'a> Parser<'a> {
             "affine_map" => self.map_attr().map(Attr::Map),
             "affine_set" => self.set_attr().map(Attr::Set),
             "array" => self.dense_array(),
-            "dense" => self.dense(),
+            "dense" => self.dense(None),
             "dense_resource" | "sparse" | "distinct" | "opaque" | "loc" => {
                 Err(SyntaxError::unsupported(self.pos(), format!("the attribute `{name}`")))
             }

@@ -1,8 +1,9 @@
 //! What MLIR adds to an operation whatever form it was written in: the defaults of properties, and what is known of an
 //! operation by its name alone.
 
+use super::custom;
 use super::operation::find;
-use crate::ast::{Attr, Op, Type};
+use crate::ast::{Attr, Op};
 
 /// Whether the operation's regions see no values from outside.
 pub(crate) fn is_isolated(name: &str) -> bool {
@@ -19,9 +20,18 @@ pub(crate) fn is_isolated(name: &str) -> bool {
 }
 
 /// Adds defaults, and the values that successors take.
-pub(crate) fn complete(op: &mut Op, _result_types: &[Type]) {
+pub(crate) fn complete(op: &mut Op) {
     if &*op.name == "builtin.module" && op.regions.first().is_some_and(|region| region.blocks.is_empty()) {
         op.regions[0].blocks.push(crate::ast::Block::default());
+    }
+    custom::default_flags(op);
+    let (name, attr) = match &*op.name {
+        "ub.poison" => ("value", "ub.poison"),
+        "vector.outerproduct" => ("kind", "vector.kind<add>"),
+        _ => ("", ""),
+    };
+    if !name.is_empty() && find(&op.attrs, name).is_none() {
+        op.attrs.push((name.into(), Attr::Dialect(attr.into())));
     }
     pass_arguments(op);
 }

@@ -18,8 +18,8 @@ struct Elements<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// `dense<…> : type`; the word comes next.
-    pub(crate) fn dense(&mut self) -> Parsed<Attr> {
+    /// `dense<…> : type`, or `dense<…>` of a type that is known; the word comes next.
+    pub(crate) fn dense(&mut self, known: Option<Type>) -> Parsed<Attr> {
         self.advance();
         self.expect(b'<')?;
         let pos = self.pos();
@@ -37,7 +37,10 @@ impl<'a> Parser<'a> {
             _ => self.elements(0, &mut elements)?,
         }
         self.expect(b'>')?;
-        let ty = self.colon_type()?;
+        let ty = match known {
+            Some(ty) => ty,
+            None => self.colon_type()?,
+        };
         let (extents, elem) = shape_of(&ty).ok_or_else(|| {
             let found = format!("`{}`", super::print::type_text(&ty));
             SyntaxError::unexpected(pos, "a vector or tensor of known shape", found)
@@ -48,9 +51,7 @@ impl<'a> Parser<'a> {
             Some(bytes) => blob_items(&bytes, count, elem, pos)?,
             None => self.items(&elements, &extents, count, elem, pos)?,
         };
-        let first = items.first();
-        let splat = items.len() > 1 && items.iter().all(|item| Some(item) == first);
-        let items = if splat { items.into_iter().take(1).collect() } else { items };
+        let items = splat(items);
         Ok(Attr::Dense(items, ty))
     }
 
@@ -102,6 +103,14 @@ impl<'a> Parser<'a> {
         }
         elements.literals.iter().map(|(literal, pos)| self.typed_number(*literal, elem, *pos)).collect()
     }
+}
+
+/// One element where all are the same, as MLIR keeps them.
+pub(crate) fn splat(mut items: Vec<Attr>) -> Vec<Attr> {
+    if items.len() > 1 && items.iter().all(|item| *item == items[0]) {
+        items.truncate(1);
+    }
+    items
 }
 
 fn shape_of(ty: &Type) -> Option<(Vec<u64>, &Type)> {

@@ -55,7 +55,7 @@ impl<'a> Parser<'a> {
         if let Some(loc) = self.optional_location()? {
             op.loc = Some(loc);
         }
-        defaults::complete(&mut op, &result_types);
+        defaults::complete(&mut op);
         op.results = self.define_results(&names, result_types, pos)?;
         Ok(op)
     }

@@ -110,19 +110,6 @@ impl<'a> Scopes<'a> {
         Ok(id)
     }
 
-    /// The type of a value that was defined or used before.
-    pub(crate) fn known_type(&self, at: Use<'a>) -> Parsed<&Type> {
-        let id = self.levels.last().and_then(|level| level.names.get(&(at.name, at.index)));
-        match id.and_then(|id| self.values.get(id.0 as usize)) {
-            Some(def) => Ok(&def.ty),
-            None => Err(SyntaxError::unexpected(
-                at.pos,
-                "a value defined before, whose type is known",
-                format!("{}, which is not", value_name(at.name, at.index)),
-            )),
-        }
-    }
-
     /// A new value without a name.
     pub(crate) fn unnamed(&mut self, ty: Type, pos: Pos) -> ValueId {
         let id = ValueId(self.values.len() as u32);
