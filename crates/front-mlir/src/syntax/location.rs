@@ -4,12 +4,15 @@
 //! places the first.
 
 use super::error::{Parsed, SyntaxError};
-use super::lexer::Token;
+use super::lexer::{Token, quoted};
 use super::parser::Parser;
 use crate::ast::{Location, Op, Pos};
 
 /// An alias may stand for an alias, but not without end.
 const CHAIN: usize = 64;
+
+/// The place of a location that is an alias still, whose name is in the place of the file. No text can write it.
+const LATE: Pos = Pos { line: u32::MAX, column: u32::MAX };
 
 impl Parser<'_> {
     /// `loc(…)`, if it comes next.
@@ -65,8 +68,7 @@ impl Parser<'_> {
                     return Ok(known.clone());
                 }
                 self.late_location.get_or_insert(pos);
-                // A name with `#` in front stands for the place until the alias is known.
-                Ok(Some(Location { file: format!("#{name}").into(), pos: Pos::default() }))
+                Ok(Some(Location { file: name.into(), pos: LATE }))
             }
             Token::Str(_) => self.place(),
             _ => self.expected("a location"),
@@ -84,7 +86,7 @@ impl Parser<'_> {
         if !self.eat(b':') {
             return Ok(None);
         }
-        let line = self.count("a line")?;
+        let line = self.count::<u32>("a line")?.min(LATE.line - 1);
         self.expect(b':')?;
         let column = self.count("a column")?;
         if self.eat_word("to") {
@@ -110,19 +112,17 @@ pub(crate) fn settle(p: &mut Parser<'_>, ops: &mut [Op]) -> Parsed<()> {
 
 fn settle_op(p: &Parser<'_>, op: &mut Op, first: Pos) -> Parsed<()> {
     for _ in 0..CHAIN {
-        let Some(name) =
-            op.loc.as_ref().and_then(|loc| (loc.pos == Pos::default()).then(|| loc.file.clone()))
-        else {
+        let Some(name) = op.loc.as_ref().and_then(|loc| (loc.pos == LATE).then(|| loc.file.clone())) else {
             break;
         };
-        let known = p.locations.get(name.strip_prefix('#').unwrap_or_default());
+        let known = p.locations.get(&*name);
         let Some(known) = known else {
-            let found = format!("`{name}`, which is not");
+            let found = format!("{}, which is not", quoted(&format!("#{name}")));
             return Err(SyntaxError::unexpected(first, "an alias that is defined somewhere", found));
         };
         op.loc = known.clone();
     }
-    op.loc = op.loc.take().filter(|loc| loc.pos != Pos::default());
+    op.loc = op.loc.take().filter(|loc| loc.pos != LATE);
     let blocks = op.regions.iter_mut().flat_map(|region| &mut region.blocks);
     for inner in blocks.flat_map(|block| &mut block.ops) {
         settle_op(p, inner, first)?;

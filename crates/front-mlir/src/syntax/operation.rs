@@ -44,7 +44,10 @@ impl<'a> Parser<'a> {
             Token::Word(name) => {
                 draft.op.name = custom::full_name(name).into();
                 let Some(parse) = custom::parser(&draft.op.name) else {
-                    return Err(SyntaxError::unsupported(pos, format!("the operation `{}`", draft.op.name)));
+                    return Err(SyntaxError::unsupported(
+                        pos,
+                        format!("the operation {}", super::lexer::quoted(&draft.op.name)),
+                    ));
                 };
                 self.advance();
                 parse(self, &mut draft)?;
@@ -170,6 +173,13 @@ impl<'a> Parser<'a> {
             self.advance();
         }
         Ok(Some(Use { name, index, pos }))
+    }
+
+    /// The name of a region's argument, behind which its location may stand.
+    pub(crate) fn argument(&mut self) -> Parsed<Use<'a>> {
+        let name = self.operand()?;
+        self.optional_location()?;
+        Ok(name)
     }
 
     /// Values between commas in parentheses of a kind.

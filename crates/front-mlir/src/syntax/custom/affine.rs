@@ -91,7 +91,7 @@ fn apply(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
 
 /// `%i = bound to bound step 2 iter_args(%a = %b) -> (type) { … }`
 fn for_op(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
-    let variable = p.operand()?;
+    let variable = p.argument()?;
     p.expect(b'=')?;
     let (lower, from) = p.bound("max")?;
     p.expect_word("to")?;

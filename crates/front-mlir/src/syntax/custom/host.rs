@@ -46,10 +46,18 @@ impl<'a> Parser<'a> {
 
     /// `(%a, %b, %c) in (%x = %1, %y = %2, %z = %3)`: names of ids, names of sizes, sizes.
     fn launch_sizes(&mut self) -> Parsed<(Vec<Use<'a>>, Vec<Use<'a>>, Vec<Use<'a>>)> {
-        let ids = self.three()?;
+        let mut ids = Vec::new();
+        self.list(b'(', b')', |p| {
+            ids.push(p.argument()?);
+            Ok(())
+        })?;
         self.expect_word("in")?;
         let (names, values) = self.assignments()?;
-        if values.len() == 3 { Ok((ids, names, values)) } else { self.expected("three sizes before") }
+        if ids.len() == 3 && values.len() == 3 {
+            Ok((ids, names, values))
+        } else {
+            self.expected("three ids and sizes before")
+        }
     }
 }
 

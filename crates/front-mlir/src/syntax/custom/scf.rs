@@ -28,7 +28,7 @@ impl<'a> Parser<'a> {
     pub(super) fn assignments(&mut self) -> Parsed<(Vec<Use<'a>>, Vec<Use<'a>>)> {
         let (mut names, mut values) = (Vec::new(), Vec::new());
         self.list(b'(', b')', |p| {
-            names.push(p.operand()?);
+            names.push(p.argument()?);
             p.expect(b'=')?;
             values.push(p.operand()?);
             Ok(())
@@ -49,7 +49,7 @@ pub(super) fn entry<'a>(names: &[Use<'a>], types: &[Type]) -> Vec<(Option<Use<'a
 
 /// `%i = %from to %to step %step iter_args(%a = %b) -> (type) : type { … }`
 fn for_op(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
-    let variable = p.operand()?;
+    let variable = p.argument()?;
     p.expect(b'=')?;
     let from = p.operand()?;
     p.expect_word("to")?;
@@ -134,7 +134,11 @@ fn index_switch(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
 
 /// `(%i, %j) = (…) to (…) step (…) init (…) -> types { … }`
 fn parallel(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
-    let variables = p.operands_in(b'(', b')')?;
+    let mut variables = Vec::new();
+    p.list(b'(', b')', |p| {
+        variables.push(p.argument()?);
+        Ok(())
+    })?;
     p.expect(b'=')?;
     let from = p.operands_in(b'(', b')')?;
     p.expect_word("to")?;
