@@ -17,6 +17,9 @@ use crate::{cargo, emulate, setup, tidy};
 /// How many lines of a failed stage's output are repeated.
 const TAIL_LINES: usize = 250;
 
+/// Inputs in the repository that fuzz targets begin with.
+const FUZZ_SEEDS: [(&str, &str); 1] = [("mlir_text", "crates/front-mlir/tests/syntax/corpus")];
+
 /// How long each fuzz target runs, unless `PHALANX_FUZZ_SECONDS` says otherwise.
 const FUZZ_SECONDS: u64 = 20;
 const FUZZ_SECONDS_IN_CI: u64 = 60;
@@ -289,11 +292,25 @@ impl Runner {
         let options =
             [format!("-max_total_time={seconds}"), format!("-seed={seed}"), "-rss_limit_mb=4096".into()];
         for target in targets.split_whitespace() {
-            let arguments = ["run", target, "--"].into_iter().chain(options.iter().map(String::as_str));
+            let mut arguments = vec!["run".to_owned(), target.to_owned()];
+            arguments.extend(self.seeds(target)?);
+            arguments.push("--".to_owned());
+            let arguments = arguments.iter().chain(&options).map(String::as_str);
             let command = self.fuzz_command(&arguments.collect::<Vec<_>>());
             self.logged(command).with_context(|| format!("fuzz target `{target}`"))?;
         }
         Ok(Outcome::Passed(format!("{} targets, {seconds} s each", targets.split_whitespace().count())))
+    }
+
+    /// The directories that a fuzz target begins with: its own, where it keeps what it finds, then those of the table.
+    fn seeds(&self, target: &str) -> Result<Vec<String>> {
+        let Some((_, seeds)) = FUZZ_SEEDS.iter().find(|(name, _)| *name == target) else {
+            return Ok(Vec::new());
+        };
+        let own = self.root.join("fuzz/corpus").join(target);
+        fs::create_dir_all(&own).with_context(|| format!("{} cannot be made", own.display()))?;
+        let directories = [own, self.root.join(seeds)];
+        Ok(directories.iter().map(|path| path.display().to_string()).collect())
     }
 
     fn fuzz_command(&self, arguments: &[&str]) -> Command {

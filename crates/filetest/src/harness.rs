@@ -45,6 +45,29 @@ pub fn spirv_words(words: &[u32]) {
     }
 }
 
+/// Reads bytes as MLIR text: whatever they are, it is answered with a tree that is printed and read again as it was,
+/// or with a message.
+///
+/// # Panics
+///
+/// Where the parser or the printer is at fault.
+pub fn mlir_text(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match phalanx_front_mlir::parse(text) {
+        Ok(ast) => {
+            let printed = phalanx_front_mlir::syntax::print(&ast);
+            let again = phalanx_front_mlir::parse(&printed)
+                .unwrap_or_else(|e| panic!("what was printed is refused: {e}\n{printed}"));
+            assert_eq!(
+                printed,
+                phalanx_front_mlir::syntax::print(&again),
+                "what was printed is read otherwise"
+            );
+        }
+        Err(error) => assert!(error.to_string().len() < 4096, "a message as long as the text"),
+    }
+}
+
 fn check_module(module: phalanx_ir::Module) {
     let module = verify(module).unwrap_or_else(|e| panic!("translated to a broken module\n{e}"));
     passes::optimize(module, &strict()).unwrap_or_else(|bug| panic!("{bug}"));
@@ -162,4 +185,22 @@ fn differences(expected: &[Vec<u8>], found: &[Vec<u8>]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The seeds of the fuzz target, whole and cut off everywhere.
+    #[test]
+    fn seeds_of_mlir_text_pass() {
+        let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../front-mlir/tests/syntax/corpus");
+        let files: Vec<_> = std::fs::read_dir(corpus).expect("the corpus is there").collect();
+        assert!(!files.is_empty());
+        for file in files {
+            let bytes = std::fs::read(file.expect("it is listed").path()).expect("it can be read");
+            mlir_text(&bytes);
+            (0..bytes.len()).step_by(101).for_each(|end| mlir_text(&bytes[..end]));
+        }
+    }
 }

@@ -34,8 +34,9 @@ const ROOMS: [(&str, &[&str]); 13] = [
     ("xtask", &[]),
 ];
 
-const LIBRARY: [&str; 6] = [
+const LIBRARY: [&str; 7] = [
     "phalanx-cpu",
+    "phalanx-front-mlir",
     "phalanx-front-spirv",
     "phalanx-interp",
     "phalanx-ir",
@@ -43,10 +44,11 @@ const LIBRARY: [&str; 6] = [
     "phalanx-spirv-asm",
 ];
 
-const EVERYTHING: [&str; 8] = [
+const EVERYTHING: [&str; 9] = [
     "phalanx",
     "phalanx-back-llvm",
     "phalanx-cpu",
+    "phalanx-front-mlir",
     "phalanx-front-spirv",
     "phalanx-interp",
     "phalanx-ir",
