@@ -52,7 +52,9 @@ fn module(lines: usize) -> String {
 fn best(text: &str) -> Option<Duration> {
     let run = |_| {
         let start = Instant::now();
-        parse(text).is_ok().then(|| start.elapsed())
+        let parsed = parse(text);
+        let time = start.elapsed();
+        parsed.is_ok().then_some(time)
     };
     (0..RUNS).map(run).collect::<Option<Vec<_>>>()?.into_iter().min()
 }

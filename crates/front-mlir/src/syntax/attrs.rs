@@ -171,6 +171,11 @@ impl<'a> Parser<'a> {
             _ => None,
         };
         attr.ok_or_else(|| {
+            if let Type::Float(name) = ty
+                && float::width(name).is_none()
+            {
+                return SyntaxError::unsupported(pos, format!("numbers of type `{name}`"));
+            }
             let sign = if literal.negative { "-" } else { "" };
             SyntaxError::unexpected(
                 pos,
@@ -213,6 +218,9 @@ fn integer(negative: bool, digits: &str, ty: &Type) -> Option<Attr> {
     };
     let magnitude = i128::try_from(parse_int(digits)?).ok()?;
     let value = if negative { -magnitude } else { magnitude };
+    if width == 0 {
+        return (value == 0).then(|| Attr::Int(0, ty.clone()));
+    }
     if width >= 128 {
         return Some(Attr::Int(value, ty.clone()));
     }

@@ -27,7 +27,7 @@ pub(crate) fn complete(op: &mut Op) {
     custom::default_flags(op);
     let (name, attr) = match &*op.name {
         "ub.poison" => ("value", "ub.poison"),
-        "vector.outerproduct" => ("kind", "vector.kind<add>"),
+        "vector.outerproduct" | "vector.contract" => ("kind", "vector.kind<add>"),
         _ => ("", ""),
     };
     if !name.is_empty() && find(&op.attrs, name).is_none() {

@@ -2,12 +2,14 @@
 //!
 //! The parser goes over the text once, word by word ([`lexer`]), without a list of words. What it reads in a custom
 //! form ([`custom`]) it writes down in the generic one, so that nobody else has to know custom forms. Names are resolved
-//! as they are read ([`scope`]); that definitions come before uses is checked on the whole tree ([`dominance`]).
+//! as they are read ([`scope`]); that definitions come before uses ([`dominance`]) and
+//! that blocks end as they must ([`blocks`]) is checked on the whole tree.
 //! Language reference: <https://mlir.llvm.org/docs/LangRef>, dialects as in MLIR 19.
 
 mod affine;
 mod alias;
 mod attrs;
+mod blocks;
 mod custom;
 mod defaults;
 mod dense;

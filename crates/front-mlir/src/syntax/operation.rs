@@ -278,6 +278,7 @@ pub(crate) fn top_level(text: &str) -> Parsed<crate::ast::Ast> {
     location::settle(&mut p, &mut ops)?;
     let late = p.scopes.take_late();
     let values = p.scopes.finish()?;
+    super::blocks::check(&ops, &values)?;
     super::dominance::check(&ops, &values, &late)?;
     Ok(crate::ast::Ast { ops, values })
 }

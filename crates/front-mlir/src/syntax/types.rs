@@ -104,8 +104,8 @@ impl<'a> Parser<'a> {
             return Ok(None);
         }
         match digits.parse() {
-            Ok(width @ 1..=WIDEST) => Ok(Some(Type::Int(width, sign))),
-            _ => self.expected(&format!("an integer type of 1 to {WIDEST} bits")),
+            Ok(width @ 0..=WIDEST) => Ok(Some(Type::Int(width, sign))),
+            _ => self.expected(&format!("an integer type of at most {WIDEST} bits")),
         }
     }
 

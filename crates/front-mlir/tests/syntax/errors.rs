@@ -117,11 +117,37 @@ fn blocks() {
 }
 
 #[test]
+fn terminators() {
+    let rule = "expected an operation that ends the block";
+    refused(
+        "func.func @f(%a: i32) {\n  %b = arith.addi %a, %a : i32\n}",
+        &format!("2:8: {rule} behind this one, found `arith.addi`"),
+    );
+    refused("func.func @f() {\n}", "1:16: expected a body that returns, found an empty one");
+    refused_inside(
+        "return\nscf.if %c {\n}",
+        "3:1: expected the end of the block, found `scf.if` behind `func.return`",
+    );
+    let rule = "expected a branch that hands over what its block takes";
+    refused_inside("cf.br ^b\n^b(%i: i32):", &format!("2:1: {rule}, 1 values, found 0"));
+    refused_inside("cf.br ^b(%x : f32)\n^b(%i: i32):", &format!("2:1: {rule}, `i32`, found `f32`"));
+    refused(
+        "func.func @f() {\n^a:\n  cf.br ^a\n}",
+        "3:3: expected a branch to another block than the first, found one to that",
+    );
+    let rule = "expected a function whose first block takes what its type says, found another";
+    refused("func.func @f(i32) {\n  return\n}", &format!("1:1: {rule}"));
+    refused("func.func @f(i32) {\n^b(%a: f32):\n  return\n}", &format!("1:1: {rule}"));
+    // Who knows what an operation of another dialect is.
+    parse("func.func @f() {\n  \"test.stop\"() : () -> ()\n}").expect("it may be a terminator");
+}
+
+#[test]
 fn types_and_attributes() {
     refused_inside("%b = arith.addi %a, %a : ", "3:1: expected a type, found `return`");
     refused_inside(
-        "%b = arith.addi %a, %a : i0",
-        "2:26: expected an integer type of 1 to 16777215 bits, found `i0`",
+        "%b = arith.addi %a, %a : i16777216",
+        "2:26: expected an integer type of at most 16777215 bits, found `i16777216`",
     );
     refused_inside("%b = arith.constant 300 : i8", "2:21: expected a number of type `i8`, found `300`");
     refused_inside("%b = arith.constant 1 : f32", "2:21: expected a number of type `f32`, found `1`");
@@ -202,6 +228,7 @@ fn what_is_not_built_is_named() {
         ("func.func @f() {\nspirv.Return\n}", "the operation `spirv.Return`"),
         ("module attributes {x = dense_resource<blob> : tensor<4xf32>} {}", "the attribute `dense_resource`"),
         ("func.func private @f(vector<[4]xf32>)", "vectors of scalable length"),
+        ("module attributes {x = 1.0 : f80} {}", "numbers of type `f80`"),
         ("func.func private @f(complex<f32>)", "the type `complex`"),
         ("func.func private @f(tensor<4xf32, #x.y>)", "tensors with an encoding"),
         ("{-# dialect_resources: {} #-}", "resources of dialects"),

@@ -18,6 +18,8 @@ pub(super) fn parser(op: &str) -> Option<Custom> {
         "if" => if_op,
         "load" => load,
         "store" => store,
+        "vector_load" => vector_load,
+        "vector_store" => vector_store,
         "yield" => super::func::return_op,
         _ => return None,
     })
@@ -158,6 +160,34 @@ fn store(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
     let pos = p.pos();
     let ty = p.colon_type()?;
     p.resolve(value, &memref_element(&ty, pos)?, draft)?;
+    p.resolve(memref, &ty, draft)?;
+    p.resolve_all(&operands, &Type::Index, draft)
+}
+
+/// `%m[%i] : memref, vector`
+fn vector_load(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
+    let memref = p.operand()?;
+    let (map, operands) = p.subscripts()?;
+    draft.set("map", Attr::Map(map));
+    p.attr_tail(draft)?;
+    let ty = p.colon_type()?;
+    p.expect(b',')?;
+    draft.result_types.push(p.ty()?);
+    p.resolve(memref, &ty, draft)?;
+    p.resolve_all(&operands, &Type::Index, draft)
+}
+
+/// `%v, %m[%i] : memref, vector`
+fn vector_store(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
+    let value = p.operand()?;
+    let memref = p.comma_operand()?;
+    let (map, operands) = p.subscripts()?;
+    draft.set("map", Attr::Map(map));
+    p.attr_tail(draft)?;
+    let ty = p.colon_type()?;
+    p.expect(b',')?;
+    let vector = p.ty()?;
+    p.resolve(value, &vector, draft)?;
     p.resolve(memref, &ty, draft)?;
     p.resolve_all(&operands, &Type::Index, draft)
 }

@@ -1,8 +1,8 @@
 //! `builtin.module`, `func`, `ub`, and the signatures that functions of other dialects share.
 
 use super::Custom;
-use crate::ast::{Attr, Type};
-use crate::syntax::error::Parsed;
+use crate::ast::{Attr, Region, Type};
+use crate::syntax::error::{Parsed, SyntaxError};
 use crate::syntax::lexer::Token;
 use crate::syntax::operation::Draft;
 use crate::syntax::parser::Parser;
@@ -100,6 +100,17 @@ impl<'a> Parser<'a> {
         Ok(signature)
     }
 
+    /// The region of a function, which must not be empty. If its arguments have no names, the first block names them.
+    pub(super) fn body(&mut self, mut args: Vec<(Option<Use<'a>>, Type)>) -> Parsed<Region> {
+        let pos = self.pos();
+        args.retain(|(name, _)| name.is_some());
+        let region = self.region(args, true)?;
+        if region.blocks.is_empty() {
+            return Err(SyntaxError::unexpected(pos, "a body that returns", "an empty one"));
+        }
+        Ok(region)
+    }
+
     pub(super) fn attrs_of_one(&mut self) -> Parsed<Attr> {
         let mut attrs = Vec::new();
         self.optional_attr_dict(&mut attrs)?;
@@ -122,14 +133,7 @@ fn func(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
     let signature = p.signature()?;
     signature.record(draft);
     p.attributes(draft)?;
-    let region = if p.at(b'{') {
-        if signature.args.iter().any(|(name, _)| name.is_none()) {
-            return p.expected("no body, since the arguments have no names");
-        }
-        p.region(signature.args, true)?
-    } else {
-        crate::ast::Region::default()
-    };
+    let region = if p.at(b'{') { p.body(signature.args)? } else { Region::default() };
     draft.op.regions.push(region);
     Ok(())
 }

@@ -106,12 +106,9 @@ fn func(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
         draft.set("gpu.kernel", Attr::Unit);
     }
     p.attributes(draft)?;
-    if signature.args.iter().any(|(name, _)| name.is_none()) {
-        return p.expected("arguments with names before");
-    }
     signature.args.extend(workgroup.args);
     signature.args.extend(private.args);
-    let region = p.region(signature.args, true)?;
+    let region = p.body(signature.args)?;
     draft.op.regions.push(region);
     Ok(())
 }

@@ -3,6 +3,7 @@
 use super::{Custom, i64_array, int_attr, int_type, memref_element};
 use crate::ast::{Attr, Pos, Type};
 use crate::syntax::error::{Parsed, SyntaxError};
+use crate::syntax::lexer::Token;
 use crate::syntax::operation::Draft;
 use crate::syntax::parser::Parser;
 use crate::syntax::scope::Use;
@@ -174,7 +175,7 @@ fn rank(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
 
 /// `"private" constant @name : type = dense<…>`, or `= uninitialized`.
 fn global(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
-    if let crate::syntax::lexer::Token::Str(_) = p.word.token {
+    if let Token::Str(_) = p.word.token {
         let visibility = p.string()?;
         draft.set("sym_visibility", Attr::Str(visibility));
     }
@@ -297,7 +298,18 @@ fn atomic_rmw(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
         "addf", "addi", "assign", "maximumf", "maxs", "maxu", "minimumf", "mins", "minu", "mulf", "muli",
         "ori", "andi", "maxnumf", "minnumf",
     ];
-    let kind = p.one_of(&KINDS)?;
+    // Older texts have the kind as a string.
+    let kind = match p.word.token {
+        Token::Str(word) => KINDS.iter().position(|kind| *kind == word),
+        _ => None,
+    };
+    let kind = match kind {
+        Some(kind) => {
+            p.advance();
+            kind
+        }
+        None => p.one_of(&KINDS)?,
+    };
     draft.set("kind", int_attr(kind as i128, int_type(64)));
     let operands = [p.operand()?, p.comma_operand()?];
     let indices = p.indices()?;

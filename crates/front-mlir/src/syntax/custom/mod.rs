@@ -135,7 +135,8 @@ pub(crate) fn terminate(region: &mut Region, name: &str, pos: Pos) {
     }
 }
 
-fn ends_block(op: &Op) -> bool {
+/// Whether an operation is a terminator.
+pub(crate) fn ends_block(op: &Op) -> bool {
     matches!(
         &*op.name,
         "scf.yield"
@@ -148,6 +149,7 @@ fn ends_block(op: &Op) -> bool {
             | "gpu.terminator"
             | "gpu.return"
             | "func.return"
+            | "vector.yield"
             | "cf.br"
             | "cf.cond_br"
             | "cf.switch"

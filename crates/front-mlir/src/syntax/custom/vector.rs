@@ -3,6 +3,7 @@
 use super::{Custom, i64_array, int_attr, int_type};
 use crate::ast::{Attr, Type};
 use crate::syntax::error::{Parsed, SyntaxError};
+use crate::syntax::lexer::Token;
 use crate::syntax::operation::Draft;
 use crate::syntax::parser::Parser;
 
@@ -25,6 +26,7 @@ pub(super) fn parser(op: &str) -> Option<Custom> {
         "shuffle" => shuffle,
         "transpose" => transpose,
         "step" => step,
+        "contract" => contract,
         "yield" => super::func::return_op,
         _ => return None,
     })
@@ -158,8 +160,13 @@ fn create_mask(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
     Ok(())
 }
 
-/// `<add>` as an attribute.
+/// `<add>`, or the whole attribute `#vector.kind<add>`.
 fn kind(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
+    if matches!(p.word.token, Token::Hash(_)) {
+        let kind = p.attr()?;
+        draft.set("kind", kind);
+        return Ok(());
+    }
     p.expect(b'<')?;
     let word = p.name("a kind of combination")?;
     p.expect(b'>')?;
@@ -261,6 +268,33 @@ fn transpose(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
     p.expect_word("to")?;
     draft.result_types.push(p.ty()?);
     p.resolve(vector, &from, draft)
+}
+
+/// `{indexing_maps = […], iterator_types = […]} %a, %b, %c : vector, vector into type`
+fn contract(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
+    p.attr_dict(&mut draft.op.attrs)?;
+    // Kinds of loops may be strings.
+    for (name, attr) in &mut draft.op.attrs {
+        if let ("iterator_types", Attr::Array(items)) = (&**name, attr) {
+            for item in items {
+                if let Attr::Str(kind) = item {
+                    *item = Attr::Dialect(format!("vector.iterator_type<{kind}>").into());
+                }
+            }
+        }
+    }
+    let operands = [p.operand()?, p.comma_operand()?, p.comma_operand()?];
+    if p.at(b',') {
+        return Err(SyntaxError::unsupported(p.pos(), "contractions with masks"));
+    }
+    p.attr_tail(draft)?;
+    p.expect(b':')?;
+    let mut types = p.types()?;
+    p.expect_word("into")?;
+    types.push(p.ty()?);
+    p.resolve_each(&operands, &types, draft)?;
+    draft.result_types.extend(types.pop());
+    Ok(())
 }
 
 fn step(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {

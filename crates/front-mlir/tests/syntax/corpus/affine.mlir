@@ -24,6 +24,10 @@ module attributes {test.maps = [#map, #empty, #folded], test.set = #set} {
         affine.yield %4 : f32
       }
     }
+    affine.for %j = 0 to 4 {
+      %8 = affine.vector_load %m[%j, %j + 4] : memref<?x16xf32>, vector<4xf32>
+      affine.vector_store %8, %m[%j, symbol(%n)] : memref<?x16xf32>, vector<4xf32>
+    }
     affine.for %j = -4 to %n step 4 {
     } {test.note}
     %7 = affine.for %j = max affine_map<(d0) -> (d0, 4)>(%i) to min #min(%i)[%n] step 2 iter_args(%a = %x) -> (f32) {

@@ -25,6 +25,7 @@ func.func @accesses(%m: memref<?x4xf32>, %n: index, %x: f32, %a: memref<4xi32>, 
   memref.copy %m, %m : memref<?x4xf32> to memref<?x4xf32>
   %4 = memref.atomic_rmw addf %x, %m[%n, %n] : (f32, memref<?x4xf32>) -> f32
   %5 = memref.atomic_rmw addi %i, %a[%n] : (i32, memref<4xi32>) -> i32
+  %o = memref.atomic_rmw "muli" %i, %a[%n] : (i32, memref<4xi32>) -> i32
   %6 = memref.atomic_rmw assign %i, %a[%n] : (i32, memref<4xi32>) -> i32
   %7 = memref.atomic_rmw maxs %i, %a[%n] : (i32, memref<4xi32>) -> i32
   %8 = memref.atomic_rmw minu %i, %a[%n] : (i32, memref<4xi32>) -> i32

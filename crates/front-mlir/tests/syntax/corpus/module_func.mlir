@@ -4,6 +4,10 @@ module @outer attributes {test.version = 3 : i32} {
   func.func nested @"a name, quoted"(%arg: i32 {test.first = 1 : i8}, %other: index) -> i32 attributes {no_inline} {
     return %arg : i32
   }
+  func.func @unnamed(i32, i0) {
+  ^entry(%a: i32, %b: i0):
+    return
+  }
   func.func public @none() {
     func.return
   }

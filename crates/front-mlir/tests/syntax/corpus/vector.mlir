@@ -46,6 +46,8 @@ func.func @elements(%v: vector<4xf32>, %x: f32, %i: index, %w: i32, %m: vector<2
   %25 = vector.transpose %m, [1, 0] : vector<2x3xf32> to vector<3x2xf32>
   %26 = vector.extract_strided_slice %v {offsets = [1], sizes = [2], strides = [1]} : vector<4xf32> to vector<2xf32>
   %27 = vector.insert_strided_slice %26, %v {offsets = [1], strides = [1]} : vector<2xf32> into vector<4xf32>
+  %c = vector.contract {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]} %16, %16, %16 : vector<2x2xf32>, vector<2x2xf32> into vector<2x2xf32>
+  %d = vector.multi_reduction #vector.kind<maxnumf>, %m, %r [0] : vector<2x3xf32> to vector<3xf32>
   %28 = vector.step : vector<4xindex>
   return
 }
