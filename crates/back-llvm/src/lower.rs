@@ -204,6 +204,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             | Op::MatExtract
             | Op::MatInsert
             | Op::MatTranspose
+            | Op::MatRotate
             | Op::MatFromLanes { .. }
             | Op::MatToLanes { .. }
             | Op::MatMap { .. }

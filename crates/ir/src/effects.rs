@@ -133,6 +133,7 @@ impl Op {
             | Self::MatExtract
             | Self::MatInsert
             | Self::MatTranspose
+            | Self::MatRotate
             | Self::MatFromLanes { .. }
             | Self::MatToLanes { .. } => PURE,
         }

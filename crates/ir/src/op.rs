@@ -122,6 +122,10 @@ pub enum Op {
 
     /// `(R×C) → (C×R)`: the transpose; the same component type and scope.
     MatTranspose,
+    /// `(first, second, offset: i32) → (matrix)`: the elements of two matrices of one type, row by row and the second
+    /// matrix behind the first, from element `offset` on. One below 0 counts as 0, and one beyond a matrix as its size,
+    /// which gives the second matrix.
+    MatRotate,
     /// `(scalar, …) → (matrix)`: the scalars of invocation `l`, one behind the other as in memory, are
     /// row `l`, or column `l`. They have one type and as many bytes as a row (column); there are at
     /// most as many rows (columns) as a subgroup has invocations. Subgroup scope.

@@ -43,6 +43,7 @@ impl<'c> Lower<'_, 'c> {
             }
             // What `expand` takes apart is here only if it does not fit.
             Op::MatTranspose
+            | Op::MatRotate
             | Op::MatMap { .. }
             | Op::MatReduce { .. }
             | Op::MatLoadTensor { decode: Some(_), .. } => {

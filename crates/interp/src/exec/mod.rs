@@ -206,6 +206,7 @@ impl<'e> Exec<'e, '_, '_> {
             Op::VecOuterAdd(op) => self.vec_outer_add(info, op)?,
             Op::VecReduceAdd(var) => self.vec_reduce_add(info, *var)?,
             Op::MatTranspose
+            | Op::MatRotate
             | Op::MatMap { .. }
             | Op::MatReduce { .. }
             | Op::MatLoadTensor { .. }

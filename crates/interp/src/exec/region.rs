@@ -90,6 +90,18 @@ impl Exec<'_, '_, '_> {
         Ok(())
     }
 
+    pub(super) fn mat_rotate(&mut self, info: &InstInfo) -> Result<(), Error> {
+        let m = self.mat_type(info.results[0]);
+        let offset = self.sub.scalar(info.args[2], self.active().first()) as i32;
+        let (offset, size) = (offset.max(0) as usize, m.len() as usize);
+        let elements = self.elements(&m, |exec, i| match i + offset.min(size) {
+            at if at < size => exec.matrix(info.args[0])[at],
+            at => exec.matrix(info.args[1])[at - size],
+        })?;
+        self.set_matrix(info.results[0], elements);
+        Ok(())
+    }
+
     pub(super) fn mat_reduce(
         &mut self,
         info: &InstInfo,
@@ -162,6 +174,7 @@ impl Exec<'_, '_, '_> {
     pub(super) fn whole_matrix(&mut self, info: &InstInfo) -> Result<(), Stop> {
         match info.op {
             Op::MatTranspose => Ok(self.mat_transpose(info)?),
+            Op::MatRotate => Ok(self.mat_rotate(info)?),
             Op::MatMap { body } => self.mat_map(info, body),
             Op::MatReduce { kind, body } => self.mat_reduce(info, kind, body),
             Op::MatLoadTensor { access, decode } => self.mat_load_tensor(info, &access, decode),

@@ -10,7 +10,7 @@ use crate::types::{MatType, Scalar, Space, Type, Use};
 impl Generator<'_> {
     /// A matrix of the same type, made from one.
     pub(super) fn whole_matrix(&mut self, b: &mut Builder<'_>, mat: Value, ty: MatType) -> Value {
-        match self.rng.below(8) {
+        match self.rng.below(9) {
             0 => self.mapped(b, mat, ty),
             1 => self.reduced(b, mat, ty),
             2 => {
@@ -27,6 +27,18 @@ impl Generator<'_> {
             }
             4 => self.load_tensor(b, mat, ty, true),
             5 | 6 => self.lines(b, mat, ty),
+            7 => {
+                let other = self.read_matrix(b, ty);
+                let near = b.i32(self.rng.below(ty.len() as usize + 3) as i32 - 1);
+                // Any number, now and then; it is the same for all invocations.
+                let offset = if self.rng.below(4) == 0 {
+                    let any = self.expr(b, Scalar::I32, 2);
+                    b.value(Op::Subgroup(SubgroupOp::BroadcastFirst), &[any], Type::I32)
+                } else {
+                    near
+                };
+                b.value(Op::MatRotate, &[mat, other, offset], ty.into())
+            }
             _ => self.load_tensor(b, mat, ty, false),
         }
     }

@@ -113,6 +113,7 @@ pub(crate) fn mnemonic(op: &Op) -> &'static str {
         Op::MatExtract => "mat_extract",
         Op::MatInsert => "mat_insert",
         Op::MatTranspose => "mat_transpose",
+        Op::MatRotate => "mat_rotate",
         Op::MatFromLanes { .. } => "mat_from_lanes",
         Op::MatToLanes { .. } => "mat_to_lanes",
         Op::MatMap { .. } => "mat_map",
@@ -212,6 +213,7 @@ pub(crate) fn templates() -> Vec<Op> {
         Op::MatExtract,
         Op::MatInsert,
         Op::MatTranspose,
+        Op::MatRotate,
         Op::MatFromLanes { columns: false },
         Op::MatToLanes { columns: false },
         Op::MatMap { body: Function::ENTRY },
@@ -383,6 +385,7 @@ pub(crate) fn attrs<A: Attrs>(op: &mut Op, a: &mut A) -> Result<(), A::Error> {
         | Op::MatExtract
         | Op::MatInsert
         | Op::MatTranspose
+        | Op::MatRotate
         | Op::MatMap { .. }
         | Op::Params
         | Op::Yield

@@ -357,6 +357,7 @@ impl<'m> Analysis<'m> {
             | Op::MatScale
             | Op::MatInsert
             | Op::MatTranspose
+            | Op::MatRotate
             | Op::MatFromLanes { .. }
             | Op::MatMap { .. }
             | Op::MatReduce { .. }

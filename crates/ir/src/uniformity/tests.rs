@@ -309,7 +309,7 @@ fn rule(op: &Op) -> Rule {
         Op::Builtin(_) | Op::VarLoad(_) => Special,
         Op::VarStore(_) | Op::VarComponentStore(_) | Op::Store(_) | Op::Barrier(_) => Nothing,
         Op::MatSplat | Op::MatLoad { .. } | Op::MatStore { .. } | Op::MatMulAdd(_) | Op::MatScale => Nothing,
-        Op::MatInsert | Op::MatTranspose | Op::MatFromLanes { .. } => Nothing,
+        Op::MatInsert | Op::MatTranspose | Op::MatRotate | Op::MatFromLanes { .. } => Nothing,
         Op::MatMap { .. } | Op::MatReduce { .. } => Nothing,
         Op::MatLoadTensor { .. } | Op::MatStoreTensor(_) => Nothing,
         Op::VecMatMul(_) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => Nothing,

@@ -23,6 +23,7 @@ impl Checker<'_> {
     pub(super) fn whole_matrix(&mut self, i: &InstInfo) {
         match &i.op {
             Op::MatTranspose => self.transpose(i),
+            Op::MatRotate => self.rotate(i),
             Op::MatFromLanes { columns } => self.mat_from_lanes(i, *columns),
             Op::MatToLanes { columns } => self.mat_to_lanes(i, *columns),
             Op::MatMap { .. } => self.map(i),
@@ -53,6 +54,14 @@ impl Checker<'_> {
         };
         let want = MatType { rows: from.cols, cols: from.rows, use_: to.use_, ..from };
         self.result(i, 0, Want::Is(want.into()));
+    }
+
+    fn rotate(&mut self, i: &InstInfo) {
+        let one = match self.arg_ty(i, 0) {
+            Some(ty @ Type::Mat(_)) => Want::Is(ty),
+            _ => Want::Mat,
+        };
+        self.sig(i, &[one, one, Want::Is(Type::I32)], &[one]);
     }
 
     fn map(&mut self, i: &InstInfo) {

@@ -56,6 +56,7 @@ impl Checker<'_> {
             | Op::MatInsert => self.matrix(i),
             Op::MatMulAdd(_) => self.mul_add(i),
             Op::MatTranspose
+            | Op::MatRotate
             | Op::MatFromLanes { .. }
             | Op::MatToLanes { .. }
             | Op::MatMap { .. }

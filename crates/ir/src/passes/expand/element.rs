@@ -1,9 +1,9 @@
-//! Transposes and maps.
+//! Transposes, rotations and maps.
 
 use super::Expand;
 use crate::entities::{Block, Value};
 use crate::module::InstInfo;
-use crate::op::BinaryOp;
+use crate::op::{BinaryOp, MemFlags, Op};
 use smallvec::SmallVec;
 
 impl Expand<'_> {
@@ -14,6 +14,27 @@ impl Expand<'_> {
         let area = self.spill(matrix, from, true);
         self.settle();
         self.fill(info, to, area);
+    }
+
+    /// The matrices lie one behind the other, and the result begins at the offset.
+    pub(super) fn rotate(&mut self, info: &InstInfo) {
+        let m = self.mat(info.results[0]);
+        let (stride, size) = (i64::from(m.cols) * i64::from(m.elem.bytes()), m.len() as u32);
+        let area = self.area(m.elem, 2 * m.len());
+        for i in 0..2 {
+            let matrix = self.arg(info, i);
+            let at = self.b().ptr_add(area.at, None, 0, i as i64 * stride * i64::from(m.rows));
+            let stride = self.b().i64(stride);
+            let op = Op::MatStore { column_major: false, flags: MemFlags::default() };
+            self.b().effect(op, &[at, matrix, stride]);
+        }
+        self.settle();
+        let offset = self.arg(info, 2);
+        let (least, most) = (self.int(0), self.int(size));
+        let offset = self.b().binary(BinaryOp::Smax, offset, least);
+        let offset = self.b().binary(BinaryOp::Smin, offset, most);
+        let at = self.place(area, offset);
+        self.fill_strided(info, m, super::Area { at, ..area }, stride, false);
     }
 
     pub(super) fn map(&mut self, info: &InstInfo, body: Block) {

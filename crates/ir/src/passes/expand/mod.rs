@@ -102,6 +102,7 @@ fn is_expanded(func: &Function, info: &InstInfo) -> bool {
     let is_whole = matches!(
         info.op,
         Op::MatTranspose
+            | Op::MatRotate
             | Op::MatFromLanes { .. }
             | Op::MatToLanes { .. }
             | Op::MatMap { .. }
@@ -218,6 +219,7 @@ impl<'m> Expand<'m> {
         self.used = 0;
         match info.op {
             Op::MatTranspose => self.transpose(info),
+            Op::MatRotate => self.rotate(info),
             Op::MatFromLanes { columns } => self.mat_from_lanes(info, columns),
             Op::MatToLanes { columns } => self.mat_to_lanes(info, columns),
             Op::MatMap { body } => self.map(info, body),
