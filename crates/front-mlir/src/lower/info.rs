@@ -1,0 +1,119 @@
+//! What a text holds, without translating it.
+
+use phalanx_ir::{MatType, Scalar};
+
+use super::cx::Cx;
+use super::symbols::{self, Symbols};
+use super::{Options, launch, stated_size, types};
+use crate::ast::{Ast, Op, Type};
+
+/// What a text holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Info {
+    /// The functions that can be run, by name.
+    pub entry_points: Vec<EntryInfo>,
+    /// The types of matrices, each once, and whether their elements are integers with a sign.
+    pub matrices: Vec<(MatType, bool)>,
+}
+
+impl Info {
+    /// The whole name of the entry point that a name means, or of the only kernel.
+    pub fn choose(&self, entry: Option<&str>) -> Option<&str> {
+        let all: Vec<&EntryInfo> = self.entry_points.iter().collect();
+        let kernels: Vec<&EntryInfo> = all.iter().copied().filter(|found| found.is_kernel).collect();
+        let Some(entry) = entry else {
+            return match (&kernels[..], &all[..]) {
+                ([one], _) | ([], [one]) => Some(&one.name),
+                _ => None,
+            };
+        };
+        let is_last = |name: &str| name.rsplit("::").next() == Some(entry);
+        let exact = all.iter().find(|found| found.name == entry);
+        exact.or_else(|| all.iter().find(|found| is_last(&found.name))).map(|found| found.name.as_str())
+    }
+}
+
+/// A function that can be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryInfo {
+    /// Its name, with those of its modules: `kernels::gemm`.
+    pub name: String,
+    /// Whether it says itself that it is a kernel.
+    pub is_kernel: bool,
+    /// Invocations of a work-group along each axis, if the function or its launch states them.
+    pub workgroup_size: Option<[u32; 3]>,
+    /// Work-groups along each axis, if a launch of the function in this text states them.
+    pub groups: Option<[u32; 3]>,
+    /// Its buffers, in the order of the arguments.
+    pub buffers: Vec<BufferInfo>,
+    /// What it takes from the push constants, in their order.
+    pub push: Vec<PushInfo>,
+    /// Bytes of the push constants.
+    pub push_bytes: u32,
+}
+
+/// A buffer that an argument is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferInfo {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding number in the set.
+    pub binding: u32,
+    /// The argument's name.
+    pub name: String,
+    /// The scalar that it consists of, as it is in memory.
+    pub scalar: Scalar,
+    /// Whether it is an integer with a sign.
+    pub signed: bool,
+    /// How many of them the argument's type asks for, if it says so.
+    pub elements: Option<u64>,
+}
+
+/// Numbers in the push constants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PushInfo {
+    /// The argument's name, and what of it: `a.size1`.
+    pub name: String,
+    /// Where they are, in bytes.
+    pub offset: u32,
+    /// Their type in memory.
+    pub scalar: Scalar,
+    /// Whether it is an integer with a sign.
+    pub signed: bool,
+    /// How many there are: more than one in a vector.
+    pub count: u32,
+}
+
+/// What a text holds. A function whose arguments no kernel can have is left out.
+pub(crate) fn inspect(ast: &Ast) -> Info {
+    let symbols = Symbols::of(ast);
+    let entry_points = symbols.entries().filter_map(|(name, op)| entry(ast, &symbols, name, op)).collect();
+    let mut matrices = Vec::new();
+    for value in &ast.values {
+        if let Type::Mma(mma) = &value.ty
+            && let Ok(ty) = types::matrix(mma)
+        {
+            let found = (ty, types::is_signed(&mma.elem));
+            if !matrices.contains(&found) {
+                matrices.push(found);
+            }
+        }
+    }
+    Info { entry_points, matrices }
+}
+
+fn entry(ast: &Ast, symbols: &Symbols<'_>, name: &str, op: &Op) -> Option<EntryInfo> {
+    let options = Options::default();
+    let mut cx = Cx::new(ast, symbols, &options);
+    cx.interface(op).ok()?;
+    let launch = launch::of(ast, name);
+    Some(EntryInfo {
+        name: name.to_owned(),
+        is_kernel: symbols::is_kernel(op),
+        workgroup_size: stated_size(op).ok().flatten().or(launch.map(|launch| launch.workgroup_size)),
+        groups: launch.map(|launch| launch.groups),
+        buffers: cx.buffers,
+        push: cx.pushes,
+        push_bytes: cx.module.push_bytes,
+    })
+}
