@@ -144,14 +144,14 @@ Example:
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// GLSL (.comp, .glsl), SPIR-V (.spv) or SPIR-V assembly (.spvasm)
+    /// GLSL (.comp, .glsl), SPIR-V (.spv), SPIR-V assembly (.spvasm) or MLIR (.mlir)
     pub(crate) shader: PathBuf,
-    /// The number of work-groups
+    /// The number of work-groups; MLIR may say it itself, by a launch with constants
     #[arg(long, value_name = "X,Y,Z")]
-    pub(crate) groups: Groups,
-    /// The entry point
-    #[arg(long, value_name = "NAME", default_value = "main")]
-    pub(crate) entry: String,
+    pub(crate) groups: Option<Groups>,
+    /// The entry point; without it `main`, or the only kernel of MLIR
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
     /// A specialisation constant; the shader knows its type, unless it is written as TYPE:VALUE
     #[arg(long, value_name = "ID=VALUE")]
     pub(crate) spec: Vec<SpecConstant>,
@@ -207,7 +207,7 @@ Example:
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// GLSL (.comp, .glsl), SPIR-V (.spv) or SPIR-V assembly (.spvasm)
+    /// GLSL (.comp, .glsl), SPIR-V (.spv), SPIR-V assembly (.spvasm) or MLIR (.mlir)
     pub(crate) shader: PathBuf,
     /// Matrix shapes and array sizes may depend on specialisation constants
     #[arg(long, value_name = "ID=VALUE")]
@@ -447,8 +447,8 @@ mod tests {
                     --bind 0:1=rand:f16[2,2]:3 --push s32:-3 --push u32:1,2 --out 0:1=x.npy -DA=1 -I inc --timeout 0";
         let cli = Cli::try_parse_from(line.split_whitespace()).expect("well formed");
         let Command::Run(args) = cli.command else { panic!("another command") };
-        assert_eq!((args.groups, args.spec.len(), args.bind.len()), (Groups([4, 2, 1]), 2, 2));
-        assert_eq!((args.push.len(), args.out.len(), args.entry.as_str()), (2, 1, "main"));
+        assert_eq!((args.groups, args.spec.len(), args.bind.len()), (Some(Groups([4, 2, 1])), 2, 2));
+        assert_eq!((args.push.len(), args.out.len(), args.entry.as_deref()), (2, 1, None));
         assert_eq!(args.glsl.define, ["A=1"]);
     }
 
@@ -483,6 +483,5 @@ mod tests {
         refuse("phalanx run a.comp --groups 1,2,3,4", "work-groups");
         refuse("phalanx run a.comp --groups 1 --bind 0:0", "no `=`");
         refuse("phalanx run a.comp --groups 1 --timeout=-1", "no number of seconds");
-        refuse("phalanx run a.comp", "--groups");
     }
 }

@@ -105,6 +105,43 @@ pub(crate) struct Glsl<'a> {
     pub(crate) include_directories: &'a [PathBuf],
 }
 
+/// A shader that was read and understood.
+#[derive(Debug, Clone)]
+pub(crate) struct Shader(phalanx::Module);
+
+impl Shader {
+    /// Of SPIR-V.
+    pub(crate) fn from_words(words: &[u32]) -> Result<Self> {
+        Ok(Self(phalanx::Module::new(words)?))
+    }
+
+    /// Of MLIR, which source positions call `name`.
+    pub(crate) fn from_mlir(text: &str, name: &str) -> Result<Self> {
+        Ok(Self(phalanx::Module::from_mlir(text, name)?))
+    }
+
+    /// The whole name of an entry point: `main` where none is asked for, but the only kernel of MLIR.
+    pub(crate) fn entry(&self, wanted: Option<&str>) -> Result<String> {
+        let info = self.0.info();
+        let is_mlir = info.version == (0, 0);
+        let wanted = if is_mlir { wanted } else { wanted.or(Some("main")) };
+        if let Some(name) = self.0.entry_name(wanted) {
+            return Ok(name.to_owned());
+        }
+        let known: Vec<String> = info.entry_points.iter().map(|found| found.name.clone()).collect();
+        let known = list_or_none(&known);
+        match wanted {
+            Some(wanted) => bail!("the shader has no entry point `{wanted}`; it has {known}"),
+            None => bail!("--entry is missing: the shader has several entry points, or none: {known}"),
+        }
+    }
+
+    /// How many work-groups there are, if the shader says so.
+    pub(crate) fn groups(&self, entry: &str) -> Option<[u32; 3]> {
+        self.0.groups(entry)
+    }
+}
+
 /// Memory that kernels read and write.
 #[derive(Debug)]
 pub(crate) struct Buffer(phalanx::Buffer);
@@ -182,7 +219,7 @@ fn has_class(error: &anyhow::Error, class: ErrorClass) -> bool {
 /// # Errors
 /// If something else is wrong with it.
 pub(crate) fn obstacle(
-    words: &[u32],
+    shader: &Shader,
     constants: &[SpecConstant],
     subgroup_size: Option<u32>,
     entries: &[&str],
@@ -191,7 +228,7 @@ pub(crate) fn obstacle(
     let device = Device::new(Some(1))?;
     for entry in entries {
         let options = PipelineOptions { entry, constants, subgroup_size, cancel: Some(cancel) };
-        let Err(error) = device.create_pipeline(words, options) else { continue };
+        let Err(error) = device.create_pipeline_of(shader, options) else { continue };
         return if is_unsupported(&error) { Ok(Some(error.to_string())) } else { Err(error) };
     }
     Ok(None)
@@ -350,9 +387,18 @@ impl Device {
 
     /// From SPIR-V to machine code.
     pub(crate) fn create_pipeline(&self, words: &[u32], options: PipelineOptions<'_>) -> Result<Pipeline> {
-        let module = self.device.create_module(words)?;
+        self.create_pipeline_of(&Shader::from_words(words)?, options)
+    }
+
+    /// From a shader to machine code.
+    pub(crate) fn create_pipeline_of(
+        &self,
+        shader: &Shader,
+        options: PipelineOptions<'_>,
+    ) -> Result<Pipeline> {
+        let module = &shader.0;
         let descriptor = PipelineDescriptor {
-            module: &module,
+            module,
             entry: Some(options.entry),
             specialization: &spec_values(module.info(), options.constants)?,
             subgroup_size: options.subgroup_size,

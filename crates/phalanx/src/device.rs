@@ -20,7 +20,8 @@ use crate::dispatch::{Dispatch, DispatchReport, RawDispatch};
 use crate::error::Error;
 use crate::info::{self, DeviceInfo};
 use crate::interpreter::Interpreter;
-use crate::module::Module;
+use crate::mlir;
+use crate::module::{Module, Source};
 use crate::pipeline::{Code, CompileTimes, Insides, Pipeline, PipelineDescriptor, Shape};
 
 /// Time after which a dispatch is stopped or compiling is given up, unless options, environment or dispatch say
@@ -236,6 +237,15 @@ impl Device {
     /// [`Error::Spirv`] says what is wrong and where.
     pub fn create_module(&self, words: &[u32]) -> Result<Module, Error> {
         Module::new(words)
+    }
+
+    /// Reads MLIR, which source positions call `name`; see [`Module::from_mlir`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Mlir`] says what is wrong and where.
+    pub fn create_module_from_mlir(&self, text: &str, name: &str) -> Result<Module, Error> {
+        Module::from_mlir(text, name)
     }
 
     /// Compiles an entry point of a module, or finds it in a cache.
@@ -498,8 +508,15 @@ impl Device {
             self.inner.limits,
             self.inner.relaxed_accumulation,
         );
-        let words = bytemuck::cast_slice(descriptor.module.words());
-        cpu.cache_key(&[words, entry.as_bytes(), numbers.as_bytes()])
+        let source = match descriptor.module.source() {
+            Source::Spirv(words) => bytemuck::cast_slice(words),
+            // Code holds source positions, and with them the name.
+            Source::Mlir(mlir) => {
+                let parts = [b"mlir", mlir.text.as_bytes(), mlir.name.as_bytes()];
+                return cpu.cache_key(&[parts[0], parts[1], parts[2], entry.as_bytes(), numbers.as_bytes()]);
+            }
+        };
+        cpu.cache_key(&[source, entry.as_bytes(), numbers.as_bytes()])
     }
 }
 
@@ -516,7 +533,7 @@ struct Task {
 }
 
 impl Task {
-    /// SPIR-V to optimised IR.
+    /// SPIR-V or MLIR to optimised IR.
     fn optimize(&self) -> Result<(Verified, CompileTimes), Error> {
         let (module, translate) = self.translate()?;
         let start = Instant::now();
@@ -525,16 +542,23 @@ impl Task {
         Ok((module, CompileTimes { translate, optimize, ..CompileTimes::default() }))
     }
 
-    /// SPIR-V to verified IR.
+    /// SPIR-V or MLIR to verified IR.
     fn translate(&self) -> Result<(Verified, Duration), Error> {
         let start = Instant::now();
-        let options = front::Options {
-            entry: self.entry.as_deref(),
-            specialization: &self.specialization,
-            subgroup_size: self.subgroup_size,
-            limits: self.limits,
+        let mut module = match self.module.source() {
+            Source::Spirv(words) => {
+                let options = front::Options {
+                    entry: self.entry.as_deref(),
+                    specialization: &self.specialization,
+                    subgroup_size: self.subgroup_size,
+                    limits: self.limits,
+                };
+                front::translate(words, &options)?
+            }
+            Source::Mlir(source) => {
+                mlir::translate(source, self.entry.as_deref(), self.subgroup_size, self.limits)?
+            }
         };
-        let mut module = front::translate(self.module.words(), &options)?;
         if self.relaxed_accumulation {
             passes::relax_accumulation(&mut module);
         }

@@ -20,6 +20,9 @@ pub enum Error {
     /// SPIR-V that is invalid or not supported.
     #[error("{0}")]
     Spirv(#[from] Diagnostics),
+    /// MLIR that is invalid or not supported.
+    #[error("{0}")]
+    Mlir(Box<phalanx_front_mlir::Error>),
     /// Text that cannot be assembled.
     #[error("{}:{error}", path.display())]
     Assembly {
@@ -154,6 +157,11 @@ impl Error {
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::Spirv(diagnostics) => class_of(diagnostics),
+            Self::Mlir(error) => match error.class {
+                phalanx_front_mlir::Class::Invalid => ErrorClass::Invalid,
+                phalanx_front_mlir::Class::Unsupported => ErrorClass::Unsupported,
+                phalanx_front_mlir::Class::Bug => ErrorClass::Bug,
+            },
             Self::Unsupported { .. } => ErrorClass::Unsupported,
             Self::Bug { .. } => ErrorClass::Bug,
             Self::Memory(MemoryError::OutOfRange { .. }) => ErrorClass::Invalid,
@@ -218,6 +226,12 @@ impl From<phalanx_cpu::Error> for Error {
             error @ (Cpu::Processor(_) | Cpu::Threads(_)) => Self::Device(error),
             other => Self::bug(other.to_string()),
         }
+    }
+}
+
+impl From<phalanx_front_mlir::Error> for Error {
+    fn from(error: phalanx_front_mlir::Error) -> Self {
+        Self::Mlir(Box::new(error))
     }
 }
 

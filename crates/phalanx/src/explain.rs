@@ -16,6 +16,8 @@ use phalanx_ir::tree::Tree;
 use phalanx_ir::{InstInfo, MatType, Op, Value, Verified, passes, verify};
 
 use crate::error::Error;
+use crate::mlir;
+use crate::module::Source;
 use crate::pipeline::PipelineDescriptor;
 
 pub use phalanx_ir::eval::{Coord, TensorPlace, TensorState, packed_strides};
@@ -63,7 +65,12 @@ pub fn shader(descriptor: &PipelineDescriptor<'_>) -> Result<Shader, Error> {
         subgroup_size: descriptor.subgroup_size.unwrap_or(defaults.subgroup_size),
         ..defaults
     };
-    let module = front::translate(descriptor.module.words(), &options)?;
+    let module = match descriptor.module.source() {
+        Source::Spirv(words) => front::translate(words, &options)?,
+        Source::Mlir(source) => {
+            mlir::translate(source, options.entry, options.subgroup_size, options.limits)?
+        }
+    };
     let module = verify(module).map_err(|errors| Error::bug(errors.to_string()))?;
     // Numbers that follow from constants become constants.
     let module = passes::simplify(module).map_err(|error| Error::bug(error.to_string()))?;

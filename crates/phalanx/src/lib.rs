@@ -61,6 +61,7 @@ pub mod glsl;
 mod info;
 mod interpreter;
 mod load;
+mod mlir;
 mod module;
 pub mod peak;
 mod pipeline;
@@ -78,6 +79,7 @@ pub use phalanx_cpu::{
     Abandoned, Addresses, Allocation, Allocator, CacheKey, CancelToken, Descriptor, Fault, ImageView,
     MemoryError, NearestBuffer, SealedCode,
 };
+pub use phalanx_front_mlir::{Class as MlirErrorClass, Error as MlirError};
 pub use phalanx_front_spirv::{
     AtomicInfo, AtomicKind, BindingLayout, Diagnostic, Diagnostics, EntryInfo, Info as ModuleInfo, Location,
     MAX_VECTOR_COMPONENTS, MatrixInfo, MemberLayout, MulAddInfo, ScalarType, SpecConstant, TypeLayout,

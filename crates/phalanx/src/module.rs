@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use phalanx_front_mlir as mlir;
 use phalanx_front_spirv::{Info, inspect_specialized, inspect_unspecialized};
 
 use crate::error::Error;
 
-/// A SPIR-V module that was read and understood. Clones refer to the same module.
+/// A module of SPIR-V or MLIR that was read and understood. Clones refer to the same module.
 #[derive(Clone, Debug)]
 pub struct Module {
     inner: Arc<Inner>,
@@ -14,8 +15,24 @@ pub struct Module {
 
 #[derive(Debug)]
 struct Inner {
-    words: Vec<u32>,
+    source: Source,
     info: Info,
+}
+
+/// What a module was made of.
+#[derive(Debug)]
+pub(crate) enum Source {
+    Spirv(Vec<u32>),
+    Mlir(Box<MlirText>),
+}
+
+/// MLIR with what messages and source positions call it.
+#[derive(Debug)]
+pub(crate) struct MlirText {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) ast: mlir::ast::Ast,
+    pub(crate) info: mlir::Info,
 }
 
 impl Module {
@@ -26,7 +43,37 @@ impl Module {
     /// [`Error::Spirv`] says what is wrong and where.
     pub fn new(words: &[u32]) -> Result<Self, Error> {
         let info = inspect_unspecialized(words)?;
-        Ok(Self { inner: Arc::new(Inner { words: words.to_vec(), info }) })
+        Ok(Self { inner: Arc::new(Inner { source: Source::Spirv(words.to_vec()), info }) })
+    }
+
+    /// Reads MLIR. Its kernels take buffers by position: argument `i` is the buffer at set 0, binding `i`; numbers are
+    /// push constants. See [`Module::groups`] for what a text says of the size of a dispatch.
+    ///
+    /// In source positions the text is called `name`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Mlir`] says what is wrong and where.
+    pub fn from_mlir(text: &str, name: &str) -> Result<Self, Error> {
+        let ast = mlir::parse(text).map_err(|error| mlir::Error::from(error).quote(text))?;
+        let found = mlir::inspect_ast(&ast);
+        let info = crate::mlir::module_info(&found);
+        let text = MlirText { name: name.to_owned(), text: text.to_owned(), ast, info: found };
+        Ok(Self { inner: Arc::new(Inner { source: Source::Mlir(Box::new(text)), info }) })
+    }
+
+    /// Work-groups along each axis, if the module holds a launch of the entry point that states them (MLIR's
+    /// `gpu.launch_func` with constants).
+    pub fn groups(&self, entry: &str) -> Option<[u32; 3]> {
+        let Source::Mlir(mlir) = &self.inner.source else { return None };
+        mlir.info.entry_points.iter().find(|found| found.name == entry)?.groups
+    }
+
+    /// The whole name of an entry point: in MLIR it may lack those of its modules, or be left out where there is only
+    /// one kernel. SPIR-V has whole names.
+    pub fn entry_name<'a>(&'a self, entry: Option<&'a str>) -> Option<&'a str> {
+        let Source::Mlir(mlir) = &self.inner.source else { return entry };
+        mlir.info.choose(entry)
     }
 
     /// What it holds and needs, with specialisation constants at their defaults. Where those make no valid
@@ -42,12 +89,22 @@ impl Module {
     /// As [`Module::new`].
     pub fn info_with(&self, specialization: &[(u32, SpecValue)]) -> Result<Info, Error> {
         let bits: Vec<_> = specialization.iter().map(|&(id, value)| (id, value.bits())).collect();
-        Ok(inspect_specialized(&self.inner.words, &bits)?)
+        match &self.inner.source {
+            Source::Spirv(words) => Ok(inspect_specialized(words, &bits)?),
+            Source::Mlir(_) => Ok(self.inner.info.clone()),
+        }
     }
 
-    /// The words of the module.
+    /// The words of a module of SPIR-V; none of MLIR.
     pub fn words(&self) -> &[u32] {
-        &self.inner.words
+        match &self.inner.source {
+            Source::Spirv(words) => words,
+            Source::Mlir(_) => &[],
+        }
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.inner.source
     }
 
     pub(crate) fn declared(&self) -> &[(u32, u32)] {

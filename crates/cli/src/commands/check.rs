@@ -59,18 +59,18 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Status> {
 
 /// What the shader is, and what keeps this machine from running it.
 fn examine(args: &CheckArgs) -> Result<(Reflection, Option<String>)> {
-    let words = load_shader(&args.shader, &args.glsl)?;
+    let shader = load_shader(&args.shader, &args.glsl)?;
     let interrupt = Interrupt::listen()?;
     let cancel = interrupt.token();
     let context = || format!("{} is not accepted", args.shader.display());
-    let reflection =
-        runtime::reflect(&words, &args.spec, args.subgroup_size, None, Some(cancel)).with_context(context)?;
+    let reflection = runtime::reflect(&shader, &args.spec, args.subgroup_size, None, Some(cancel))
+        .with_context(context)?;
     let kernels = reflection.entry_points.iter().filter(|entry| entry.model == "GLCompute");
     let names: Vec<&str> = kernels.map(|entry| entry.name.as_str()).collect();
     let obstacle = if names.is_empty() {
         Some("it has no entry point for compute".to_owned())
     } else {
-        let reason = runtime::obstacle(&words, &args.spec, args.subgroup_size, &names, cancel)
+        let reason = runtime::obstacle(&shader, &args.spec, args.subgroup_size, &names, cancel)
             .with_context(context)?;
         // The interpreter has accepted it already.
         reason.map(|reason| format!("{reason}; `run --device interpreter` does"))
@@ -79,7 +79,8 @@ fn examine(args: &CheckArgs) -> Result<(Reflection, Option<String>)> {
 }
 
 fn describe(shader: &Reflection, obstacle: Option<&str>) -> String {
-    let mut text = format!("  {:<24}{}", "SPIR-V version", shader.version);
+    let language = if shader.version.is_empty() { "MLIR" } else { "SPIR-V" };
+    let mut text = format!("  {:<24}{language} {}", "language", shader.version);
     let mut list = |title: &str, items: &[String]| {
         for (index, item) in items.iter().enumerate() {
             let title = if index == 0 { title } else { "" };

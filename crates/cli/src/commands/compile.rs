@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write, stdout};
 
 use anyhow::{Result, ensure};
 
-use super::load_shader;
+use super::load_spirv;
 use crate::args::CompileArgs;
 use crate::{Status, output};
 
@@ -14,7 +14,7 @@ pub(crate) fn run(args: &CompileArgs) -> Result<Status> {
         !to_stdout || !stdout().is_terminal(),
         "SPIR-V is nothing to read; standard output must be a file or a pipe"
     );
-    let words = load_shader(&args.shader, &args.glsl)?;
+    let words = load_spirv(&args.shader, &args.glsl)?;
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     if to_stdout {
         stdout().write_all(&bytes)?;

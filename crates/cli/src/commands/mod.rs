@@ -15,19 +15,39 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::args::GlslArgs;
-use crate::runtime::{self, Glsl};
+use crate::runtime::{self, Glsl, Shader};
 
-/// Reads a shader in any of its forms and makes SPIR-V of it.
-fn load_shader(path: &Path, options: &GlslArgs) -> Result<Vec<u32>> {
+/// Reads a shader in any of its forms.
+fn load_shader(path: &Path, options: &GlslArgs) -> Result<Shader> {
+    if path.extension().is_some_and(|extension| extension == "mlir") {
+        let bytes = read(path)?;
+        let name = path.display().to_string();
+        return Shader::from_mlir(text(&bytes, &name)?, &name)
+            .with_context(|| format!("{name} is not accepted"));
+    }
+    let words = load_spirv(path, options)?;
+    Shader::from_words(&words).with_context(|| format!("{} is not accepted", path.display()))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
+}
+
+fn text<'a>(bytes: &'a [u8], name: &str) -> Result<&'a str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => Ok(text),
+        _ => bail!("{name} is no text"),
+    }
+}
+
+/// Reads a shader in any of its forms that become SPIR-V.
+fn load_spirv(path: &Path, options: &GlslArgs) -> Result<Vec<u32>> {
     if path.as_os_str() == "-" {
         bail!("a shader is read from a file, whose name says what it is; `-` is none");
     }
-    let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let bytes = read(path)?;
     let name = path.display().to_string();
-    let text = || match std::str::from_utf8(&bytes) {
-        Ok(text) if !text.contains('\0') => Ok(text),
-        _ => bail!("{name} is no text"),
-    };
+    let text = || text(&bytes, &name);
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("spv") => words(&bytes).with_context(|| format!("{name} is no SPIR-V")),
         Some("spvasm") => {
@@ -47,7 +67,7 @@ fn load_shader(path: &Path, options: &GlslArgs) -> Result<Vec<u32>> {
             runtime::release_compiler_memory();
             words.with_context(|| format!("{name} does not compile"))
         }
-        _ => bail!("{name}: what is it? Known are .comp and .glsl, .spv, and .spvasm"),
+        _ => bail!("{name}: what is it? Known are .comp and .glsl, .spv, .spvasm, and .mlir"),
     }
 }
 

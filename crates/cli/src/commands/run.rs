@@ -18,7 +18,7 @@ use crate::data::input::{Input, PIECE};
 use crate::data::spec::{Address, BindSpec, Field, OutSpec, Place, Source, Target, TypedShape, lay_out};
 use crate::data::{check_place, describe};
 use crate::progress::Interrupt;
-use crate::runtime::{self, Binding, Buffer, Choices, Device, Dispatch, PipelineOptions, Report};
+use crate::runtime::{self, Binding, Buffer, Choices, Device, Dispatch, PipelineOptions, Report, Shader};
 use crate::{Status, memory, tell, warn};
 
 /// A buffer with what the user said about it.
@@ -30,10 +30,12 @@ struct Bound<'a> {
 
 pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     check_places(args)?;
-    let words = load_shader(&args.shader, &args.glsl)?;
+    let shader = load_shader(&args.shader, &args.glsl)?;
+    let entry = shader.entry(args.entry.as_deref())?;
+    let groups = groups(args, &shader, &entry)?;
     let interrupt = Interrupt::listen()?;
     let cancel = Some(interrupt.token());
-    let reflection = runtime::reflect(&words, &args.spec, args.subgroup_size, Some(&args.entry), cancel)
+    let reflection = runtime::reflect(&shader, &args.spec, args.subgroup_size, Some(&entry), cancel)
         .with_context(|| format!("{} is not accepted", args.shader.display()))?;
     let inputs = interrupt.aside(|| args.bind.iter().map(open).collect::<Result<Vec<Input>>>())?;
     fit::check(&reflection, &args.bind, &inputs)?.into_iter().for_each(warn);
@@ -44,20 +46,16 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     let choices =
         Choices { threads: args.threads, relax: args.relax, checks_addresses: args.check_addresses };
     let device = Device::of_kind(args.device, choices)?;
-    let options = PipelineOptions {
-        entry: &args.entry,
-        constants: &args.spec,
-        subgroup_size: args.subgroup_size,
-        cancel,
-    };
-    let pipeline = device.create_pipeline(&words, options)?;
+    let options =
+        PipelineOptions { entry: &entry, constants: &args.spec, subgroup_size: args.subgroup_size, cancel };
+    let pipeline = device.create_pipeline_of(&shader, options)?;
     runtime::release_compiler_memory();
     let bound = interrupt.aside(|| upload(&device, &args.bind, inputs))?;
     let push_constants = lay_out(args.push.iter().flat_map(|push| &push.0), |at| address(&bound, at))?;
     let bindings: Vec<Binding<'_>> = bound.iter().filter_map(descriptor).collect();
     let report = device.dispatch(Dispatch {
         pipeline: &pipeline,
-        groups: args.groups.0,
+        groups,
         bindings: &bindings,
         push_constants: &push_constants,
         timeout: (args.timeout > 0.0).then(|| Duration::from_secs_f64(args.timeout)),
@@ -66,6 +64,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     interrupt.aside(|| write_all(args, &bound))?;
     tell_report(args, pipeline.compile_time(), &report)?;
     Ok(Status::Done)
+}
+
+/// How many work-groups there are: as the user says, else as the shader does.
+fn groups(args: &RunArgs, shader: &Shader, entry: &str) -> Result<[u32; 3]> {
+    let stated = args.groups.map(|groups| groups.0).or_else(|| shader.groups(entry));
+    stated.context("--groups is missing, the number of work-groups; the shader does not say it")
 }
 
 /// What can be wrong before any file is opened.

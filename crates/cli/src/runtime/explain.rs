@@ -4,7 +4,7 @@ use anyhow::Result;
 use phalanx::PipelineDescriptor;
 use phalanx::explain::shader;
 
-use super::{PipelineOptions, requirements, spec_values};
+use super::{PipelineOptions, Shader, requirements, spec_values};
 use crate::data::DType;
 
 pub(crate) use phalanx::explain::{
@@ -24,12 +24,12 @@ pub(crate) struct Explained {
 }
 
 /// The matrices of a shader, and its accesses through tensor layouts.
-pub(crate) fn explain(words: &[u32], options: PipelineOptions<'_>) -> Result<Explained> {
-    let module = phalanx::Module::new(words)?;
+pub(crate) fn explain(found: &Shader, options: PipelineOptions<'_>) -> Result<Explained> {
+    let module = &found.0;
     let specialization = spec_values(module.info(), options.constants)?;
     let info = module.info_with(&specialization)?;
     let shader = shader(&PipelineDescriptor {
-        module: &module,
+        module,
         entry: Some(options.entry),
         specialization: &specialization,
         subgroup_size: options.subgroup_size,

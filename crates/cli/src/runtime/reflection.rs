@@ -5,7 +5,7 @@ use phalanx::{CancelToken, DeviceOptions, ModuleInfo, PipelineDescriptor, TypeLa
 use serde::Serialize;
 
 use super::vector::VectorUse;
-use super::{called, list_or_none, requirements, spec_values};
+use super::{Shader, called, list_or_none, requirements, spec_values};
 use crate::data::DType;
 use crate::data::spec::SpecConstant;
 
@@ -84,13 +84,13 @@ pub(crate) struct BindingInfo {
 ///
 /// What is valid may depend on the size of the subgroup; without one, it is the device's own choice.
 pub(crate) fn reflect(
-    words: &[u32],
+    shader: &Shader,
     constants: &[SpecConstant],
     subgroup_size: Option<u32>,
     entry: Option<&str>,
     cancel: Option<&CancelToken>,
 ) -> Result<Reflection> {
-    let module = phalanx::Module::new(words)?;
+    let module = &shader.0;
     for constant in constants {
         let declared = &module.info().spec_constants;
         if !declared.iter().any(|known| known.id == constant.id) {
@@ -108,12 +108,8 @@ pub(crate) fn reflect(
     let mut shared = Vec::new();
     for name in info.entry_points.iter().filter(|entry| entry.model == "GLCompute").map(|entry| &entry.name) {
         if entry.is_none_or(|entry| entry == name) {
-            let descriptor = PipelineDescriptor {
-                module: &module,
-                entry: Some(name),
-                specialization: &values,
-                subgroup_size,
-            };
+            let descriptor =
+                PipelineDescriptor { module, entry: Some(name), specialization: &values, subgroup_size };
             shared.push((
                 name.as_str(),
                 checker.create_pipeline_or_cancel(&descriptor, cancel)?.shared_bytes(),
@@ -173,7 +169,7 @@ fn describe(info: &ModuleInfo, entry: Option<&str>, shared: &[(&str, u32)]) -> R
     }
     let (major, minor) = info.version;
     Ok(Reflection {
-        version: format!("{major}.{minor}"),
+        version: if info.version == (0, 0) { String::new() } else { format!("{major}.{minor}") },
         entry_points: entry_points.collect(),
         capabilities: info.capabilities.clone(),
         extensions: info.extensions.clone(),
@@ -288,7 +284,7 @@ mod tests {
         let glsl = Glsl { name: "a.comp", source: &source, definitions: &[], include_directories: &[] };
         let constants: Vec<SpecConstant> =
             constants.iter().map(|text| text.parse().expect("well formed")).collect();
-        reflect(&compile_glsl(glsl)?, &constants, None, Some("main"), None)
+        reflect(&Shader::from_words(&compile_glsl(glsl)?)?, &constants, None, Some("main"), None)
     }
 
     #[test]

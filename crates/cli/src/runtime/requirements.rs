@@ -25,7 +25,8 @@ pub(super) fn requirements(info: &ModuleInfo) -> Vec<String> {
         (1, 4 | 5) => "Vulkan 1.2",
         _ => "Vulkan 1.3",
     };
-    let mut needs = vec![vulkan.to_owned()];
+    // MLIR is no module of Vulkan; only what its matrices need is said.
+    let mut needs = if info.version == (0, 0) { Vec::new() } else { vec![vulkan.to_owned()] };
     let mut need = |feature: String| {
         if !needs.contains(&feature) {
             needs.push(feature);

@@ -54,12 +54,12 @@ pub(crate) struct Output {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShaderArgs {
-    /// GLSL (.comp, .glsl), SPIR-V (.spv) or SPIR-V assembly (.spvasm): all matrices and tensor accesses in it
+    /// GLSL (.comp, .glsl), SPIR-V (.spv), SPIR-V assembly (.spvasm) or MLIR (.mlir): all matrices and tensor accesses in it
     #[arg(required = true)]
     pub(crate) shader: Option<PathBuf>,
-    /// The entry point
-    #[arg(long, value_name = "NAME", default_value = "main")]
-    pub(crate) entry: String,
+    /// The entry point; without it `main`, or the only kernel of MLIR
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
     /// Matrix shapes and numbers of tensors may depend on specialisation constants
     #[arg(long, value_name = "ID=VALUE")]
     pub(crate) spec: Vec<SpecConstant>,

@@ -107,19 +107,20 @@ fn shader(args: &ShaderArgs) -> Result<Status> {
     let Some(path) = &args.shader else {
         bail!("what is to be explained? `matrix`, `tensor`, or the file of a shader")
     };
-    let words = load_shader(path, &args.glsl)?;
+    let loaded = load_shader(path, &args.glsl)?;
+    let entry = loaded.entry(args.entry.as_deref())?;
     let subgroup_size = match args.subgroup_size {
         Some(size) => size,
         None => Device::new(Some(1))?.info().default_subgroup_size,
     };
     let options = PipelineOptions {
-        entry: &args.entry,
+        entry: &entry,
         constants: &args.spec,
         subgroup_size: Some(subgroup_size),
         cancel: None,
     };
     let found =
-        library::explain(&words, options).with_context(|| format!("{} is not accepted", path.display()))?;
+        library::explain(&loaded, options).with_context(|| format!("{} is not accepted", path.display()))?;
     let matrix = |(name, ty): (String, MatType)| {
         let invocations = match ty.scope {
             Scope::Workgroup => found.workgroup_invocations,
