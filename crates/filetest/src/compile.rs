@@ -1,6 +1,7 @@
 //! From a source to a verified module, and what is wrong with a source, with its lines.
 
-use crate::directive::{Language, TestFile};
+use crate::directive::{Language, TestFile, substitute};
+use phalanx_front_mlir as mlir;
 use phalanx_front_spirv as front;
 use phalanx_ir::text::parse;
 use phalanx_ir::{Verified, verify};
@@ -30,6 +31,8 @@ pub enum Source {
         /// Lines by instruction.
         lines: Vec<usize>,
     },
+    /// MLIR.
+    Mlir(String),
     /// The text of our IR.
     Ir(String),
 }
@@ -42,6 +45,7 @@ pub fn load(file: &TestFile) -> Result<Source, Vec<Finding>> {
             Ok(words) => Ok(Source::Spirv { words, lines: code_lines(&file.text) }),
             Err(error) => Err(vec![Finding::new(Some(error.line as usize), error.message)]),
         },
+        Language::Mlir => Ok(Source::Mlir(substitute(&file.text, &file.defines))),
         Language::Ir => Ok(Source::Ir(file.text.clone())),
     }
 }
@@ -89,6 +93,20 @@ impl Source {
                         None,
                         format!("internal error: translated to a broken module\n{errors}"),
                     )]
+                })
+            }
+            Self::Mlir(text) => {
+                let defaults = mlir::Options::default();
+                let options = mlir::Options {
+                    entry: file.entry.as_deref(),
+                    subgroup_size: subgroup.unwrap_or(defaults.subgroup_size),
+                    ..defaults
+                };
+                let module = mlir::translate(text, &options)
+                    .map_err(|e| vec![Finding::new(Some(e.pos.line as usize), e.to_string())])?;
+                verify(module).map_err(|errors| {
+                    let text = format!("internal error: translated to a broken module\n{errors}");
+                    vec![Finding::new(None, text)]
                 })
             }
             Self::Ir(text) => {

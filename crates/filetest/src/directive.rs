@@ -1,12 +1,13 @@
 //! A test file: its directives, which are comments, and its source.
 //!
-//! Directives are comments in the source's own syntax (`//` in GLSL, `;` elsewhere). A comment is
+//! Directives are comments in the source's own syntax (`//` in GLSL and MLIR, `;` elsewhere). A comment is
 //! one if it begins with one of [`WORDS`]; any other comment is prose. A directive goes on over the
 //! following comments that are indented, and until its brackets are closed.
 //!
 //! A file may have several cases. `case NAME: KEY=VALUE …` begins one: the directives before the
 //! first case, in which each `KEY` stands for its `VALUE`, and those up to the next. `keys KEY=VALUE …`
-//! gives values for the cases that do not; a value may use other keys.
+//! gives values for the cases that do not; a value may use other keys. `define NAME VALUE` is a macro in GLSL, and a
+//! word that stands for another text in MLIR.
 
 use crate::compare::Tolerance;
 use crate::data::{Data, Ty};
@@ -27,6 +28,8 @@ pub enum Language {
     Glsl,
     /// The text form of SPIR-V.
     Spirv,
+    /// MLIR.
+    Mlir,
     /// The text form of our IR.
     Ir,
 }
@@ -37,6 +40,7 @@ impl Language {
         match path.extension()?.to_str()? {
             "comp" => Some(Self::Glsl),
             "spvasm" => Some(Self::Spirv),
+            "mlir" => Some(Self::Mlir),
             "ir" => Some(Self::Ir),
             _ => None,
         }
@@ -45,7 +49,7 @@ impl Language {
     /// What comments begin with.
     pub const fn comment(self) -> &'static str {
         match self {
-            Self::Glsl => "//",
+            Self::Glsl | Self::Mlir => "//",
             Self::Spirv | Self::Ir => ";",
         }
     }
@@ -172,7 +176,7 @@ impl TestFile {
     pub fn parse(path: &Path, text: &str) -> Result<Vec<Self>, DirectiveError> {
         let error = |line, wrong| DirectiveError { path: path.to_owned(), line, wrong };
         let language = Language::of(path)
-            .ok_or_else(|| error(1, Wrong::new(".comp, .spvasm or .ir", path.display())))?;
+            .ok_or_else(|| error(1, Wrong::new(".comp, .spvasm, .mlir or .ir", path.display())))?;
         let all = directives(text, language);
         let is_case = |(_, text): &(usize, String)| text.split_whitespace().next() == Some("case");
         let first = all.iter().position(is_case).unwrap_or(all.len());
@@ -254,7 +258,7 @@ impl TestFile {
     }
 }
 
-type Keys = Vec<(String, String)>;
+pub(crate) type Keys = Vec<(String, String)>;
 
 /// `KEY=VALUE …`
 fn key_list(text: &str) -> Result<Keys, Wrong> {
@@ -276,7 +280,7 @@ fn resolve(keys: &mut Keys) {
 }
 
 /// Puts values in the place of keys, where these stand as whole words.
-fn substitute(text: &str, keys: &Keys) -> String {
+pub(crate) fn substitute(text: &str, keys: &Keys) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {

@@ -6,6 +6,7 @@
 
 use crate::slot::Slot;
 use crate::target::{processors, run_on_cpu};
+use phalanx_front_mlir as mlir;
 use phalanx_front_spirv as front;
 use phalanx_interp::{Limits, Memory};
 use phalanx_ir::random::{Case, Config, case};
@@ -46,11 +47,12 @@ pub fn spirv_words(words: &[u32]) {
 }
 
 /// Reads bytes as MLIR text: whatever they are, it is answered with a tree that is printed and read again as it was,
-/// or with a message.
+/// or with a message; and each entry point of the tree with a module that verifies and survives the passes, or with a
+/// message.
 ///
 /// # Panics
 ///
-/// Where the parser or the printer is at fault.
+/// Where the parser, the printer, the translator or a pass is at fault.
 pub fn mlir_text(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match phalanx_front_mlir::parse(text) {
@@ -63,8 +65,23 @@ pub fn mlir_text(bytes: &[u8]) {
                 phalanx_front_mlir::syntax::print(&again),
                 "what was printed is read otherwise"
             );
+            mlir_entries(&ast);
         }
         Err(error) => assert!(error.to_string().len() < 4096, "a message as long as the text"),
+    }
+}
+
+/// Translates each entry point of a tree, and what is chosen without a name.
+fn mlir_entries(ast: &mlir::ast::Ast) {
+    let info = mlir::inspect_ast(ast);
+    let names = info.entry_points.iter().take(8).map(|entry| Some(entry.name.as_str()));
+    let limits = mlir::Limits { instructions: 20_000, private_bytes: 1 << 16, ..mlir::Limits::default() };
+    for entry in names.chain([None]) {
+        let options = mlir::Options { entry, limits, ..mlir::Options::default() };
+        match mlir::translate_ast(ast, &options) {
+            Ok(module) => check_module(module),
+            Err(error) => assert_ne!(error.class, mlir::Class::Bug, "{error}"),
+        }
     }
 }
 
@@ -201,6 +218,50 @@ mod tests {
             let bytes = std::fs::read(file.expect("it is listed").path()).expect("it can be read");
             mlir_text(&bytes);
             (0..bytes.len()).step_by(101).for_each(|end| mlir_text(&bytes[..end]));
+        }
+    }
+
+    /// The file tests with words of theirs exchanged, left out or repeated.
+    #[test]
+    fn damaged_mlir_is_answered() {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../filetests/mlir");
+        let mut files: Vec<_> =
+            std::fs::read_dir(directory).expect("the tests are there").flatten().map(|f| f.path()).collect();
+        files.sort();
+        let mut state = 0x2545_f491_4f6c_dd1d_u64;
+        let mut below = |limit: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % limit.max(1) as u64) as usize
+        };
+        for file in files.iter().filter(|file| file.extension().is_some_and(|e| e == "mlir")) {
+            let text = std::fs::read_to_string(file).expect("it can be read");
+            let is_inner = |c: char| c.is_ascii_alphanumeric() || "_%.@^!#".contains(c);
+            let words: Vec<&str> = text.split_inclusive(|c| !is_inner(c)).collect();
+            for _ in 0..500 {
+                let mut words = words.clone();
+                for _ in 0..1 + below(2) {
+                    let at = below(words.len());
+                    // Mostly words of a kind, so that the text is still read.
+                    let kind = |word: &str| {
+                        word.chars().next().map(|c| (c.is_ascii_digit(), c.is_alphabetic(), c == '%'))
+                    };
+                    let mut from = below(words.len());
+                    for _ in 0..30 {
+                        if kind(words[from]) != kind(words[at]) {
+                            from = below(words.len());
+                        }
+                    }
+                    match below(8) {
+                        0 => drop(words.remove(at)),
+                        1 => words.insert(at, words[from]),
+                        2 => words.swap(at, from),
+                        _ => words[at] = words[from],
+                    }
+                }
+                mlir_text(words.concat().as_bytes());
+            }
         }
     }
 }
