@@ -28,5 +28,6 @@
       }) : (i1) -> ()
       "gpu.return"() : () -> ()
     }) {gpu.kernel, sym_name = "add", gpu.known_block_size = array<i32: 32, 1, 1>} : () -> ()
+    "gpu.module_end"() : () -> ()
   }) : () -> ()
 }) : () -> ()

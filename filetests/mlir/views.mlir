@@ -42,15 +42,20 @@ module {
       %g = memref.subview %in[0, 3] [8, 1] [1, 1] : memref<8x8xi32> to memref<8xi32, strided<[8], offset: 3>>
       %x4 = memref.load %g[%i] : memref<8xi32, strided<[8], offset: 3>>
       memref.store %x4, %column[%i] : memref<8xi32>
-      %h = affine.if #set(%i) -> index {
-        %m = affine.apply #map(%i)
-        affine.yield %m : index
-      } else {
-        %m = affine.min #least(%i)[%c3]
-        affine.yield %m : index
+      %first = arith.cmpi eq, %i, %c0 : index
+      scf.if %first {
+        affine.for %j = 0 to 8 {
+          %h = affine.if #set(%j) -> index {
+            %m = affine.apply #map(%j)
+            affine.yield %m : index
+          } else {
+            %m = affine.min #least(%j)[%c3]
+            affine.yield %m : index
+          }
+          %h32 = arith.index_cast %h : index to i32
+          affine.store %h32, %mapped[%j] : memref<8xi32>
+        }
       }
-      %h32 = arith.index_cast %h : index to i32
-      affine.store %h32, %mapped[%i] : memref<8xi32>
       gpu.return
     }
   }

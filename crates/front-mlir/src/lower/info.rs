@@ -10,7 +10,7 @@ use crate::ast::{Ast, Op, Type};
 /// What a text holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// The functions that can be run, by name.
+    /// The kernels, by name; where there are none, all functions that can be run.
     pub entry_points: Vec<EntryInfo>,
     /// The types of matrices, each once, and whether their elements are integers with a sign.
     pub matrices: Vec<(MatType, bool)>,
@@ -84,10 +84,12 @@ pub struct PushInfo {
     pub count: u32,
 }
 
-/// What a text holds. A function whose arguments no kernel can have is left out.
+/// What a text holds. A function whose arguments no kernel can have is left out, and so is host code beside kernels.
 pub(crate) fn inspect(ast: &Ast) -> Info {
     let symbols = Symbols::of(ast);
-    let entry_points = symbols.entries().filter_map(|(name, op)| entry(ast, &symbols, name, op)).collect();
+    let has_kernels = symbols.entries().any(|(_, op)| symbols::is_kernel(op));
+    let wanted = symbols.entries().filter(|(_, op)| symbols::is_kernel(op) || !has_kernels);
+    let entry_points = wanted.filter_map(|(name, op)| entry(ast, &symbols, name, op)).collect();
     let mut matrices = Vec::new();
     for value in &ast.values {
         if let Type::Mma(mma) = &value.ty
