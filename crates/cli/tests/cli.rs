@@ -210,6 +210,58 @@ fn a_shader_runs_on_files() {
     assert!(array.ends_with(&bytes) && array.starts_with(b"\x93NUMPY"), "{array:?}");
 }
 
+/// The text says how many work-groups there are and how large, and which kernel there is.
+#[test]
+fn mlir_runs_on_files() {
+    let directory = empty_directory();
+    let path = |name: &str| directory.path().join(name);
+    std::fs::write(path("scale.mlir"), SCALE_MLIR).expect("writable");
+    std::fs::write(path("in.npy"), npy(&[1.0, 2.0, 3.0, 4.0])).expect("writable");
+    let line = "run scale.mlir --bind 0:0=in.npy --bind 0:2=zeros:f32[4] --push f32:2.5 --out 0:2=out.bin";
+    let run = |line: &str| succeeds(&line.split_whitespace().collect::<Vec<_>>(), directory.path());
+    run(line);
+    let expected: Vec<u8> = [2.5_f32, 5.0, 7.5, 10.0].into_iter().flat_map(f32::to_le_bytes).collect();
+    assert_eq!(std::fs::read(path("out.bin")).expect("written"), expected);
+    run(&format!("{line} --entry scale --groups 1 --device interpreter"));
+    let text = run("check scale.mlir");
+    for part in ["MLIR", "kernels::scale", "2 x 1 x 1", "0:2 out", "4 bytes", "runs it"] {
+        assert!(text.contains(part), "{part} is missing in\n{text}");
+    }
+    let refuses = |line: &str, expected: &[&str]| {
+        refuses(&line.split_whitespace().collect::<Vec<_>>(), directory.path(), expected);
+    };
+    refuses(&format!("{line} --entry other"), &["no entry point `other`; it has kernels::scale"]);
+    refuses(&line.replace("f32:2.5", "u32:2"), &["the shader has `factor`, f32 at byte 0, not u32"]);
+    std::fs::write(path("odd.mlir"), SCALE_MLIR.replace("arith.mulf", "arith.odd")).expect("writable");
+    refuses("check odd.mlir", &["odd.mlir is not accepted", "10:14", "arith.odd"]);
+}
+
+const SCALE_MLIR: &str = "module attributes {gpu.container_module} {
+  gpu.module @kernels {
+    gpu.func @scale(%in: memref<?xf32>, %factor: f32, %out: memref<?xf32>) kernel {
+      %i = gpu.global_id x
+      %c0 = arith.constant 0 : index
+      %n = memref.dim %out, %c0 : memref<?xf32>
+      %inside = arith.cmpi ult, %i, %n : index
+      scf.if %inside {
+        %x = memref.load %in[%i] : memref<?xf32>
+        %y = arith.mulf %x, %factor : f32
+        memref.store %y, %out[%i] : memref<?xf32>
+      }
+      gpu.return
+    }
+  }
+  func.func @main(%in: memref<?xf32>, %out: memref<?xf32>) {
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %f = arith.constant 2.0 : f32
+    gpu.launch_func @kernels::@scale blocks in (%c2, %c1, %c1) threads in (%c2, %c1, %c1)
+        args(%in : memref<?xf32>, %f : f32, %out : memref<?xf32>)
+    return
+  }
+}
+";
+
 #[test]
 fn numbers_go_through_pipes() {
     let directory = empty_directory();

@@ -51,6 +51,31 @@ impl Module {
     ///
     /// In source positions the text is called `name`.
     ///
+    /// ```
+    /// use phalanx::{Binding, Device, DeviceOptions, Dispatch, Module, PipelineDescriptor};
+    /// let module = Module::from_mlir(
+    ///     "gpu.module @kernels {
+    ///        gpu.func @double(%x: memref<?xf32>) kernel {
+    ///          %i = gpu.global_id x
+    ///          %a = memref.load %x[%i] : memref<?xf32>
+    ///          %b = arith.addf %a, %a : f32
+    ///          memref.store %b, %x[%i] : memref<?xf32>
+    ///          gpu.return
+    ///        }
+    ///      }",
+    ///     "double.mlir",
+    /// )?;
+    /// let device = Device::new(&DeviceOptions::default())?;
+    /// let pipeline = device.create_pipeline(&PipelineDescriptor::new(&module))?;
+    /// let buffer = device.create_buffer_from(&[1.0_f32, 2.0, 3.0])?;
+    /// device.dispatch(&Dispatch {
+    ///     bindings: &[Binding::new(0, 0, &buffer)],
+    ///     ..Dispatch::new(&pipeline, [1, 1, 1])
+    /// })?;
+    /// assert_eq!(buffer.read_slice::<f32>(0, 3)?, [2.0, 4.0, 6.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Mlir`] says what is wrong and where.

@@ -1,12 +1,13 @@
 //! Ids, sizes and barriers: the plain part of `gpu`.
 
-use phalanx_ir::{Barrier, Builtin, Op as IrOp, Scope, Type as IrType, Value};
+use phalanx_ir::{Barrier, Builtin, ConvertKind, Op as IrOp, Rounding, Scalar, Scope, Type as IrType, Value};
 
+use super::arith::{converted, scalar_of};
 use super::attr;
 use super::cx::Cx;
 use super::value::Val;
 use super::{group, mma};
-use crate::ast::Op;
+use crate::ast::{Attr, Op};
 use crate::error::{Res, invalid, not_built};
 
 /// Translates an operation of the dialect.
@@ -33,6 +34,7 @@ pub(super) fn emit<'a>(cx: &mut Cx<'a>, op: &'a Op) -> Res<()> {
         | "gpu.subgroup_reduce"
         | "gpu.all_reduce"
         | "gpu.subgroup_broadcast" => group::emit(cx, op),
+        "gpu.printf" => printf(cx, op),
         name if name.starts_with("gpu.subgroup_mma_") => mma::emit(cx, op),
         _ => Err(not_built()),
     }
@@ -62,6 +64,39 @@ pub(super) fn input(cx: &mut Cx<'_>, builtin: Builtin) -> Value {
 fn known(cx: &mut Cx<'_>, op: &Op, n: u32) -> Res<()> {
     let value = cx.b().i64(i64::from(n));
     cx.define(op, vec![Val::one(value)])
+}
+
+/// The arguments become what the format's conversions take.
+fn printf(cx: &mut Cx<'_>, op: &Op) -> Res<()> {
+    let Some(Attr::Str(format)) = attr::get(op, "format") else {
+        return Err(invalid("expected the attribute `format`, a text"));
+    };
+    // What is printed is a line of its own anyway.
+    let format = format.strip_suffix('\n').unwrap_or(format);
+    let expected = phalanx_ir::printf::arguments(format);
+    if expected.len() != op.operands.len() {
+        let (found, expected) = (op.operands.len(), expected.len());
+        return Err(invalid(format!("{found} arguments for a format with {expected} conversions")));
+    }
+    let mut args = Vec::with_capacity(expected.len());
+    for (i, &wanted) in expected.iter().enumerate() {
+        let value = cx.value(op, i)?;
+        let from = scalar_of(cx, value)?;
+        let kind = match (from.is_float(), wanted.is_float()) {
+            (true, true) => ConvertKind::FToF,
+            (false, false) if from == Scalar::Bool => ConvertKind::UToU,
+            (false, false) => ConvertKind::SToS,
+            _ => return Err(cx.wrong(op, i, wanted.name())),
+        };
+        args.push(converted(cx, kind, value, wanted, Rounding::NearestEven)?);
+    }
+    let known = cx.module.formats.iter().position(|known| known == format);
+    let index = known.unwrap_or_else(|| {
+        cx.module.formats.push(format.to_string());
+        cx.module.formats.len() - 1
+    });
+    cx.b().effect(IrOp::Printf(index as u32), &args);
+    Ok(())
 }
 
 /// Invocations of the work-group wait for each other, and see what the others wrote.

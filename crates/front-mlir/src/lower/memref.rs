@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use phalanx_ir::{BinaryOp as B, CompareOp, MemFlags, Type as IrType};
+use phalanx_ir::{AtomicOp, BinaryOp as B, CompareOp, MemFlags, Op as IrOp, Type as IrType};
 
 use super::attr;
 use super::cx::Cx;
-use super::place::{dense, indices, load, numbers, store};
+use super::place::{Place, check_element, dense, indices, load, numbers, place, store};
 use super::symbols::Symbols;
 use super::types::{self, MemSpace};
 use super::value::{Base, Idx, Memory, Val};
@@ -39,6 +39,7 @@ pub(super) fn emit<'a>(cx: &mut Cx<'a>, op: &'a Op) -> Res<()> {
         }
         "memref.get_global" => get_global(cx, op),
         "memref.copy" => copy(cx, op),
+        "memref.atomic_rmw" => atomic(cx, op),
         _ => view::emit(cx, op),
     }
 }
@@ -189,6 +190,43 @@ fn global_memory(cx: &mut Cx<'_>, name: &str, global: &Op, memref: &MemRef) -> R
         }
     };
     Ok(Base::Pointer(cx.shared_ptr(at, bytes as u32)))
+}
+
+/// `memref.atomic_rmw`, with the numbers of `arith`'s `AtomicRMWKind`.
+fn atomic(cx: &mut Cx<'_>, op: &Op) -> Res<()> {
+    let (value, memory) = (cx.value(op, 0)?, cx.memory(op, 1)?);
+    let indices = indices(cx, op, 2)?;
+    check_element(cx, &memory, &[value], memory.lanes as usize)?;
+    let (kind, wants_float) = match attr::int(op, "kind")? {
+        0 => (AtomicOp::Fadd, Some(true)),
+        1 => (AtomicOp::Iadd, Some(false)),
+        2 => (AtomicOp::Exchange, None),
+        4 => (AtomicOp::Smax, Some(false)),
+        5 => (AtomicOp::Umax, Some(false)),
+        7 => (AtomicOp::Smin, Some(false)),
+        8 => (AtomicOp::Umin, Some(false)),
+        11 => (AtomicOp::Or, Some(false)),
+        12 => (AtomicOp::And, Some(false)),
+        13 => (AtomicOp::Fmax, Some(true)),
+        14 => (AtomicOp::Fmin, Some(true)),
+        kind => {
+            return Err(unsupported(format!(
+                "the atomic operation {kind}: a product, or one that NaN goes through"
+            )));
+        }
+    };
+    if !matches!(memory.elem.bits(), 32 | 64) || !(memory.elem.is_int() || memory.elem.is_arithmetic_float())
+    {
+        return Err(unsupported(format!("an atomic operation on {}", memory.elem)));
+    }
+    if wants_float.is_some_and(|float| float != memory.elem.is_float()) {
+        return Err(invalid(format!("the atomic operation on {}", memory.elem)));
+    }
+    let Place::Pointer(pointer) = place(cx, &memory, &indices)? else {
+        return Err(unsupported("an atomic operation on private memory"));
+    };
+    let old = cx.b().value(IrOp::Atomic(kind), &[pointer, value], memory.elem.into());
+    cx.define(op, vec![Val::one(old)])
 }
 
 /// `memref.copy`, by each invocation: a loop over the elements.
