@@ -79,7 +79,8 @@ pub struct Block {
 pub struct Successor {
     /// The block's index in the region that the terminator stands in.
     pub block: usize,
-    /// A value for each of its arguments.
+    /// A value for each of its arguments. They are among the operands of the terminator too, as the generic form has it;
+    /// only branches of `cf` hand values over.
     pub args: Vec<ValueId>,
 }
 
