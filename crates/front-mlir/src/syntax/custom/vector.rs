@@ -272,12 +272,22 @@ fn transpose(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
 
 /// `{indexing_maps = […], iterator_types = […]} %a, %b, %c : vector, vector into type`
 fn contract(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
-    p.attr_dict(&mut draft.op.attrs)?;
+    let pos = p.pos();
+    let Attr::Dict(traits) = p.attr()? else {
+        return Err(SyntaxError::unexpected(
+            pos,
+            "a dictionary of maps and kinds of loops",
+            "another attribute",
+        ));
+    };
+    draft.op.attrs.extend(traits);
     // Kinds of loops may be strings.
     for (name, attr) in &mut draft.op.attrs {
         if let ("iterator_types", Attr::Array(items)) = (&**name, attr) {
             for item in items {
-                if let Attr::Str(kind) = item {
+                if let Attr::Str(kind) = item
+                    && matches!(&**kind, "parallel" | "reduction")
+                {
                     *item = Attr::Dialect(format!("vector.iterator_type<{kind}>").into());
                 }
             }
