@@ -87,7 +87,8 @@ fn whatever_it_prints_is_read() {
 }
 
 /// Pipelines of compilers that end in `gpu`, with what they begin with. Every pass on the way is read too.
-const PIPELINES: [(&str, &str, &[&str]); 4] = [
+const PIPELINES: [(&str, &str, &[&str]); 5] = [
+    ("contract", include_str!("pipelines/contract.mlir"), &["--convert-vector-to-gpu", "--canonicalize"]),
     (
         "matmul",
         include_str!("pipelines/matmul.mlir"),
