@@ -1,9 +1,9 @@
 //! MLIR text to a tree of operations, and back.
 //!
-//! The parser goes over the text once, word by word ([`lexer`]), without a list of words. What it reads in a custom
-//! form ([`custom`]) it writes down in the generic one, so that nobody else has to know custom forms. Names are resolved
-//! as they are read ([`scope`]); that definitions come before uses ([`dominance`]) and
-//! that blocks end as they must ([`blocks`]) is checked on the whole tree.
+//! The parser goes over the text once, word by word (`lexer`), without a list of words. What it reads in a custom
+//! form (`custom`) it writes down in the generic one, so that nobody else has to know custom forms. Names are resolved
+//! as they are read (`scope`); that definitions come before uses (`dominance`) and
+//! that blocks end as they must (`blocks`) is checked on the whole tree.
 //! Language reference: <https://mlir.llvm.org/docs/LangRef>, dialects as in MLIR 19.
 
 mod affine;
