@@ -37,7 +37,6 @@ fn takes_terminators(op: &Op) -> bool {
         &*op.name,
         "func.func"
             | "gpu.func"
-            | "gpu.module"
             | "gpu.launch"
             | "gpu.all_reduce"
             | "scf.for"

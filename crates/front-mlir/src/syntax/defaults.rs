@@ -24,6 +24,10 @@ pub(crate) fn complete(op: &mut Op) {
     if &*op.name == "builtin.module" && op.regions.first().is_some_and(|region| region.blocks.is_empty()) {
         op.regions[0].blocks.push(crate::ast::Block::default());
     }
+    // Version 19 ends a module of kernels with this, later ones with nothing.
+    if let ("gpu.module", [region]) = (&*op.name, &mut op.regions[..]) {
+        custom::terminate(region, "gpu.module_end", op.pos);
+    }
     custom::default_flags(op);
     let (name, attr) = match &*op.name {
         "ub.poison" => ("value", "ub.poison"),

@@ -1,7 +1,7 @@
 //! `gpu`: what kernels are made of.
 
 use super::func::record_attrs;
-use super::{Custom, int_attr, int_type, terminate};
+use super::{Custom, int_attr, int_type};
 use crate::ast::{Attr, Region, Type};
 use crate::syntax::error::Parsed;
 use crate::syntax::lexer::Token;
@@ -51,8 +51,7 @@ fn module(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
         draft.set("targets", targets);
     }
     p.attributes(draft)?;
-    let mut region = p.region(Vec::new(), true)?;
-    terminate(&mut region, "gpu.module_end", draft.op.pos);
+    let region = p.region(Vec::new(), true)?;
     draft.op.regions.push(region);
     Ok(())
 }

@@ -1,5 +1,10 @@
 // Forms that came after version 19.
 module {
+  "gpu.module"() <{sym_name = "generic"}> ({
+    "gpu.func"() <{function_type = () -> ()}> ({
+      "gpu.return"() : () -> ()
+    }) {sym_name = "f", gpu.kernel} : () -> ()
+  }) : () -> ()
   gpu.module @kernels <#gpu.select_object<0>> [#nvvm.target] {
     gpu.func @f(%x: f32, %i: i32, %h: !gpu.mma_matrix<16x16xf16, "COp">) {
       %0 = gpu.subgroup_reduce add %x cluster(size = 4) : (f32) -> f32
