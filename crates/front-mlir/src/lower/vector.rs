@@ -353,11 +353,16 @@ fn elements(memory: &Memory, extents: &[usize]) -> Res<Vec<usize>> {
 fn load(cx: &mut Cx<'_>, op: &Op) -> Res<()> {
     let memory = cx.memory(op, 0)?;
     let indices = place::indices(cx, op, 1)?;
-    let extents = elements(&memory, &extents(cx.result_ty(op, 0)?))?;
-    let (rows, len) = rows(cx, &extents, &indices)?;
+    read_rows(cx, op, &memory, &indices)
+}
+
+/// Reads the vector that is the first result, row by row.
+fn read_rows(cx: &mut Cx<'_>, op: &Op, memory: &Memory, indices: &[Idx]) -> Res<()> {
+    let extents = elements(memory, &extents(cx.result_ty(op, 0)?))?;
+    let (rows, len) = rows(cx, &extents, indices)?;
     let mut out = Values::new();
     for row in &rows {
-        out.extend(read(cx, &memory, row, len)?);
+        out.extend(read(cx, memory, row, len)?);
     }
     cx.define_values(op, out)
 }
@@ -365,11 +370,16 @@ fn load(cx: &mut Cx<'_>, op: &Op) -> Res<()> {
 fn store(cx: &mut Cx<'_>, op: &Op) -> Res<()> {
     let (values, memory) = (cx.values(op, 0)?, cx.memory(op, 1)?);
     let indices = place::indices(cx, op, 2)?;
-    place::check_element(cx, &memory, &values, values.len())?;
-    let extents = elements(&memory, &extents(cx.operand_ty(op, 0)?))?;
-    let (rows, len) = rows(cx, &extents, &indices)?;
+    write_rows(cx, op, &memory, &indices, &values)
+}
+
+/// Writes the vector that is the first operand, row by row.
+fn write_rows(cx: &mut Cx<'_>, op: &Op, memory: &Memory, indices: &[Idx], values: &[Value]) -> Res<()> {
+    place::check_element(cx, memory, values, values.len())?;
+    let extents = elements(memory, &extents(cx.operand_ty(op, 0)?))?;
+    let (rows, len) = rows(cx, &extents, indices)?;
     for (row, values) in rows.iter().zip(values.chunks(len * memory.lanes as usize)) {
-        write(cx, &memory, row, values)?;
+        write(cx, memory, row, values)?;
     }
     Ok(())
 }
@@ -468,9 +478,35 @@ impl Transfer {
     }
 }
 
+/// Whether a transfer is a plain load or store of a vector of several dimensions: all of it inside, without a mask, and
+/// along the innermost dimensions in their order.
+fn is_plain(op: &Op, vector: &Type, memory: &Memory, mask: usize) -> Res<bool> {
+    let (dims, rank) = (shape(vector).len(), memory.sizes.len());
+    if dims < 2 || dims > rank {
+        return Ok(false);
+    }
+    let is_minor = match attr::get(op, "permutation_map") {
+        None => true,
+        Some(Attr::Map(map)) => {
+            map.results.len() == dims
+                && (map.results.iter().zip(rank - dims..)).all(|(e, d)| *e == Affine::Dim(d as u32))
+        }
+        Some(_) => false,
+    };
+    let in_bounds = attr::optional_ints(op, "in_bounds")?;
+    let is_inside = in_bounds.is_some_and(|list| list.len() == dims && list.iter().all(|&b| b != 0));
+    let groups = attr::segments(op, mask + 1)?;
+    Ok(is_minor && is_inside && groups[mask].is_empty())
+}
+
 fn transfer_read(cx: &mut Cx<'_>, op: &Op) -> Res<()> {
     let memory = cx.memory(op, 0)?;
     let ty = cx.result_ty(op, 0)?;
+    if is_plain(op, ty, &memory, 3)? {
+        let groups = attr::segments(op, 2)?;
+        let indices = groups[1].clone().map(|i| cx.index(op, i)).collect::<Res<Vec<_>>>()?;
+        return read_rows(cx, op, &memory, &indices);
+    }
     let transfer = Transfer::of(cx, op, ty, &memory, [1, 3])?;
     let padding = cx.value(op, attr::segments(op, 3)?[2].start)?;
     if cx.func.ty(padding) != types::ir(memory.elem) {
@@ -495,6 +531,11 @@ fn transfer_read(cx: &mut Cx<'_>, op: &Op) -> Res<()> {
 fn transfer_write(cx: &mut Cx<'_>, op: &Op) -> Res<()> {
     let (values, memory) = (cx.values(op, 0)?, cx.memory(op, 1)?);
     let ty = cx.operand_ty(op, 0)?;
+    if is_plain(op, ty, &memory, 3)? {
+        let groups = attr::segments(op, 3)?;
+        let indices = groups[2].clone().map(|i| cx.index(op, i)).collect::<Res<Vec<_>>>()?;
+        return write_rows(cx, op, &memory, &indices, &values);
+    }
     let transfer = Transfer::of(cx, op, ty, &memory, [2, 3])?;
     place::check_element(cx, &memory, &values, transfer.count)?;
     let is_last = transfer.along == memory.sizes.len().checked_sub(1);
