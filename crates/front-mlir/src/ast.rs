@@ -22,7 +22,7 @@ pub struct ValueId(pub u32);
 pub struct ValueDef {
     /// Its type.
     pub ty: Type,
-    /// Its name in the text, without `%`; results of an operation with several have `#i` behind it.
+    /// Its name in the text, without `%`, cut after 64 bytes; results of an operation with several have `#i` behind it.
     pub name: Box<str>,
     /// Where it is defined.
     pub pos: Pos,

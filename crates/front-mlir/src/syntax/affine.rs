@@ -10,6 +10,9 @@ use super::parser::{NESTING, Parser, too_deep};
 use super::scope::Use;
 use crate::ast::{Affine, AffineMap, AffineSet};
 
+/// So many dimensions, and as many symbols, may a map have.
+const NAMES: usize = 128;
+
 /// The names that an expression may use.
 #[derive(Debug)]
 pub(crate) enum Names<'a> {
@@ -102,17 +105,28 @@ impl<'a> Parser<'a> {
         Ok(AffineSet { dims, symbols, constraints })
     }
 
+    /// A new name in a list of names.
+    fn declare(&mut self, list: &mut Vec<&'a str>, others: &[&str]) -> Parsed<()> {
+        let word = self.word;
+        let name = self.name("the name of a dimension or symbol")?;
+        if list.contains(&name) || others.contains(&name) {
+            let found = word.describe(self.lexer.text);
+            return Err(SyntaxError::unexpected(word.pos, "a name that is not declared yet", found));
+        }
+        list.push(name);
+        self.check_count(list.len())
+    }
+
+    /// Names are looked for one by one.
+    fn check_count(&self, count: usize) -> Parsed<()> {
+        if count > NAMES { self.expected(&format!("at most {NAMES} dimensions or symbols")) } else { Ok(()) }
+    }
+
     fn affine_names(&mut self) -> Parsed<Names<'a>> {
         let (mut dims, mut symbols) = (Vec::new(), Vec::new());
-        self.list(b'(', b')', |p| {
-            dims.push(p.name("a dimension's name")?);
-            Ok(())
-        })?;
+        self.list(b'(', b')', |p| p.declare(&mut dims, &[]))?;
         if self.at(b'[') {
-            self.list(b'[', b']', |p| {
-                symbols.push(p.name("a symbol's name")?);
-                Ok(())
-            })?;
+            self.list(b'[', b']', |p| p.declare(&mut symbols, &dims))?;
         }
         Ok(Names::Declared { dims, symbols })
     }
@@ -188,14 +202,18 @@ impl<'a> Parser<'a> {
                 let value = self.operand()?;
                 self.expect(b')')?;
                 let Names::Values { symbols, .. } = names else { return self.expected("a value") };
-                Ok(Affine::Symbol(place(symbols, value)))
+                let index = place(symbols, value);
+                self.check_count(symbols.len())?;
+                Ok(Affine::Symbol(index))
             }
             Token::Value(_) => {
                 let Names::Values { dims, .. } = names else {
                     return self.expected("a dimension or symbol of this map");
                 };
                 let value = self.operand()?;
-                Ok(Affine::Dim(place(dims, value)))
+                let index = place(dims, value);
+                self.check_count(dims.len())?;
+                Ok(Affine::Dim(index))
             }
             Token::Word(name) => {
                 let found = match names {

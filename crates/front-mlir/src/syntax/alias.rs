@@ -86,7 +86,8 @@ impl<'a> Parser<'a> {
         self.aliases.types.contains_key(name)
     }
 
-    fn charge(&mut self, size: Size) -> Parsed<()> {
+    /// Counts what a use of an alias copies.
+    pub(crate) fn charge(&mut self, size: Size) -> Parsed<()> {
         if self.depth + size.depth > NESTING {
             return Err(too_deep(self.pos()));
         }

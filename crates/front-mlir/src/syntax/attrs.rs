@@ -179,7 +179,7 @@ impl<'a> Parser<'a> {
             let sign = if literal.negative { "-" } else { "" };
             SyntaxError::unexpected(
                 pos,
-                format!("a number of type `{}`", super::print::type_text(ty)),
+                format!("a number of type {}", super::print::shown(ty)),
                 super::lexer::quoted(&format!("{sign}{text}")),
             )
         })
@@ -192,7 +192,7 @@ impl<'a> Parser<'a> {
         let pos = self.pos();
         let ty = self.ty()?;
         if !matches!(ty, Type::Int(..) | Type::Float(_)) {
-            let found = format!("`{}`", super::print::type_text(&ty));
+            let found = super::print::shown(&ty);
             return Err(SyntaxError::unexpected(pos, "a type of integers or floats", found));
         }
         let mut items = Vec::new();

@@ -7,7 +7,7 @@ use super::custom::ends_block;
 use super::error::{Parsed, SyntaxError};
 use super::lexer::quoted;
 use super::operation::find;
-use super::print::type_text;
+use super::print::shown;
 use crate::ast::{Attr, Block, Op, Pos, Region, Type, ValueDef};
 
 /// Checks all operations.
@@ -122,7 +122,7 @@ fn branches(op: &Op, region: &Region, values: &[ValueDef]) -> Parsed<()> {
             if let (Some(wanted), Some(given)) = (ty(*wanted), ty(*given))
                 && wanted != given
             {
-                return Err(mismatch(op.pos, &quoted(&type_text(wanted)), &quoted(&type_text(given))));
+                return Err(mismatch(op.pos, &shown(wanted), &shown(given)));
             }
         }
     }

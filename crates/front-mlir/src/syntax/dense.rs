@@ -42,7 +42,7 @@ impl<'a> Parser<'a> {
             None => self.colon_type()?,
         };
         let (extents, elem) = shape_of(&ty).ok_or_else(|| {
-            let found = format!("`{}`", super::print::type_text(&ty));
+            let found = super::print::shown(&ty);
             SyntaxError::unexpected(pos, "a vector or tensor of known shape", found)
         })?;
         let count =

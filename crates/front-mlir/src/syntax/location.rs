@@ -5,6 +5,7 @@
 
 use super::error::{Parsed, SyntaxError};
 use super::lexer::{Token, quoted};
+use super::measure::Size;
 use super::parser::Parser;
 use crate::ast::{Location, Op, Pos};
 
@@ -29,6 +30,13 @@ impl Parser<'_> {
             p.expect(b')')?;
             Ok(location)
         })
+    }
+
+    /// Counts the copy of a location that an alias stands for.
+    fn charge_text(&mut self, location: &Option<Location>) -> Parsed<()> {
+        // Short names cost nothing, so that the number of operations has no bound.
+        let nodes = location.as_ref().map_or(0, |location| location.file.len() / 256);
+        self.charge(Size { nodes, depth: 0 })
     }
 
     fn location_inside(&mut self) -> Parsed<Option<Location>> {
@@ -64,8 +72,9 @@ impl Parser<'_> {
             Token::Hash(name) => {
                 let pos = self.pos();
                 self.advance();
-                if let Some(known) = self.locations.get(name) {
-                    return Ok(known.clone());
+                if let Some(known) = self.locations.get(name).cloned() {
+                    self.charge_text(&known)?;
+                    return Ok(known);
                 }
                 self.late_location.get_or_insert(pos);
                 Ok(Some(Location { file: name.into(), pos: LATE }))
@@ -110,17 +119,18 @@ pub(crate) fn settle(p: &mut Parser<'_>, ops: &mut [Op]) -> Parsed<()> {
     Ok(())
 }
 
-fn settle_op(p: &Parser<'_>, op: &mut Op, first: Pos) -> Parsed<()> {
+fn settle_op(p: &mut Parser<'_>, op: &mut Op, first: Pos) -> Parsed<()> {
     for _ in 0..CHAIN {
         let Some(name) = op.loc.as_ref().and_then(|loc| (loc.pos == LATE).then(|| loc.file.clone())) else {
             break;
         };
         let known = p.locations.get(&*name);
-        let Some(known) = known else {
+        let Some(known) = known.cloned() else {
             let found = format!("{}, which is not", quoted(&format!("#{name}")));
             return Err(SyntaxError::unexpected(first, "an alias that is defined somewhere", found));
         };
-        op.loc = known.clone();
+        p.charge_text(&known)?;
+        op.loc = known;
     }
     op.loc = op.loc.take().filter(|loc| loc.pos != LATE);
     let blocks = op.regions.iter_mut().flat_map(|region| &mut region.blocks);

@@ -9,6 +9,9 @@ use super::scope::Use;
 use super::{defaults, location};
 use crate::ast::{Op, Pos, Type, ValueId};
 
+/// The longest name of a group of results, in bytes.
+const GROUP_NAME: usize = 256;
+
 /// An operation that is being read.
 #[derive(Debug)]
 pub(crate) struct Draft {
@@ -75,6 +78,11 @@ impl<'a> Parser<'a> {
             let count = if self.eat(b':') { self.count("a number of results")? } else { 1u32 };
             if count == 0 {
                 return Err(SyntaxError::unexpected(at.pos, "at least one result", "none"));
+            }
+            // Each result of a group is looked for by the whole name.
+            if count > 1 && name.len() > GROUP_NAME {
+                let expected = format!("a name of at most {GROUP_NAME} bytes for several results");
+                return Err(SyntaxError::unexpected(at.pos, expected, super::lexer::quoted(name)));
             }
             names.push((at, count));
             if self.eat(b'=') {

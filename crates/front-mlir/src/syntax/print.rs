@@ -158,6 +158,11 @@ pub(crate) fn type_text(ty: &Type) -> String {
     out
 }
 
+/// A type in a message, cut where it is long.
+pub(crate) fn shown(ty: &Type) -> String {
+    super::lexer::quoted(&type_text(ty))
+}
+
 /// An attribute as text.
 pub(crate) fn attr_text(attr: &Attr) -> String {
     let mut out = String::new();

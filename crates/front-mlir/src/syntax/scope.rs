@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::error::{Parsed, SyntaxError};
 use super::parser::value_name;
-use super::print::type_text;
+use super::print::shown;
 use crate::ast::{Pos, Type, ValueDef, ValueId};
 
 /// A value's name in the text: `%name` or `%name#index`.
@@ -104,7 +104,7 @@ impl<'a> Scopes<'a> {
             return Ok(id);
         }
         let id = ValueId(self.values.len() as u32);
-        self.values.push(ValueDef { ty: ty.clone(), name: at.name.into(), pos: at.pos });
+        self.values.push(ValueDef { ty: ty.clone(), name: kept(at.name), pos: at.pos });
         level.names.insert(key, id);
         level.pending.insert(id, key);
         Ok(id)
@@ -139,10 +139,16 @@ impl<'a> Scopes<'a> {
             return Ok(id);
         }
         let id = ValueId(self.values.len() as u32);
-        self.values.push(ValueDef { ty, name: at.name.into(), pos: at.pos });
+        self.values.push(ValueDef { ty, name: kept(at.name), pos: at.pos });
         level.names.insert(key, id);
         Ok(id)
     }
+}
+
+/// A name as values keep it: a group of results repeats it, so that it is cut where it is long.
+fn kept(name: &str) -> Box<str> {
+    const KEPT: usize = 64;
+    name[..name.floor_char_boundary(KEPT)].into()
 }
 
 fn place(pos: Pos) -> String {
@@ -152,12 +158,7 @@ fn place(pos: Pos) -> String {
 fn mismatch(at: Use<'_>, ty: &Type, what: &str, def: &ValueDef) -> Box<SyntaxError> {
     SyntaxError::unexpected(
         at.pos,
-        format!("a value of type `{}`", type_text(ty)),
-        format!(
-            "{} of type `{}`, {what} at {}",
-            value_name(at.name, at.index),
-            type_text(&def.ty),
-            place(def.pos)
-        ),
+        format!("a value of type {}", shown(ty)),
+        format!("{} of type {}, {what} at {}", value_name(at.name, at.index), shown(&def.ty), place(def.pos)),
     )
 }

@@ -195,6 +195,10 @@ fn types_and_attributes() {
         "1:44: expected a dimension or symbol of this map, found `d1`",
     );
     refused(
+        "module attributes {x = affine_map<(d0)[d0] -> ()>} {}",
+        "1:40: expected a name that is not declared yet, found `d0`",
+    );
+    refused(
         "module attributes {x = affine_map<(d0) -> (d0 mod 0)>} {}",
         "1:47: expected a positive divisor, found zero or less",
     );

@@ -22,6 +22,8 @@ fn nesting_has_an_end() {
     let deep = |open: &str, close: &str| format!("{}{}", open.repeat(many), close.repeat(many));
     refused_soon("regions", &deep("module {", "}"), DEEP);
     refused_soon("generic regions", &format!("\"a.b\"() {}", "({ \"a.b\"() ".repeat(many)), DEEP);
+    let ifs = format!("func.func @f(%c: i1) {{ {}", "scf.if %c { ".repeat(many));
+    refused_soon("branches", &ifs, DEEP);
     refused_soon("arrays", &format!("module attributes {{x = {}", deep("[", "]")), DEEP);
     refused_soon("dictionaries", &format!("module attributes {}", deep("{x = ", "}")), DEEP);
     refused_soon("tuples", &format!("func.func private @f({}", deep("tuple<", ">")), DEEP);
@@ -36,6 +38,50 @@ fn nesting_has_an_end() {
     refused_soon("quotients", &format!("#m = affine_map<(d0) -> (d0{})>", " floordiv 2".repeat(many)), DEEP);
     let bodies = format!("module attributes {{x = #a.b{}", "<".repeat(many));
     refused_soon("bodies", &bodies, "whose brackets are closed");
+}
+
+#[test]
+fn what_is_repeated_is_not_copied_without_bound() {
+    let mut text = format!("#place = loc(\"{}\":1:1)\n", "x".repeat(1 << 20));
+    for _ in 0..10_000 {
+        text += "\"a.b\"() : () -> () loc(#place)\n";
+    }
+    refused_soon("places", &text, "aliases that stand for at most");
+    let text = text.replace("#place)", "#late)") + &format!("#late = loc(\"{}\":1:1)\n", "x".repeat(1 << 20));
+    refused_soon("late places", &text, "aliases that stand for at most");
+    let group = |name: usize| {
+        let types = "i1, ".repeat(200_000);
+        format!("%{}:200001 = \"a.b\"() : () -> ({types}i1)", "n".repeat(name))
+    };
+    refused_soon("groups", &group(1 << 20), "expected a name of at most 256 bytes");
+    let ast = parse(&group(200)).expect("it is right");
+    assert!(ast.values.iter().all(|value| value.name.len() <= 64));
+    let names: Vec<String> = (0..200).map(|index| format!("d{index}")).collect();
+    refused_soon(
+        "dimensions",
+        &format!("#m = affine_map<({}) -> ()>", names.join(", ")),
+        "at most 128 dimensions or symbols",
+    );
+    let wide = format!("tuple<{}i1>", "i1, ".repeat(100_000));
+    refused_soon(
+        "types",
+        &format!("%0 = \"a.b\"() : () -> {wide}\n\"a.b\"(%0) : (i32) -> ()"),
+        "expected a value of type `i32`",
+    );
+}
+
+#[test]
+fn branches_of_all_kinds_are_checked_in_linear_time() {
+    let count = 100_000;
+    // A chain of blocks, each of which may leave: the last has a predecessor in every one.
+    let mut text = "func.func @f(%c: i1) {\ncf.br ^b0\n".to_owned();
+    for block in 0..count {
+        text += &format!("^b{block}:\ncf.cond_br %c, ^b{}, ^end\n", block + 1);
+    }
+    text += &format!("^b{count}:\ncf.br ^end\n^end:\nreturn\n}}\n");
+    let start = Instant::now();
+    parse(&text).expect("it is right");
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 
 #[test]

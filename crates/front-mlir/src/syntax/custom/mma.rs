@@ -78,7 +78,7 @@ fn constant(p: &mut Parser<'_>, draft: &mut Draft) -> Parsed<()> {
     let pos = p.pos();
     let ty = p.colon_type()?;
     let Type::Mma(matrix) = &ty else {
-        let found = format!("`{}`", crate::syntax::print::type_text(&ty));
+        let found = crate::syntax::print::shown(&ty);
         return Err(SyntaxError::unexpected(pos, "a type `!gpu.mma_matrix<…>`", found));
     };
     p.resolve(value, element(&matrix.elem), draft)?;

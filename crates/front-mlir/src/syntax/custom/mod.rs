@@ -185,10 +185,6 @@ fn element(ty: &Type) -> &Type {
 fn memref_element(ty: &Type, pos: Pos) -> Parsed<Type> {
     match ty {
         Type::MemRef(memref) => Ok(memref.elem.clone()),
-        _ => Err(SyntaxError::unexpected(
-            pos,
-            "a type `memref<…>`",
-            format!("`{}`", super::print::type_text(ty)),
-        )),
+        _ => Err(SyntaxError::unexpected(pos, "a type `memref<…>`", super::print::shown(ty))),
     }
 }
