@@ -41,6 +41,7 @@ pub(crate) fn module_info(info: &mlir::Info) -> Info {
     declared.sort_unstable();
     declared.dedup();
     Info {
+        vector_muls: Vec::new(),
         version: (0, 0),
         capabilities: Vec::new(),
         unsupported: Vec::new(),

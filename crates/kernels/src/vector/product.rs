@@ -155,14 +155,7 @@ unsafe fn rows<S: Simd, D: Dot, const MR: usize, const NV: usize, const HALVES: 
 /// They look unrelated to the compiler, which would make one chain of additions of all addresses.
 #[inline(always)]
 fn bases(first: *const u8, distance: usize) -> [*const u8; 3] {
-    [0, 3, 6].map(|y| {
-        let mut base = first.wrapping_add(y * distance);
-        // SAFETY: nothing is executed.
-        unsafe {
-            std::arch::asm!("/* {0} */", inout(reg) base, options(pure, nomem, nostack, preserves_flags));
-        }
-        base
-    })
+    [0, 3, 6].map(|y| first.wrapping_add(std::hint::black_box(y * distance)))
 }
 
 /// What the sums start with.
