@@ -107,7 +107,8 @@ impl<'a> Matrix<'a> {
                 Elem::E4M3 => widen::<S, E4m3>(lines, block, pitch),
                 Elem::E5M2 => widen::<S, E5m2>(lines, block, pitch),
                 Elem::I8 if p.columns => zip::<S, PER_WORD>(p.matrix_signed, flips, lines, block, pitch),
-                Elem::I8 => extend::<PER_WORD>(p.matrix_signed, flips, lines, block, pitch),
+                Elem::I8 if PER_WORD == 4 => copy::<S>(flips, lines, block, pitch),
+                Elem::I8 => extend(p.matrix_signed, lines, block, pitch),
                 _ => widen::<S, Word>(lines, block, pitch),
             }
             let (along_row, along_column) = if p.columns { (pitch, 4) } else { (4, pitch) };
@@ -167,36 +168,42 @@ unsafe fn widen<S: Simd, W: Widen>(lines: Lines, to: *mut u8, pitch: usize) {
     }
 }
 
-/// Bytes, or these widened to i16, one after the other.
+/// Bytes, one after the other. What fills up a word may become anything: vectors are filled up with zeros.
 #[inline(always)]
-unsafe fn extend<const PER_WORD: usize>(signed: bool, flips: bool, lines: Lines, to: *mut u8, pitch: usize) {
-    let flip = if flips { 0x80 } else { 0 };
+unsafe fn copy<S: Simd>(flips: bool, lines: Lines, to: *mut u8, pitch: usize) {
+    let vector = S::LANES * 4;
     for line in 0..lines.count {
         let (from, to) = (lines.line(line), to.wrapping_add(line * pitch));
+        for at in (0..lines.len).step_by(vector) {
+            // SAFETY: the bytes are in the line, and a line of words is padded to whole vectors.
+            unsafe {
+                let words = S::load(from.wrapping_add(at), (lines.len - at).min(vector));
+                let words = if flips { S::map(words, |x| x ^ 0x8080_8080) } else { words };
+                S::store(to.add(at), vector, words);
+            }
+        }
+    }
+}
+
+/// Bytes widened to i16, one after the other.
+#[inline(always)]
+unsafe fn extend(signed: bool, lines: Lines, to: *mut u8, pitch: usize) {
+    for line in 0..lines.count {
+        let (from, to) = (lines.line(line), to.wrapping_add(line * pitch).cast::<i16>());
         // SAFETY: the bytes are in the line, and a line of words has room for all its numbers.
         unsafe {
             // Loops over all of a line become vector code.
-            let wide = to.cast::<i16>();
-            match (PER_WORD, signed) {
-                (4, _) => {
-                    for at in 0..lines.len {
-                        *to.add(at) = *from.add(at) ^ flip;
-                    }
+            if signed {
+                for at in 0..lines.len {
+                    *to.add(at) = i16::from((*from.add(at)).cast_signed());
                 }
-                (_, true) => {
-                    for at in 0..lines.len {
-                        *wide.add(at) = i16::from((*from.add(at)).cast_signed());
-                    }
-                }
-                (_, false) => {
-                    for at in 0..lines.len {
-                        *wide.add(at) = i16::from(*from.add(at));
-                    }
+            } else {
+                for at in 0..lines.len {
+                    *to.add(at) = i16::from(*from.add(at));
                 }
             }
-            let size = 4 / PER_WORD;
-            for at in lines.len * size..lines.len.next_multiple_of(PER_WORD) * size {
-                *to.add(at) = 0;
+            if !lines.len.is_multiple_of(2) {
+                *to.add(lines.len) = 0;
             }
         }
     }
