@@ -42,29 +42,60 @@ impl Cx<'_> {
 
     /// The variable that the result of the current instruction is stored to, as a whole, before anything else looks at
     /// it. An instruction that reads component `i` before it writes component `i` may read from there itself.
+    ///
+    /// On its way the result may pass through a variable that nothing else is done with, as results of built-in functions
+    /// do that are parameters (`out`).
     pub(crate) fn destination(&mut self, leaf: ir::Type, n: u32, reads_in_step: bool) -> Option<Var> {
         self.count_uses();
-        let inst = self.spv.insts[self.inst];
-        if self.uses_of(inst.id) != 1 {
-            return None;
+        let (at, between) = self.store_of(self.inst)?;
+        let passed = self.passes_on(at, between).and_then(|load| self.store_of(load));
+        if let Some((end, _)) = passed
+            && let Some(var) = self.free_place(end, leaf, n, reads_in_step)
+        {
+            self.long.passed.insert(between, var);
+            return Some(var);
         }
-        let ahead = self.ahead(self.inst);
-        let (behind, store) =
-            ahead.iter().enumerate().find(|(_, i)| i.op == Op::Store && i.args.get(1) == Some(&inst.id))?;
-        let &pointer = store.args.first()?;
-        let Val::Ptr(p) = &self.slots.get(&pointer)?.val else { return None };
+        self.free_place(at, leaf, n, reads_in_step)
+    }
+
+    /// Where the result of an instruction is stored, if that is all that is done with it, and the pointer.
+    fn store_of(&self, at: usize) -> Option<(usize, Id)> {
+        let id = self.spv.insts[at].id;
+        let is_store = |inst: &Inst<'_>| inst.op == Op::Store && inst.args.get(1) == Some(&id);
+        let behind = self.ahead(at).iter().position(is_store).filter(|_| self.uses_of(id) == 1)?;
+        let store = at + 1 + behind;
+        Some((store, *self.spv.insts[store].args.first()?))
+    }
+
+    /// The load behind a store to a variable that is mentioned by these two only.
+    fn passes_on(&self, store: usize, pointer: Id) -> Option<usize> {
+        let is_variable = self.spv.def(pointer).is_some_and(|def| def.op == Op::Variable);
+        let is_load = |inst: &Inst<'_>| inst.op == Op::Load && inst.args.first() == Some(&pointer);
+        let behind = self.ahead(store).iter().position(is_load)?;
+        (is_variable && self.uses_of(pointer) == 2).then_some(store + 1 + behind)
+    }
+
+    /// The variable that an instruction ahead stores to as a whole, if nothing looks at it until then.
+    fn free_place(&self, store: usize, leaf: ir::Type, n: u32, reads_in_step: bool) -> Option<Var> {
+        let &pointer = self.spv.insts[store].args.first()?;
+        // A pointer made in this block does not have its value yet.
+        let Val::Ptr(p) = &self.slots.get(&pointer).filter(|_| !self.is_ahead(pointer))?.val else {
+            return None;
+        };
         let Pointer::Local(p) = &**p else { return None };
         let var = self.whole(p, leaf, n)?;
-        // A pointer made in this block does not have its value yet.
-        if self.is_ahead(pointer) {
-            return None;
-        }
         let here = (self.serial_here(), self.inst + usize::from(reads_in_step));
         let is_borrowed = |b: &Borrow| b.var == var && b.until.0 == here.0 && b.until.1 >= here.1;
         let is_looked_at =
             |i: &Inst<'_>| i.op == Op::FunctionCall || i.args.iter().any(|&id| self.points_into(id, var));
-        (!self.long.borrows.iter().any(is_borrowed) && !ahead[..behind].iter().any(is_looked_at))
-            .then_some(var)
+        let is_free = !self.long.borrows.iter().any(is_borrowed)
+            && !self.spv.insts[self.inst + 1..store].iter().any(is_looked_at);
+        is_free.then_some(var)
+    }
+
+    /// Whether a value that is stored to the variable of a pointer only passes through it.
+    pub(crate) fn is_passed(&self, pointer: Id, val: &Val) -> bool {
+        matches!(val, Val::Long(var) if self.long.passed.get(&pointer) == Some(var))
     }
 
     /// The instruction that alone uses the result of this one, if both go component by component and are in one block.

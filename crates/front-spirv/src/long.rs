@@ -53,6 +53,8 @@ pub(crate) struct Pool {
     made: FxHashSet<Var>,
     free: Vec<Var>,
     later: FxHashMap<Id, Rc<Later>>,
+    /// Where values lie that pass through the variables of these pointers.
+    pub(crate) passed: FxHashMap<Id, Var>,
     /// Values that stand for variables of the program.
     pub(crate) borrows: Vec<crate::ahead::Borrow>,
 }
@@ -258,6 +260,9 @@ impl Cx<'_> {
         // Other instructions load it as a part of something.
         let inst = self.spv.insts[self.inst];
         let is_result = matches!(inst.op, Op::Load | Op::CooperativeVectorLoadNV) && inst.ty == ty.id();
+        if is_result && let Some(var) = inst.args.first().and_then(|id| self.long.passed.remove(id)) {
+            return Ok(Val::Long(var));
+        }
         if let Pointer::Local(p) = p
             && let Some(var) = self.whole(p, leaf, n)
             && is_result
@@ -279,6 +284,10 @@ impl Cx<'_> {
     pub(crate) fn store_long(&mut self, p: &Pointer, ty: Ty, val: &Val, flags: MemFlags) -> Res<()> {
         let (elem, n) = self.long(ty).ok_or_else(|| bug("no long vector"))?;
         let (source, leaf) = (self.source(ty, val)?, self.component_type(elem)?);
+        let inst = self.spv.insts[self.inst];
+        if inst.op == Op::Store && inst.args.first().is_some_and(|&id| self.is_passed(id, val)) {
+            return Ok(());
+        }
         if let (Source::Var(var), Pointer::Local(p)) = (&source, p)
             && self.whole(p, leaf, n) == Some(*var)
         {
