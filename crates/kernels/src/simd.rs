@@ -84,6 +84,14 @@ pub(crate) trait Simd: Copy {
             Self::load(picked.as_ptr().cast(), Self::LANES * 4)
         }
     }
+    /// Whether [`Self::exchange`] is there.
+    const EXCHANGES: bool = false;
+    /// Puts 16 bytes, at an address that is a multiple of 16, in the place of others, atomically and relaxed; gives what
+    /// was there.
+    #[inline(always)]
+    unsafe fn exchange(_at: *mut u128, old: u128, _new: u128) -> u128 {
+        old
+    }
     /// Transposes the square of the first [`Self::LANES`] vectors.
     unsafe fn transpose(block: &mut [Self::Words; MAX_LANES]);
     /// Reads a square of f16, line by line, widens it to f32 and transposes it.

@@ -149,6 +149,12 @@ impl Simd for Avx2 {
         // SAFETY: the caller vouches for the instructions.
         unsafe { _mm256_or_si256(a, b) }
     }
+    const EXCHANGES: bool = true;
+    #[inline(always)]
+    unsafe fn exchange(at: *mut u128, old: u128, new: u128) -> u128 {
+        // SAFETY: the caller vouches for the place.
+        unsafe { super::exchange(at, old, new) }
+    }
     #[inline(always)]
     unsafe fn pick(low: Self::Words, high: Self::Words, numbers: Self::Words) -> Self::Words {
         // SAFETY: the caller vouches for the instructions.
