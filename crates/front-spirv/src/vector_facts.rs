@@ -73,8 +73,8 @@ fn elements(globals: &Globals, vector: Id, signed: bool) -> Option<ScalarType> {
     Some(ScalarType { scalar: types.scalar(element)?, signed })
 }
 
-/// What a *ComponentType* is, and whether it is packed.
-fn component(number: u32) -> Option<(Component, bool)> {
+/// What a *ComponentType* means, and whether it is packed.
+pub(crate) fn component(number: u32) -> Option<(Component, bool)> {
     Some(match number {
         0 => (Component::F16, false),
         1 => (Component::F32, false),

@@ -9,6 +9,7 @@ use crate::diag::{Res, code, invalid, operand, unsupported};
 use crate::reader::{Id, Inst};
 use crate::types::{Kind, Ty};
 use crate::value::{MemPtr, Pointer, Spread, Val};
+use crate::vector_facts;
 use phalanx_ir::{self as ir, Component, MatrixLayout, Scalar, Space, Value, Var, VecMatMul, VecOuterAdd};
 use spirv::{CooperativeMatrixOperands, Op};
 
@@ -256,23 +257,11 @@ fn vector_operand(cx: &Cx<'_>, id: Id) -> Res<(Ty, u32)> {
     vector(cx, cx.ty_of(id)?)
 }
 
-/// What a component type means, and whether it is packed (*ComponentType*).
+/// What a component type means, and whether it is packed.
 fn interpretation(cx: &Cx<'_>, id: Id) -> Res<(Component, bool)> {
-    Ok(match cx.const_u32(id)? {
-        0 => (Component::F16, false),
-        1 => (Component::F32, false),
-        3 => (Component::S8, false),
-        5 => (Component::S32, false),
-        7 => (Component::U8, false),
-        9 => (Component::U32, false),
-        1_000_491_000 => (Component::S8, true),
-        1_000_491_001 => (Component::U8, true),
-        1_000_491_002 => (Component::E4m3, false),
-        1_000_491_003 => (Component::E5m2, false),
-        other => {
-            return Err(unsupported(code::OPERAND, format!("component type {other} of cooperative vectors")));
-        }
-    })
+    let number = cx.const_u32(id)?;
+    vector_facts::component(number)
+        .ok_or_else(|| unsupported(code::OPERAND, format!("component type {number} of cooperative vectors")))
 }
 
 /// A component type that is not packed.
