@@ -16,7 +16,7 @@ use spirv::Op;
 use std::rc::Rc;
 
 /// Components of the vectors whose values are lists of components.
-const MAX_LISTED: u32 = 32;
+const MAX_LISTED: u32 = 8;
 
 /// How many instructions are put off for one.
 const MAX_LATER: u32 = 16;

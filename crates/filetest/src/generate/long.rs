@@ -1,4 +1,4 @@
-//! Long vectors (SPV_EXT_long_vector): those that are values, and those of more than 32 components,
+//! Long vectors (SPV_EXT_long_vector): those that are values, and those of more than 8 components,
 //! which are variables that loops go through.
 
 use super::case::{Case, Source};
