@@ -10,7 +10,7 @@
 
 use phalanx_ir::{BinaryOp, Block, CompareOp, Function, Inst, InstInfo, Label, Op, Type, Value, Var};
 
-/// A loop without another in it that counts up to a constant.
+/// A loop of plain operations, without another loop in it, that counts up to a constant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Count {
     pub(crate) counter: Var,
@@ -79,13 +79,16 @@ struct Acts {
     writes: u32,
 }
 
-/// `None` with another loop in it.
+/// `None` with another loop in it, or with an operation on whole vectors or matrices, which may take as long as one.
 fn acts(f: &Function, block: Block, label: Label, counter: Var) -> Option<Acts> {
     let mut acts = Acts::default();
     for &inst in f.block(block) {
-        let op = &f.inst(inst).op;
+        let info = f.inst(inst);
+        let op = &info.op;
+        let mut values = info.args.iter().chain(&info.results);
         match op {
-            Op::Loop { .. } => return None,
+            Op::Loop { .. } | Op::VecMatMul(_) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => return None,
+            _ if values.any(|&v| f.ty(v).mat().is_some()) => return None,
             Op::Br(to) if *to == label => acts.again += 1,
             Op::Br(_) | Op::Return => acts.leaves += 1,
             Op::VarStore(var) => acts.writes += u32::from(*var == counter),
