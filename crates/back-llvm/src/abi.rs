@@ -9,7 +9,7 @@
 //! - the context and everything it points to live until the call returns;
 //! - `bindings` has [`Meta::num_bindings`] entries, `push` has [`Meta::push_bytes`] bytes, `shared` has
 //!   [`Meta::shared_bytes`] bytes and `scratch` has [`Meta::scratch_bytes`] bytes, for subgroup 0 with
-//!   [`Meta::leader_scratch_bytes`] more; the latter two are aligned to
+//!   [`Meta::leader_scratch_bytes`] more, and `common` has [`Meta::common_bytes`] bytes; the latter three are aligned to
 //!   [`MEMORY_ALIGN`];
 //! - the stack has room for [`Meta::stack_bytes`] and [`CALLEE_STACK_BYTES`];
 //! - `size` bytes from `base` of every descriptor are mapped.
@@ -111,6 +111,8 @@ pub struct SubgroupContext {
     pub shared: *mut u8,
     /// Memory private to the subgroup.
     pub scratch: *mut u8,
+    /// Memory of whichever subgroup of the work-group runs: until it waits for the others, or returns.
+    pub common: *mut u8,
     /// For the host: the coroutine that runs the subgroup. Compiled code does not touch it.
     pub coroutine: *mut c_void,
     /// Where the last access by address stands in the source: the number of one of [`Meta::places`], counted from 1, or
@@ -128,6 +130,8 @@ pub struct Meta {
     pub scratch_bytes: u64,
     /// Further bytes of that of subgroup 0, which works on the matrices of the work-group.
     pub leader_scratch_bytes: u64,
+    /// Bytes of [`SubgroupContext::common`].
+    pub common_bytes: u64,
     /// Bytes of the stack that the function itself needs, without the kernels and services it calls.
     pub stack_bytes: u64,
     /// Bytes of [`SubgroupContext::shared`].
@@ -170,6 +174,7 @@ pub(crate) mod offset {
     pub(crate) const SUBGROUP_ID: usize = offset_of!(SubgroupContext, subgroup_id);
     pub(crate) const SUBGROUP_SHARED: usize = offset_of!(SubgroupContext, shared);
     pub(crate) const SUBGROUP_SCRATCH: usize = offset_of!(SubgroupContext, scratch);
+    pub(crate) const SUBGROUP_COMMON: usize = offset_of!(SubgroupContext, common);
     pub(crate) const SUBGROUP_PLACE: usize = offset_of!(SubgroupContext, place);
     pub(crate) const DISPATCH_BINDINGS: usize = offset_of!(DispatchContext, bindings);
     pub(crate) const DISPATCH_PUSH: usize = offset_of!(DispatchContext, push);

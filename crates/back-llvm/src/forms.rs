@@ -43,6 +43,7 @@ pub(crate) fn lower<'c>(
     let meta = Meta {
         shared_bytes: first.shared_bytes.max(others.shared_bytes),
         leader_scratch_bytes: first.scratch_bytes.saturating_sub(others.scratch_bytes),
+        common_bytes: first.common_bytes.max(others.common_bytes),
         has_workgroup_barrier: first.has_workgroup_barrier || others.has_workgroup_barrier,
         uses_addresses: first.uses_addresses || others.uses_addresses,
         ..others

@@ -64,6 +64,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) stack_bytes: u64,
     /// Bytes of scratch memory handed out.
     scratch_bytes: u64,
+    /// Bytes handed out of the memory that subgroups have in turn.
+    common_bytes: u64,
     /// What lanes add to scalars.
     pub(crate) patterns: Patterns,
     /// By value.
@@ -96,6 +98,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             vector_scratch: None,
             stack_bytes: 0,
             scratch_bytes: 0,
+            common_bytes: 0,
             patterns: Patterns::default(),
             values: vec![None; ir.body.values.len()],
         };
@@ -110,17 +113,14 @@ impl<'a, 'c> Lower<'a, 'c> {
     }
 
     fn meta(&self) -> Meta {
-        let waits = |i: &phalanx_ir::InstInfo| match &i.op {
-            Op::Barrier(b) => b.execution >= phalanx_ir::Scope::Workgroup,
-            _ => false,
-        };
         Meta {
             scratch_bytes: self.scratch_bytes,
             leader_scratch_bytes: 0,
+            common_bytes: self.common_bytes,
             shared_bytes: self.ir.shared_bytes,
             push_bytes: self.ir.push_bytes,
             num_bindings: self.ir.bindings.len() as u32,
-            has_workgroup_barrier: self.f.insts.iter().any(waits) || self.mats.needs_barrier(),
+            has_workgroup_barrier: self.f.insts.iter().any(|i| waits(&i.op)) || self.mats.needs_barrier(),
             uses_addresses: self.f.insts.iter().any(|i| matches!(i.op, Op::IntToPtr)),
             subgroup_size: self.w,
             workgroup_size: self.ir.workgroup_size,
@@ -357,4 +357,16 @@ impl<'c> Lower<'_, 'c> {
         self.scratch_bytes = at + bytes;
         at
     }
+
+    /// Reserves memory that the subgroup has until it waits for others, and gives its offset.
+    pub(crate) fn alloc_common(&mut self, bytes: u64, align: u64) -> u64 {
+        let at = self.common_bytes.next_multiple_of(align);
+        self.common_bytes = at + bytes;
+        at
+    }
+}
+
+/// Whether subgroups wait for each other at an operation.
+pub(crate) fn waits(op: &Op) -> bool {
+    matches!(op, Op::Barrier(b) if b.execution >= phalanx_ir::Scope::Workgroup)
 }

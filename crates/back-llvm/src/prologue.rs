@@ -24,6 +24,7 @@ pub(crate) enum Field {
     SubgroupId,
     Shared,
     Scratch,
+    Common,
     Bindings,
     Push,
     NumGroups(u8),
@@ -128,6 +129,7 @@ impl<'c> Lower<'_, 'c> {
             Field::SubgroupId => (false, offset::SUBGROUP_ID),
             Field::Shared => (false, offset::SUBGROUP_SHARED),
             Field::Scratch => (false, offset::SUBGROUP_SCRATCH),
+            Field::Common => (false, offset::SUBGROUP_COMMON),
             Field::Bindings => (true, offset::DISPATCH_BINDINGS),
             Field::Push => (true, offset::DISPATCH_PUSH),
             Field::NumGroups(axis) => (true, u32_at(offset::DISPATCH_NUM_GROUPS, axis)),
@@ -160,6 +162,12 @@ impl<'c> Lower<'_, 'c> {
     pub(crate) fn scratch_ptr(&mut self, at: u64) -> Result<PointerValue<'c>> {
         let scratch = self.field_ptr(Field::Scratch)?;
         self.at_entry(|l| l.e.field(scratch, at))
+    }
+
+    /// The address of memory that subgroups have in turn, at an offset.
+    pub(crate) fn common_ptr(&mut self, at: u64) -> Result<PointerValue<'c>> {
+        let common = self.field_ptr(Field::Common)?;
+        self.at_entry(|l| l.e.field(common, at))
     }
 
     /// A slot on the stack.

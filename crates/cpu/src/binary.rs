@@ -25,6 +25,7 @@ impl Binary {
         let Meta {
             scratch_bytes,
             leader_scratch_bytes,
+            common_bytes,
             stack_bytes,
             shared_bytes,
             push_bytes,
@@ -40,6 +41,7 @@ impl Binary {
         out.text(&self.name);
         out.u64(*scratch_bytes);
         out.u64(*leader_scratch_bytes);
+        out.u64(*common_bytes);
         out.u64(*stack_bytes);
         for word in [*shared_bytes, *push_bytes, *num_bindings, u32::from(*has_workgroup_barrier)] {
             out.u32(word);
@@ -65,6 +67,7 @@ impl Binary {
             meta: Meta {
                 scratch_bytes: input.u64()?,
                 leader_scratch_bytes: input.u64()?,
+                common_bytes: input.u64()?,
                 stack_bytes: input.u64()?,
                 shared_bytes: input.u32()?,
                 push_bytes: input.u32()?,
@@ -190,6 +193,7 @@ mod tests {
             meta: Meta {
                 scratch_bytes: 1 << 40,
                 leader_scratch_bytes: 1 << 41,
+                common_bytes: 1 << 39,
                 stack_bytes: 1 << 20,
                 shared_bytes: 1,
                 push_bytes: 2,

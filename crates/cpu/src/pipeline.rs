@@ -83,7 +83,10 @@ impl Pipeline {
 
     /// Bytes of private memory that a subgroup needs at most besides registers and stack.
     pub fn scratch_bytes(&self) -> u64 {
-        self.meta.scratch_bytes.saturating_add(self.meta.leader_scratch_bytes)
+        self.meta
+            .scratch_bytes
+            .saturating_add(self.meta.leader_scratch_bytes)
+            .saturating_add(self.meta.common_bytes)
     }
 
     /// Bytes of stack that a subgroup's code needs itself.

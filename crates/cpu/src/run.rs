@@ -454,7 +454,10 @@ impl Subgroups {
         let stride = if at_once { each } else { 0 };
         let others = stride.checked_mul(count.saturating_sub(1) as u64).ok_or_else(too_much)?;
         let leader = each.checked_add(meta.leader_scratch_bytes).ok_or_else(too_much)?;
-        let start = scratch.reserve(others.checked_add(leader).ok_or_else(too_much)?)?;
+        let private =
+            others.checked_add(leader).and_then(|sum| sum.checked_next_multiple_of(MEMORY_ALIGN as u64));
+        let private = private.ok_or_else(too_much)?;
+        let start = scratch.reserve(private.checked_add(meta.common_bytes).ok_or_else(too_much)?)?;
         let phase = Box::<Phase>::default();
         let host: Box<[HostData]> = (0..count)
             .map(|_| HostData { run, phase: &raw const *phase, yielder: Cell::new(ptr::null()) })
@@ -470,6 +473,7 @@ impl Subgroups {
                 // The first one lies last, for it may have more. Wrapping is plain arithmetic here: the
                 // result lies in the reserved memory.
                 scratch: start.wrapping_add((count - 1 - index) * stride as usize),
+                common: start.wrapping_add(private as usize),
                 coroutine: ptr::from_ref(host).cast_mut().cast::<c_void>(),
                 place: 0,
             })

@@ -87,7 +87,7 @@ impl<'c> Lower<'_, 'c> {
 
     fn mul_add_group(&mut self, group: &Group) -> Result<()> {
         let plan = self.mats.plans[&group.r[0]];
-        let scratch = self.matrix_scratch(0)?;
+        let scratch = self.matrix_scratch()?;
         let mut args = Vec::with_capacity(5);
         for (number, operands) in [&group.a, &group.b, &group.c, &group.r].into_iter().enumerate() {
             args.push(self.tile_addresses(operands, number as u32)?.into());

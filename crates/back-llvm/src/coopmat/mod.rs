@@ -5,7 +5,7 @@
 //! - `uses`: where values are used and variables touched;
 //! - `places`: which tile each value lives in, so that few are copied;
 //! - `schedule`: which multiply-adds are done by one kernel call;
-//! - `slots`: where tiles lie in the subgroup's scratch memory.
+//! - `slots`: where tiles lie in the subgroup's scratch memory, or in memory that all subgroups have in turn.
 //!
 //! `emit` then makes the kernel calls, instruction by instruction; `tensor` those for tensor layouts,
 //! `component` those that deal with components of single lanes. `map` has no kernels: it makes code for all elements.
@@ -39,7 +39,7 @@ use phalanx_kernels::{Elem, Grid, KernelId, KernelSet, MulAdd, Plan, TileLayout}
 use places::{Place, Places};
 use rustc_hash::FxHashMap;
 use schedule::{Group, Schedule};
-use slots::Slots;
+use slots::{Memory, Slot, Slots};
 use uses::{Element, Uses};
 
 /// A matrix: its tile.
@@ -60,8 +60,8 @@ pub(crate) struct State<'c> {
     slots: Slots,
     /// How each group of multiply-adds is called, by its first result.
     plans: FxHashMap<Value, Plan>,
-    /// Offset of everything in scratch memory, once reserved.
-    base: Option<u64>,
+    /// Offsets of everything in both kinds of memory, once reserved.
+    base: [Option<u64>; 2],
     /// Static parameters of kernels in the object, by their bytes.
     params: FxHashMap<Vec<u8>, PointerValue<'c>>,
 }
@@ -82,7 +82,7 @@ impl State<'_> {
         }
         let tile_bytes = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes() as u64);
         let slots = Slots::of(func, &uses, &places, &schedule, scratch, tile_bytes);
-        Self { isa, places, schedule, slots, plans, base: None, params: FxHashMap::default() }
+        Self { isa, places, schedule, slots, plans, base: [None; 2], params: FxHashMap::default() }
     }
 
     /// Whether matrices make the subgroups of a work-group wait for each other.
@@ -167,16 +167,29 @@ impl<'c> Lower<'_, 'c> {
         layout(self.mats.isa, ty)
     }
 
-    /// The address at an offset in the scratch memory of matrices.
-    fn matrix_scratch(&mut self, offset: u64) -> Result<PointerValue<'c>> {
-        let base = match self.mats.base {
+    /// The address of a slot.
+    fn slot_address(&mut self, slot: Slot) -> Result<PointerValue<'c>> {
+        let Slot { memory, offset } = slot;
+        let base = match self.mats.base[memory as usize] {
             Some(base) => base,
             None => {
-                let base = self.alloc_scratch(self.mats.slots.bytes, crate::abi::MEMORY_ALIGN as u64);
-                *self.mats.base.insert(base)
+                let (bytes, align) = (self.mats.slots.bytes(memory), crate::abi::MEMORY_ALIGN as u64);
+                let base = match memory {
+                    Memory::Own => self.alloc_scratch(bytes, align),
+                    Memory::Common => self.alloc_common(bytes, align),
+                };
+                *self.mats.base[memory as usize].insert(base)
             }
         };
-        self.scratch_ptr(base + offset)
+        match memory {
+            Memory::Own => self.scratch_ptr(base + offset),
+            Memory::Common => self.common_ptr(base + offset),
+        }
+    }
+
+    /// The address of what a kernel works with while it is called.
+    fn matrix_scratch(&mut self) -> Result<PointerValue<'c>> {
+        self.slot_address(self.mats.slots.scratch)
     }
 
     /// Address of an element of a variable. One more element, after the last, stands for all that
@@ -187,11 +200,11 @@ impl<'c> Lower<'_, 'c> {
         let (count, bytes) = (info.count, self.layout_of(ty).bytes() as u64);
         let start = self.mats.slots.var(var);
         match element {
-            Element::Const(k) => self.matrix_scratch(start + u64::from(k.min(count)) * bytes),
+            Element::Const(k) => self.slot_address(start.behind(u64::from(k.min(count)) * bytes)),
             Element::Dynamic(index) => {
                 let index = self.scalar(index)?;
                 let index = self.first(index)?;
-                let first = self.matrix_scratch(start)?;
+                let first = self.slot_address(start)?;
                 let limit = self.e.i32(count);
                 let index = self.e.map2("llvm.umin", index, limit)?;
                 let index = self.e.zext_trunc(index, 64)?;
@@ -213,8 +226,8 @@ impl<'c> Lower<'_, 'c> {
     fn place_tile(&mut self, v: Value) -> Result<PointerValue<'c>> {
         match self.mats.places.of_value(v) {
             Place::Slot(v) => {
-                let offset = self.mats.slots.value(v);
-                self.matrix_scratch(offset)
+                let slot = self.mats.slots.value(v);
+                self.slot_address(slot)
             }
             Place::Var(var, element) => self.var_tile(var, element),
         }

@@ -1,6 +1,8 @@
 //! Scratch memory for matrices: variables for the whole run, slots of values while they are in use.
 //!
-//! Slots are reused, so that what is live stays in the cache however long the code is.
+//! Slots are reused, so that what is live stays in the cache however long the code is. Where the subgroups of a
+//! work-group wait for each other they run in turn, each up to the next barrier: what is not in use across a barrier
+//! lies where it lies for the others, too, so that not every subgroup's tiles go through the first cache.
 //!
 //! Where tiles lie modulo 4096 matters: a processor takes a load for one of what it is about to store if the
 //! addresses agree in the lower bits, and waits. A multiplication goes through the same columns of B and of the
@@ -9,6 +11,7 @@
 use super::places::{Place, Places};
 use super::schedule::Schedule;
 use super::uses::{Uses, nested};
+use crate::lower::waits;
 use phalanx_ir::{Block, Function, Inst, Op, Type, Use, Value, Var};
 use std::collections::BTreeMap;
 
@@ -19,52 +22,89 @@ const BLOCKS: u64 = 2 * BLOCK;
 /// Size and place modulo [`BLOCKS`] of a tile.
 type Kind = (u64, u64);
 
-/// Offsets into scratch memory in bytes.
-#[derive(Debug, Default)]
-pub(crate) struct Slots {
-    vars: BTreeMap<Var, u64>,
-    values: BTreeMap<Value, u64>,
-    /// Total size.
-    pub(crate) bytes: u64,
+/// Whose memory something lies in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Memory {
+    /// The subgroup's own.
+    #[default]
+    Own,
+    /// That of whichever subgroup of the work-group runs.
+    Common,
 }
 
+/// A place in scratch memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) memory: Memory,
+    /// In bytes.
+    pub(crate) offset: u64,
+}
+
+impl Slot {
+    /// The place so many bytes behind.
+    pub(crate) fn behind(self, bytes: u64) -> Self {
+        Self { offset: self.offset + bytes, ..self }
+    }
+}
+
+/// Where everything lies.
+#[derive(Debug, Default)]
+pub(crate) struct Slots {
+    vars: BTreeMap<Var, Slot>,
+    values: BTreeMap<Value, Slot>,
+    /// What a kernel works with while it is called.
+    pub(crate) scratch: Slot,
+    /// Total sizes, by kind of memory.
+    bytes: [u64; 2],
+}
+
+/// Slots that are not in use, by their memory and kind.
+type Free = BTreeMap<(Memory, Kind), Vec<u64>>;
+
 impl Slots {
-    /// Places everything from `start` on. `tile_bytes` gives the size of a matrix variable's or
+    /// Places everything. `scratch` bytes are for kernels; `tile_bytes` gives the size of a matrix variable's or
     /// value's tile, a multiple of 64.
     pub(crate) fn of(
         func: &Function,
         uses: &Uses,
         places: &Places,
         schedule: &Schedule,
-        start: u64,
+        scratch: u64,
         tile_bytes: impl Fn(Type) -> u64,
     ) -> Self {
-        let mut this = Self { bytes: start.next_multiple_of(64), ..Self::default() };
+        let waits = Waits::of(func);
+        let mut this = Self::default();
+        this.scratch = this.reserve(waits.between(), scratch, 0);
         for (i, var) in func.vars.iter().enumerate() {
             if var.ty.mat().is_some() {
-                this.bytes = aligned(this.bytes, phase(var.ty));
-                this.vars.insert(Var::new(i), this.bytes);
                 // One more, for indices out of range.
-                this.bytes += tile_bytes(var.ty) * (u64::from(var.count) + 1);
+                let bytes = tile_bytes(var.ty) * (u64::from(var.count) + 1);
+                let slot = this.reserve(Memory::Own, bytes, phase(var.ty));
+                this.vars.insert(Var::new(i), slot);
             }
         }
-        let mut free = BTreeMap::new();
-        let ctx = Context { func, uses, places, schedule, tile_bytes: &tile_bytes };
+        let mut free = Free::new();
+        let ctx = Context { func, uses, places, schedule, waits: &waits, tile_bytes: &tile_bytes };
         this.allocate_block(&ctx, Function::ENTRY, &mut free);
         this
     }
 
-    /// Offset of element 0 of a matrix variable.
-    pub(crate) fn var(&self, var: Var) -> u64 {
+    /// The slot of element 0 of a matrix variable.
+    pub(crate) fn var(&self, var: Var) -> Slot {
         self.vars[&var]
     }
 
-    /// Offset of a value's slot.
-    pub(crate) fn value(&self, v: Value) -> u64 {
+    /// A value's slot.
+    pub(crate) fn value(&self, v: Value) -> Slot {
         self.values[&v]
     }
 
-    fn allocate_block(&mut self, ctx: &Context<'_>, block: Block, free: &mut BTreeMap<Kind, Vec<u64>>) {
+    /// Bytes of a kind of memory.
+    pub(crate) fn bytes(&self, memory: Memory) -> u64 {
+        self.bytes[memory as usize]
+    }
+
+    fn allocate_block(&mut self, ctx: &Context<'_>, block: Block, free: &mut Free) {
         // Values by the position after which their slot is free.
         let mut ends: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
         for (pos, &inst) in ctx.func.block(block).iter().enumerate() {
@@ -73,30 +113,81 @@ impl Slots {
             }
             for &v in &ctx.func.inst(inst).results {
                 if ctx.func.ty(v).mat().is_some() && ctx.places.of_value(v) == Place::Slot(v) {
-                    let offset = self.take(free, ctx.kind(v));
-                    self.values.insert(v, offset);
-                    ends.entry(ctx.last_use(v, inst, pos)).or_default().push(v);
+                    let end = ctx.last_use(v, inst, pos);
+                    let slot = self.take(free, ctx.waits.across(block, pos..end + 1), ctx.kind(v));
+                    self.values.insert(v, slot);
+                    ends.entry(end).or_default().push(v);
                 }
             }
             while let Some(entry) = ends.first_entry().filter(|e| *e.key() <= pos) {
-                for v in entry.remove() {
-                    free.entry(ctx.kind(v)).or_default().push(self.values[&v]);
-                }
+                self.give_back(ctx, entry.remove(), free);
             }
         }
-        for v in ends.into_values().flatten() {
-            free.entry(ctx.kind(v)).or_default().push(self.values[&v]);
+        for values in ends.into_values() {
+            self.give_back(ctx, values, free);
         }
     }
 
-    fn take(&mut self, free: &mut BTreeMap<Kind, Vec<u64>>, kind: Kind) -> u64 {
-        if let Some(offset) = free.get_mut(&kind).and_then(Vec::pop) {
-            return offset;
+    fn give_back(&self, ctx: &Context<'_>, values: Vec<Value>, free: &mut Free) {
+        for v in values {
+            let Slot { memory, offset } = self.values[&v];
+            free.entry((memory, ctx.kind(v))).or_default().push(offset);
         }
-        let (bytes, phase) = kind;
-        let offset = aligned(self.bytes, phase);
-        self.bytes = offset + bytes;
-        offset
+    }
+
+    fn take(&mut self, free: &mut Free, memory: Memory, kind: Kind) -> Slot {
+        match free.get_mut(&(memory, kind)).and_then(Vec::pop) {
+            Some(offset) => Slot { memory, offset },
+            None => self.reserve(memory, kind.0, kind.1),
+        }
+    }
+
+    /// Memory that was never used, at a place modulo [`BLOCKS`].
+    fn reserve(&mut self, memory: Memory, bytes: u64, phase: u64) -> Slot {
+        let end = &mut self.bytes[memory as usize];
+        let offset = aligned(*end, phase);
+        *end = (offset + bytes).next_multiple_of(64);
+        Slot { memory, offset }
+    }
+}
+
+/// Where subgroups wait for each other.
+struct Waits {
+    /// For each block the positions at which they do, or in which.
+    at: Vec<Vec<usize>>,
+    any: bool,
+}
+
+impl Waits {
+    fn of(func: &Function) -> Self {
+        let mut this = Self { at: vec![Vec::new(); func.blocks.len()], any: false };
+        this.any = this.visit(func, Function::ENTRY);
+        this
+    }
+
+    /// Whether they do in a block. Nesting is bounded by the verifier, so recursion is.
+    fn visit(&mut self, func: &Function, block: Block) -> bool {
+        for (pos, &inst) in func.block(block).iter().enumerate() {
+            let op = &func.inst(inst).op;
+            let inside = nested(op).filter(|&nested| self.visit(func, nested)).count() > 0;
+            if inside || waits(op) {
+                self.at[block.index()].push(pos);
+            }
+        }
+        !self.at[block.index()].is_empty()
+    }
+
+    /// The memory of what is in use between barriers. Without any the subgroups are no different from each other: each
+    /// runs to its end before the next begins.
+    fn between(&self) -> Memory {
+        if self.any { Memory::Common } else { Memory::Own }
+    }
+
+    /// The memory of what is in use within these positions of a block.
+    fn across(&self, block: Block, positions: std::ops::Range<usize>) -> Memory {
+        let list = &self.at[block.index()];
+        let next = list[list.partition_point(|&pos| pos < positions.start)..].first();
+        if next.is_some_and(|pos| positions.contains(pos)) { Memory::Own } else { self.between() }
     }
 }
 
@@ -118,6 +209,7 @@ struct Context<'a> {
     uses: &'a Uses,
     places: &'a Places,
     schedule: &'a Schedule,
+    waits: &'a Waits,
     tile_bytes: &'a dyn Fn(Type) -> u64,
 }
 

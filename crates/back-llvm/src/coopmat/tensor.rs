@@ -89,7 +89,7 @@ impl<'c> Lower<'_, 'c> {
         let [base, size, offset] = self.tensor_object(inst)?;
         let result = self.mat_result(inst)?;
         let params = params(access, self.layout_of(result.ty));
-        let scratch = self.matrix_scratch(0)?;
+        let scratch = self.matrix_scratch()?;
         let args = [words.into(), result.tile.into(), base, size, offset, object.into(), scratch.into()];
         self.kernel(KernelId::LOAD_TENSOR, bytes_of(&params), &args)
     }
@@ -99,7 +99,7 @@ impl<'c> Lower<'_, 'c> {
         let words = self.tensor_words(inst, access, 2)?;
         let [base, size, offset] = self.tensor_object(inst)?;
         let params = params(access, self.layout_of(matrix.ty));
-        let scratch = self.matrix_scratch(0)?;
+        let scratch = self.matrix_scratch()?;
         let args = [words.into(), matrix.tile.into(), base, size, offset, scratch.into()];
         self.kernel(KernelId::STORE_TENSOR, bytes_of(&params), &args)
     }

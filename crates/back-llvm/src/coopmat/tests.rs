@@ -2,7 +2,7 @@
 
 use super::places::{Place, Places};
 use super::schedule::Schedule;
-use super::slots::Slots;
+use super::slots::{Memory, Slots};
 use super::uses::{Element, Uses};
 use phalanx_ir::{
     Barrier, Builder, Function, MatType, MemFlags, MulAddFlags, Op, Scalar, Scope, Type, Use, Value, Var,
@@ -182,5 +182,36 @@ fn slots_are_reused() {
     });
     let slots = Slots::of(&func, &uses, &places, &schedule, 0, |_| 1024);
     // The variable, and a slot for a factor of each kind; gaps between them are smaller than a slot.
-    assert!((7 * 1024..8 * 1024).contains(&slots.bytes), "{}", slots.bytes);
+    let bytes = slots.bytes(Memory::Own);
+    assert!((7 * 1024..8 * 1024).contains(&bytes), "{bytes}");
+    assert_eq!(slots.bytes(Memory::Common), 0);
+}
+
+#[test]
+fn subgroups_share_what_is_not_in_use_across_a_barrier() {
+    let mut values = Vec::new();
+    let (func, uses, places, schedule) = Code::new().build(|b, acc| {
+        let wait = |b: &mut Builder<'_>| {
+            b.effect(Op::Barrier(Barrier { execution: Scope::Workgroup, memory: Scope::Workgroup }), &[]);
+        };
+        let across = load(b, Use::A);
+        wait(b);
+        let between = load(b, Use::B);
+        values.extend([across, between]);
+        accumulate(b, acc, 0, across, between);
+        // Reading a component ends the group, and with it the use of its factors.
+        let zero = b.i32(0);
+        b.value(Op::VarComponentLoad(acc), &[zero, zero], Type::F32);
+        let around = load(b, Use::A);
+        b.scoped(|b, _| {
+            wait(b);
+            accumulate(b, acc, 0, around, around);
+        });
+        values.push(around);
+    });
+    let slots = Slots::of(&func, &uses, &places, &schedule, 64, |_| 1024);
+    let memory: Vec<_> = values.iter().map(|&v| slots.value(v).memory).collect();
+    assert_eq!(memory, [Memory::Own, Memory::Common, Memory::Own]);
+    assert_eq!(slots.var(Var::new(0)).memory, Memory::Own);
+    assert_eq!(slots.scratch.memory, Memory::Common);
 }

@@ -218,6 +218,8 @@ fn run_group(
     let group = Group { barrier: Barrier::new(n as usize), printed };
     let scratch: Vec<_> =
         (0..n).map(|_| Aligned::new((meta.scratch_bytes + meta.leader_scratch_bytes) as usize)).collect();
+    // Here subgroups run at once, so each has what is otherwise common.
+    let common: Vec<_> = (0..n).map(|_| Aligned::new(meta.common_bytes as usize)).collect();
     let contexts: Vec<_> = (0..n)
         .map(|subgroup_id| {
             Shared(SubgroupContext {
@@ -226,6 +228,7 @@ fn run_group(
                 subgroup_id,
                 shared: shared.0,
                 scratch: scratch[subgroup_id as usize].0,
+                common: common[subgroup_id as usize].0,
                 coroutine: (&raw const group).cast_mut().cast(),
                 place: 0,
             })
