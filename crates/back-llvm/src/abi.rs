@@ -29,6 +29,10 @@ pub const ENTRY_SYMBOL: &str = "phalanx_entry";
 /// Alignment of shared memory and of scratch memory in bytes.
 pub const MEMORY_ALIGN: usize = 64;
 
+/// Where tiles lie modulo this matters: scratch memory is aligned to it, or differs from such an address by the same
+/// for all parts of it.
+pub const SCRATCH_STEP: usize = 512;
+
 /// Stack that kernels, mathematics and services need at most, in bytes.
 pub const CALLEE_STACK_BYTES: usize = 64 << 10;
 
@@ -95,6 +99,24 @@ pub struct Services {
     /// the dispatch if not. The mask has two words, a bit for each lane, and each lane has an address, from which it
     /// accesses `runs` runs of `bytes` bytes that begin `stride` bytes apart; it writes if the last number is not 0.
     pub check: unsafe extern "C" fn(*const SubgroupContext, *const u64, *const u64, u64, u64, u64, u32),
+    /// `(context, notes, count, address, left, stride)`: asks for the tile of a matrix in shared memory, where it begins, so
+    /// many bytes before the end of the object, and its stride in bytes. Gives the number of one of the tiles that
+    /// the notes are of, below 0, by its highest bit, if it has to be loaded first; the note of that says that it was.
+    pub tile: unsafe extern "C" fn(*const SubgroupContext, *mut Note, u32, *const u8, u64, i64) -> u32,
+}
+
+/// What is in a tile that subgroups load once for all. Zeros: nothing.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Note {
+    /// After which barrier it was loaded.
+    pub phase: u64,
+    /// Where from.
+    pub address: u64,
+    /// Bytes from there to the end of the object.
+    pub left: u64,
+    /// Bytes from a row, or column, to the next.
+    pub stride: i64,
 }
 
 /// One subgroup.
@@ -132,6 +154,8 @@ pub struct Meta {
     pub leader_scratch_bytes: u64,
     /// Bytes of [`SubgroupContext::common`].
     pub common_bytes: u64,
+    /// Bytes that it begins with that are zero at the start of a dispatch.
+    pub note_bytes: u64,
     /// Bytes of the stack that the function itself needs, without the kernels and services it calls.
     pub stack_bytes: u64,
     /// Bytes of [`SubgroupContext::shared`].
@@ -188,6 +212,7 @@ pub(crate) mod offset {
     pub(crate) const SERVICES_WARN: usize = offset_of!(Services, warn);
     pub(crate) const SERVICES_IMAGE: usize = offset_of!(Services, image);
     pub(crate) const SERVICES_CHECK: usize = offset_of!(Services, check);
+    pub(crate) const SERVICES_TILE: usize = offset_of!(Services, tile);
     pub(crate) const BINDING_DESCS: usize = offset_of!(BindingDesc, descs);
     pub(crate) const BINDING_COUNT: usize = offset_of!(BindingDesc, count);
     pub(crate) const BUFFER_BASE: usize = offset_of!(BufferDesc, base);

@@ -35,15 +35,17 @@ pub(crate) fn lower<'c>(
     };
     let alone = Scratch { subgroups: 1, ..Scratch::of(&leader) };
     let start = Prologue::new(&e, "leader", Linkage::Internal);
-    let (e, lead, first) = lower_form(e, start, &leader, alone, isa)?;
+    // What both forms note of common memory would have to be the same.
+    let (e, lead, first) = lower_form(e, start, &leader, alone, isa, 1)?;
     let behind = Scratch { start: first.shared_bytes, ..Scratch::of(&followers) };
     let start = Prologue::new(&e, "followers", Linkage::Internal);
-    let (e, follow, others) = lower_form(e, start, &followers, behind, isa)?;
+    let (e, follow, others) = lower_form(e, start, &followers, behind, isa, 1)?;
     choose(&e, lead, follow)?;
     let meta = Meta {
         shared_bytes: first.shared_bytes.max(others.shared_bytes),
         leader_scratch_bytes: first.scratch_bytes.saturating_sub(others.scratch_bytes),
         common_bytes: first.common_bytes.max(others.common_bytes),
+        note_bytes: 0,
         has_workgroup_barrier: first.has_workgroup_barrier || others.has_workgroup_barrier,
         uses_addresses: first.uses_addresses || others.uses_addresses,
         ..others
@@ -57,7 +59,7 @@ fn lower_only<'c>(
     isa: KernelSet,
 ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
     let start = Prologue::new(&e, abi::ENTRY_SYMBOL, Linkage::External);
-    let (e, function, meta) = lower_form(e, start, module, Scratch::of(module), isa)?;
+    let (e, function, meta) = lower_form(e, start, module, Scratch::of(module), isa, module.num_subgroups())?;
     Ok((e, vec![function], meta))
 }
 
@@ -67,6 +69,7 @@ fn lower_form<'c>(
     module: &Verified,
     scratch: Scratch,
     isa: KernelSet,
+    subgroups: u32,
 ) -> Result<(Emit<'c>, FunctionValue<'c>, Meta)> {
     let is_whole = |f: &Function, i: &InstInfo| coopmat::is_direct(module, isa, f, i);
     let options = passes::Options::default();
@@ -76,7 +79,7 @@ fn lower_form<'c>(
         passes::chain(module, &|func, round| coopmat::rounds(func, isa, round), &options).map_err(bug)?;
     let module = chained.as_ref().unwrap_or(module);
     let uniformity = Uniformity::analyse(module);
-    Lower::module(e, start, module, &uniformity, isa)
+    Lower::module(e, start, module, &uniformity, isa, subgroups)
 }
 
 /// The entry: calls the form of subgroup 0, or that of the others.

@@ -74,13 +74,14 @@ pub(crate) struct Lower<'a, 'c> {
 
 impl<'a, 'c> Lower<'a, 'c> {
     /// Lowers a module to a function and says what the host has to know. `prologue` is the beginning of
-    /// the function, in `e`'s LLVM module.
+    /// the function, in `e`'s LLVM module; `subgroups` is how many of a work-group may load matrices for each other.
     pub(crate) fn module(
         e: Emit<'c>,
         prologue: Prologue<'c>,
         ir: &'a Module,
         uniformity: &'a Uniformity,
         isa: phalanx_kernels::KernelSet,
+        subgroups: u32,
     ) -> Result<(Emit<'c>, FunctionValue<'c>, Meta)> {
         let mut lower = Self {
             e,
@@ -94,7 +95,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             prologue,
             frames: Frames::new(&ir.body),
             vars: Vec::new(),
-            mats: coopmat::State::new(&ir.body, isa),
+            mats: coopmat::State::new(&ir.body, isa, subgroups),
             vector_scratch: None,
             stack_bytes: 0,
             scratch_bytes: 0,
@@ -102,6 +103,8 @@ impl<'a, 'c> Lower<'a, 'c> {
             patterns: Patterns::default(),
             values: vec![None; ir.body.values.len()],
         };
+        // The host clears what the memory begins with.
+        lower.common_bytes = lower.mats.note_bytes().next_multiple_of(crate::abi::SCRATCH_STEP as u64);
         lower.start()?;
         lower.declare_vars()?;
         if lower.block(Function::ENTRY)? == Flow::Next {
@@ -117,6 +120,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             scratch_bytes: self.scratch_bytes,
             leader_scratch_bytes: 0,
             common_bytes: self.common_bytes,
+            note_bytes: self.mats.note_bytes(),
             shared_bytes: self.ir.shared_bytes,
             push_bytes: self.ir.push_bytes,
             num_bindings: self.ir.bindings.len() as u32,

@@ -26,6 +26,7 @@ impl Binary {
             scratch_bytes,
             leader_scratch_bytes,
             common_bytes,
+            note_bytes,
             stack_bytes,
             shared_bytes,
             push_bytes,
@@ -42,6 +43,7 @@ impl Binary {
         out.u64(*scratch_bytes);
         out.u64(*leader_scratch_bytes);
         out.u64(*common_bytes);
+        out.u64(*note_bytes);
         out.u64(*stack_bytes);
         for word in [*shared_bytes, *push_bytes, *num_bindings, u32::from(*has_workgroup_barrier)] {
             out.u32(word);
@@ -68,6 +70,7 @@ impl Binary {
                 scratch_bytes: input.u64()?,
                 leader_scratch_bytes: input.u64()?,
                 common_bytes: input.u64()?,
+                note_bytes: input.u64()?,
                 stack_bytes: input.u64()?,
                 shared_bytes: input.u32()?,
                 push_bytes: input.u32()?,
@@ -194,6 +197,7 @@ mod tests {
                 scratch_bytes: 1 << 40,
                 leader_scratch_bytes: 1 << 41,
                 common_bytes: 1 << 39,
+                note_bytes: 1 << 38,
                 stack_bytes: 1 << 20,
                 shared_bytes: 1,
                 push_bytes: 2,

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, Yielder};
 use phalanx_back_llvm::abi::{
-    BindingDesc, BufferDesc, DispatchContext, Entry, MEMORY_ALIGN, Services, SubgroupContext,
+    BindingDesc, BufferDesc, DispatchContext, Entry, Note, SCRATCH_STEP, Services, SubgroupContext,
 };
 use phalanx_ir::{BindingInfo, BindingKind};
 
@@ -93,7 +93,7 @@ unsafe impl Send for Tables {}
 // SAFETY: as above.
 unsafe impl Sync for Tables {}
 
-static SERVICES: Services = Services { barrier, printf, warn, image, check };
+static SERVICES: Services = Services { barrier, printf, warn, image, check, tile };
 
 /// What code reads of a binding's descriptors. It does not check constant indices into arrays of declared length, so they
 /// are that long, which a shader may put at any number.
@@ -379,13 +379,20 @@ fn subgroup_coroutine(stack: DefaultStack, entry: Entry, context: *const Subgrou
 struct Phase {
     live: Cell<usize>,
     arrived: Cell<usize>,
+    /// Its number, which is never used again in a dispatch. The first is 1.
+    number: Cell<u64>,
 }
 
 impl Phase {
     /// A work-group starts with so many subgroups.
     fn start(&self, live: usize) {
         self.live.set(live);
+        self.begin();
+    }
+
+    fn begin(&self) {
         self.arrived.set(0);
+        self.number.set(self.number.get() + 1);
     }
 
     /// A subgroup arrives at a barrier. Whether it has to wait for others.
@@ -404,7 +411,7 @@ impl Phase {
     fn complete(&self) -> bool {
         let complete = self.arrived.get() >= self.live.get();
         if complete {
-            self.arrived.set(0);
+            self.begin();
         }
         complete
     }
@@ -450,14 +457,17 @@ impl Subgroups {
         let meta = run.pipeline.meta();
         let count = meta.num_subgroups() as usize;
         let too_much = || MemoryError::OutOfMemory { bytes: meta.scratch_bytes };
-        let each = meta.scratch_bytes.checked_next_multiple_of(MEMORY_ALIGN as u64).ok_or_else(too_much)?;
+        let each = meta.scratch_bytes.checked_next_multiple_of(SCRATCH_STEP as u64).ok_or_else(too_much)?;
         let stride = if at_once { each } else { 0 };
         let others = stride.checked_mul(count.saturating_sub(1) as u64).ok_or_else(too_much)?;
         let leader = each.checked_add(meta.leader_scratch_bytes).ok_or_else(too_much)?;
         let private =
-            others.checked_add(leader).and_then(|sum| sum.checked_next_multiple_of(MEMORY_ALIGN as u64));
+            others.checked_add(leader).and_then(|sum| sum.checked_next_multiple_of(SCRATCH_STEP as u64));
         let private = private.ok_or_else(too_much)?;
         let start = scratch.reserve(private.checked_add(meta.common_bytes).ok_or_else(too_much)?)?;
+        let common = start.wrapping_add(private as usize);
+        // SAFETY: notes are a part of the common memory.
+        unsafe { common.write_bytes(0, meta.note_bytes.min(meta.common_bytes) as usize) };
         let phase = Box::<Phase>::default();
         let host: Box<[HostData]> = (0..count)
             .map(|_| HostData { run, phase: &raw const *phase, yielder: Cell::new(ptr::null()) })
@@ -473,7 +483,7 @@ impl Subgroups {
                 // The first one lies last, for it may have more. Wrapping is plain arithmetic here: the
                 // result lies in the reserved memory.
                 scratch: start.wrapping_add((count - 1 - index) * stride as usize),
-                common: start.wrapping_add(private as usize),
+                common,
                 coroutine: ptr::from_ref(host).cast_mut().cast::<c_void>(),
                 place: 0,
             })
@@ -562,6 +572,36 @@ unsafe extern "C" fn barrier(context: *const SubgroupContext) {
     if phase.arrive() {
         yielder.suspend(());
     }
+}
+
+/// [`Services::tile`]: looks for a tile that was loaded from there since the last barrier. A subgroup that looks for what
+/// is in none gets one of an earlier phase, or the last one: the others may serve yet.
+unsafe extern "C" fn tile(
+    context: *const SubgroupContext,
+    notes: *mut Note,
+    count: u32,
+    address: *const u8,
+    left: u64,
+    stride: i64,
+) -> u32 {
+    // SAFETY: compiled code passes the context that it was called with.
+    let host = unsafe { HostData::of(context) };
+    // SAFETY: the phase lives as long as the contexts.
+    let phase = unsafe { &*host.phase }.number.get();
+    // SAFETY: compiled code passes so many notes, which are its own while it runs.
+    let notes = unsafe { std::slice::from_raw_parts_mut(notes, count as usize) };
+    let wanted = Note { phase, address: address.addr() as u64, left, stride };
+    for (way, note) in notes.iter_mut().enumerate() {
+        if *note == wanted {
+            return way as u32;
+        }
+        if note.phase != phase || way + 1 == count as usize {
+            *note = wanted;
+            return way as u32 | 1 << 31;
+        }
+    }
+    // Compiled code has at least one note for what it asks for.
+    0
 }
 
 /// [`Services::printf`].

@@ -3,12 +3,15 @@
 use super::schedule::Group;
 use super::uses::access;
 use super::{MatValue, Place};
+use crate::abi::offset::SERVICES_TILE;
 use crate::check::Checked;
 use crate::emit::V;
 use crate::error::{Error, Result};
 use crate::lower::Lower;
-use crate::value::Val;
+use crate::prologue::Field;
+use crate::value::{Lowered, Val};
 use bytemuck::bytes_of;
+use inkwell::IntPredicate;
 use inkwell::values::PointerValue;
 use phalanx_ir::{
     BinaryOp, ConvertKind, ConvertOp, Inst, MatType, Op, Rounding, Scalar, Space, UnaryOp, Value, Var,
@@ -111,11 +114,44 @@ impl<'c> Lower<'_, 'c> {
     fn mat_load(&mut self, inst: Inst, column_major: bool) -> Result<()> {
         let args = self.args(inst);
         let mut call = self.memory_args(args[0], args[1])?;
-        let result = self.mat_result(inst)?;
+        let (v, result) = (self.f.inst(inst).results[0], self.mat_result(inst)?);
         self.check_matrix(inst, args[0], &call, result.ty, (column_major, false))?;
         let access = Access::new(self.layout_of(result.ty), column_major);
+        if let Some(number) = self.mats.slots.kept(v) {
+            return self.load_once(v, number, access, call);
+        }
         call.insert(0, result.tile.into());
         self.kernel(KernelId::LOAD, bytes_of(&access), &call)
+    }
+
+    /// Loads a matrix if no subgroup has loaded it since the last barrier.
+    fn load_once(&mut self, v: Value, number: u32, access: Access, mut call: Vec<V<'c>>) -> Result<()> {
+        let &[base, size, offset, stride] = call.as_slice() else {
+            return Err(Error::bug("an access has four operands"));
+        };
+        let MatValue { tile: first, ty } = *self.mat(v)?;
+        let notes = self.common_ptr(self.mats.notes(number))?;
+        let ways = self.e.i32(self.mats.ways);
+        let address = self.e.offset(base, offset)?;
+        let left = self.e.sub(size, offset)?;
+        let find = self.table_entry(Field::Services, SERVICES_TILE as u64)?;
+        let args = [self.prologue.context.into(), notes.into(), ways, address, left, stride];
+        let way = self.e.call(find, &args, Some(self.e.cx.i32_type().into()))?;
+        let way = way.ok_or_else(|| Error::bug("a service without its result"))?;
+        let is_there = self.e.icmp(IntPredicate::SGE, way, self.e.i32(0))?;
+        let index = self.e.and(way, self.e.i32(i32::MAX as u32))?;
+        let bytes = self.layout_of(ty).bytes() as i64;
+        let behind = self.e.mul(self.e.zext_trunc(index, 64)?, self.e.i64(bytes))?;
+        let tile = self.e.offset(first.into(), behind)?.into_pointer_value();
+        let [load, loaded] = ["load", "loaded"].map(|name| self.new_block(name));
+        self.e.cond_br(is_there, loaded, load)?;
+        self.e.b.position_at_end(load);
+        call.insert(0, tile.into());
+        self.kernel(KernelId::LOAD, bytes_of(&access), &call)?;
+        self.e.br(loaded)?;
+        self.e.b.position_at_end(loaded);
+        self.define(v, Lowered::Mat(MatValue { tile, ty }));
+        Ok(())
     }
 
     fn mat_store(&mut self, inst: Inst, column_major: bool) -> Result<()> {
@@ -175,7 +211,7 @@ impl<'c> Lower<'_, 'c> {
         let in_place = matches!(self.mats.places.of_value(v), Place::Var(..));
         let ty = f.ty(v).mat().ok_or_else(|| Error::bug(format!("{v} is no matrix")))?;
         if in_place {
-            self.define(v, crate::value::Lowered::Mat(MatValue { tile: from, ty }));
+            self.define(v, Lowered::Mat(MatValue { tile: from, ty }));
             return Ok(());
         }
         let result = self.define_mat(v)?;

@@ -4,6 +4,7 @@
 //! decides everything that concerns whole matrices:
 //! - `uses`: where values are used and variables touched;
 //! - `places`: which tile each value lives in, so that few are copied;
+//! - `once`: what subgroups load once for all;
 //! - `schedule`: which multiply-adds are done by one kernel call;
 //! - `slots`: where tiles lie in the subgroup's scratch memory, or in memory that all subgroups have in turn.
 //!
@@ -16,6 +17,7 @@
 mod component;
 mod emit;
 mod map;
+mod once;
 mod places;
 mod rounds;
 mod schedule;
@@ -29,11 +31,13 @@ mod tests;
 pub(crate) use map::is_direct;
 pub(crate) use rounds::rounds;
 
+use crate::abi::Note;
 use crate::emit::V;
 use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::prologue::Field;
 use inkwell::values::PointerValue;
+use once::Once;
 use phalanx_ir::{Function, Inst, MatType, Op, Scalar, Type, Use, Value, Var};
 use phalanx_kernels::{Elem, Grid, KernelId, KernelSet, MulAdd, Plan, TileLayout};
 use places::{Place, Places};
@@ -58,6 +62,8 @@ pub(crate) struct State<'c> {
     places: Places,
     schedule: Schedule,
     slots: Slots,
+    /// Tiles that are kept of each value that is loaded once.
+    ways: u32,
     /// How each group of multiply-adds is called, by its first result.
     plans: FxHashMap<Value, Plan>,
     /// Offsets of everything in both kinds of memory, once reserved.
@@ -68,7 +74,7 @@ pub(crate) struct State<'c> {
 
 impl State<'_> {
     /// Decides about all matrices of a function.
-    pub(crate) fn new(func: &Function, isa: KernelSet) -> Self {
+    pub(crate) fn new(func: &Function, isa: KernelSet, subgroups: u32) -> Self {
         let mut uses = Uses::of(func);
         let places = Places::of(func, &mut uses);
         let schedule = Schedule::of(func, &uses, &places);
@@ -81,8 +87,28 @@ impl State<'_> {
             plans.insert(group.r[0], plan);
         }
         let tile_bytes = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes() as u64);
-        let slots = Slots::of(func, &uses, &places, &schedule, scratch, tile_bytes);
-        Self { isa, places, schedule, slots, plans, base: [None; 2], params: FxHashMap::default() }
+        let once = Once::of(func, subgroups, tile_bytes);
+        let slots = Slots::of(func, &uses, &places, &schedule, &once, scratch, tile_bytes);
+        Self {
+            isa,
+            places,
+            schedule,
+            slots,
+            ways: once.ways,
+            plans,
+            base: [None; 2],
+            params: FxHashMap::default(),
+        }
+    }
+
+    /// Bytes of the host's notes of what is in tiles that are kept.
+    pub(crate) fn note_bytes(&self) -> u64 {
+        self.notes(self.slots.kept_count() as u32)
+    }
+
+    /// Bytes of the notes of so many values.
+    fn notes(&self, values: u32) -> u64 {
+        u64::from(values) * u64::from(self.ways) * size_of::<Note>() as u64
     }
 
     /// Whether matrices make the subgroups of a work-group wait for each other.

@@ -8,6 +8,7 @@
 //! addresses agree in the lower bits, and waits. A multiplication goes through the same columns of B and of the
 //! sums, so factors lie half a block of columns apart from everything else.
 
+use super::once::Once;
 use super::places::{Place, Places};
 use super::schedule::Schedule;
 use super::uses::{Uses, nested};
@@ -54,6 +55,8 @@ pub(crate) struct Slots {
     values: BTreeMap<Value, Slot>,
     /// What a kernel works with while it is called.
     pub(crate) scratch: Slot,
+    /// What is loaded once for all subgroups, with numbers from 0 on; some tiles are kept of each.
+    kept: BTreeMap<Value, u32>,
     /// Total sizes, by kind of memory.
     bytes: [u64; 2],
 }
@@ -69,6 +72,7 @@ impl Slots {
         uses: &Uses,
         places: &Places,
         schedule: &Schedule,
+        once: &Once,
         scratch: u64,
         tile_bytes: impl Fn(Type) -> u64,
     ) -> Self {
@@ -84,7 +88,7 @@ impl Slots {
             }
         }
         let mut free = Free::new();
-        let ctx = Context { func, uses, places, schedule, waits: &waits, tile_bytes: &tile_bytes };
+        let ctx = Context { func, uses, places, schedule, once, waits: &waits, tile_bytes: &tile_bytes };
         this.allocate_block(&ctx, Function::ENTRY, &mut free);
         this
     }
@@ -114,7 +118,12 @@ impl Slots {
             for &v in &ctx.func.inst(inst).results {
                 if ctx.func.ty(v).mat().is_some() && ctx.places.of_value(v) == Place::Slot(v) {
                     let end = ctx.last_use(v, inst, pos);
-                    let slot = self.take(free, ctx.waits.across(block, pos..end + 1), ctx.kind(v));
+                    let (memory, kind) = (ctx.waits.across(block, pos..end + 1), ctx.kind(v));
+                    if memory == Memory::Common && ctx.once.contains(v) {
+                        self.keep(v, kind, ctx.once.ways);
+                        continue;
+                    }
+                    let slot = self.take(free, memory, kind);
                     self.values.insert(v, slot);
                     ends.entry(end).or_default().push(v);
                 }
@@ -126,6 +135,23 @@ impl Slots {
         for values in ends.into_values() {
             self.give_back(ctx, values, free);
         }
+    }
+
+    /// Reserves tiles that stay while other subgroups run.
+    fn keep(&mut self, v: Value, (bytes, phase): Kind, ways: u32) {
+        let slot = self.reserve(Memory::Common, bytes * u64::from(ways), phase);
+        self.values.insert(v, slot);
+        self.kept.insert(v, self.kept.len() as u32);
+    }
+
+    /// The number of a value that is loaded once for all subgroups.
+    pub(crate) fn kept(&self, v: Value) -> Option<u32> {
+        self.kept.get(&v).copied()
+    }
+
+    /// How many are.
+    pub(crate) fn kept_count(&self) -> usize {
+        self.kept.len()
     }
 
     fn give_back(&self, ctx: &Context<'_>, values: Vec<Value>, free: &mut Free) {
@@ -209,6 +235,7 @@ struct Context<'a> {
     uses: &'a Uses,
     places: &'a Places,
     schedule: &'a Schedule,
+    once: &'a Once,
     waits: &'a Waits,
     tile_bytes: &'a dyn Fn(Type) -> u64,
 }

@@ -1,5 +1,6 @@
 //! What is decided about matrices before lowering.
 
+use super::once::Once;
 use super::places::{Place, Places};
 use super::schedule::Schedule;
 use super::slots::{Memory, Slots};
@@ -180,7 +181,7 @@ fn slots_are_reused() {
             b.value(Op::VarComponentLoad(acc), &[zero, zero], Type::F32);
         }
     });
-    let slots = Slots::of(&func, &uses, &places, &schedule, 0, |_| 1024);
+    let slots = Slots::of(&func, &uses, &places, &schedule, &Once::default(), 0, |_| 1024);
     // The variable, and a slot for a factor of each kind; gaps between them are smaller than a slot.
     let bytes = slots.bytes(Memory::Own);
     assert!((7 * 1024..8 * 1024).contains(&bytes), "{bytes}");
@@ -209,9 +210,47 @@ fn subgroups_share_what_is_not_in_use_across_a_barrier() {
         });
         values.push(around);
     });
-    let slots = Slots::of(&func, &uses, &places, &schedule, 64, |_| 1024);
+    let slots = Slots::of(&func, &uses, &places, &schedule, &Once::default(), 64, |_| 1024);
     let memory: Vec<_> = values.iter().map(|&v| slots.value(v).memory).collect();
     assert_eq!(memory, [Memory::Own, Memory::Common, Memory::Own]);
     assert_eq!(slots.var(Var::new(0)).memory, Memory::Own);
     assert_eq!(slots.scratch.memory, Memory::Common);
+}
+
+#[test]
+fn subgroups_load_once_what_nothing_writes_since_a_barrier() {
+    let mut values = Vec::new();
+    let (func, ..) = Code::new().build(|b, acc| {
+        let wait = |b: &mut Builder<'_>| {
+            b.effect(Op::Barrier(Barrier { execution: Scope::Workgroup, memory: Scope::Workgroup }), &[]);
+        };
+        let store = |b: &mut Builder<'_>| {
+            let ptr =
+                b.value(Op::SharedPtr { offset: 0, bytes: 4096 }, &[], Type::Ptr(phalanx_ir::Space::Shared));
+            let (c, stride) = (b.var_load(acc, None), b.i64(64));
+            b.effect(Op::MatStore { column_major: false, flags: MemFlags::default() }, &[ptr, c, stride]);
+        };
+        values.push((load(b, Use::A), false));
+        wait(b);
+        values.push((load(b, Use::A), true));
+        b.scoped(|b, _| values.push((load(b, Use::B), true)));
+        store(b);
+        values.push((load(b, Use::A), false));
+        wait(b);
+        b.scoped(|b, _| {
+            store(b);
+            wait(b);
+            values.push((load(b, Use::B), true));
+        });
+        values.push((load(b, Use::A), false));
+    });
+    let once = Once::of(&func, 8, |_| 1024);
+    for (v, expected) in values {
+        assert_eq!(once.contains(v), expected, "{v}");
+    }
+    assert_eq!(once.ways, 4);
+    assert_eq!(Once::of(&func, 3, |_| 1024).ways, 3);
+    assert_eq!(Once::of(&func, 8, |_| 20 << 10).ways, 1);
+    assert_eq!(Once::of(&func, 8, |_| 1 << 20).ways, 0);
+    assert_eq!(Once::of(&func, 1, |_| 1024).ways, 0);
 }

@@ -7,7 +7,7 @@ use inkwell::llvm_sys::orc2::lljit::{
     LLVMOrcLLJITLookup, LLVMOrcLLJITRef,
 };
 use phalanx_back_llvm::abi::{
-    BindingDesc, BufferDesc, DispatchContext, ENTRY_SYMBOL, Entry, Meta, Services, SubgroupContext,
+    BindingDesc, BufferDesc, DispatchContext, ENTRY_SYMBOL, Entry, Meta, Note, Services, SubgroupContext,
 };
 use phalanx_back_llvm::{Compiled, Target};
 use phalanx_kernels::Level;
@@ -129,6 +129,18 @@ unsafe extern "C" fn check_access(
 ) {
 }
 
+/// Each subgroup loads for itself.
+unsafe extern "C" fn tile(
+    _context: *const SubgroupContext,
+    _notes: *mut Note,
+    _count: u32,
+    _address: *const u8,
+    _left: u64,
+    _stride: i64,
+) -> u32 {
+    1 << 31
+}
+
 /// Memory with the alignment that the interface promises.
 struct Aligned(*mut u8, Layout);
 
@@ -174,7 +186,7 @@ pub(crate) fn run(compiled: &Compiled, target: &Target, inputs: &Inputs<'_>) -> 
         inputs.bindings.iter().map(|b| BindingDesc { descs: b.as_ptr(), count: b.len() as u64 }).collect();
     let stop = AtomicU32::new(inputs.stop);
     // Tests here ask for no warnings, so whatever tells of one may do so in any way, and have no images.
-    let services = Services { barrier, printf, warn: printf, image, check: check_access };
+    let services = Services { barrier, printf, warn: printf, image, check: check_access, tile };
     let kernels: *const phalanx_kernels::Table =
         target.processor().isa().expect("tests run what is available").table();
     let dispatch = Shared(DispatchContext {

@@ -1,0 +1,132 @@
+//! Matrices that subgroups load once for all.
+//!
+//! Where a work-group stages factors through shared memory, several of its subgroups load the same tile. Subgroups run in
+//! turn, each up to the next barrier, and have the memory of such tiles in turn, too: so a tile that one has loaded since
+//! the last barrier is there for the others. The host remembers what is in it (see [`Services::tile`]).
+//!
+//! That is right where nothing writes the memory meanwhile. Without a barrier between, no subgroup may write what another
+//! one reads (Vulkan memory model, *data races*), unless atomic operations put the two in order, so functions with such
+//! operations are left alone. What a subgroup writes itself must not come between the barrier and the load.
+//!
+//! [`Services::tile`]: crate::abi::Services::tile
+
+use super::uses::nested;
+use crate::lower::waits;
+use phalanx_ir::{Block, Function, Inst, Op, Space, Type, Value};
+use std::collections::BTreeSet;
+
+/// Most tiles that are kept of one load.
+const MOST: u32 = 4;
+/// Bytes of kept tiles that are still worth it.
+const LARGE: u64 = 64 << 10;
+
+/// What may be loaded once.
+#[derive(Debug, Default)]
+pub(crate) struct Once {
+    values: BTreeSet<Value>,
+    /// Tiles that are kept of each.
+    pub(crate) ways: u32,
+}
+
+impl Once {
+    /// Finds what `subgroups` subgroups of a work-group may load once for all.
+    pub(crate) fn of(func: &Function, subgroups: u32, tile_bytes: impl Fn(Type) -> u64) -> Self {
+        let has_atomics = func.insts.iter().any(|i| matches!(i.op, Op::Atomic(_)));
+        if subgroups < 2 || has_atomics {
+            return Self::default();
+        }
+        let mut search = Search { func, writing: BTreeSet::new(), found: BTreeSet::new() };
+        search.find_writing(Function::ENTRY);
+        search.visit(Function::ENTRY, false);
+        let bytes: u64 = search.found.iter().map(|&v| tile_bytes(func.ty(v))).sum();
+        let ways = LARGE.checked_div(bytes).unwrap_or(0).min(u64::from(MOST.min(subgroups))) as u32;
+        if ways == 0 { Self::default() } else { Self { values: search.found, ways } }
+    }
+
+    /// Whether a value is.
+    pub(crate) fn contains(&self, v: Value) -> bool {
+        self.values.contains(&v)
+    }
+}
+
+struct Search<'a> {
+    func: &'a Function,
+    /// Blocks that may write shared memory.
+    writing: BTreeSet<Block>,
+    /// What is loaded behind a barrier and before anything is written.
+    found: BTreeSet<Value>,
+}
+
+/// Nesting is bounded by the verifier, so recursion is.
+impl Search<'_> {
+    fn find_writing(&mut self, block: Block) -> bool {
+        let func = self.func;
+        let mut writes = false;
+        for &inst in func.block(block) {
+            for nested in nested(&func.inst(inst).op) {
+                writes |= self.find_writing(nested);
+            }
+            writes |= writes_shared(func, inst);
+        }
+        if writes {
+            self.writing.insert(block);
+        }
+        writes
+    }
+
+    /// Goes through a block that begins with shared memory as the last barrier left it if `clean`, and says whether
+    /// that is so at its end.
+    fn visit(&mut self, block: Block, mut clean: bool) -> bool {
+        let func = self.func;
+        for &inst in func.block(block) {
+            let info = func.inst(inst);
+            clean = match &info.op {
+                op if waits(op) => true,
+                Op::If { then, otherwise } => {
+                    let (then, otherwise) = (self.visit(*then, clean), self.visit(*otherwise, clean));
+                    then && otherwise
+                }
+                // One may be left from anywhere, and come back to its start from there.
+                Op::Block { body, .. } => {
+                    self.visit(*body, clean);
+                    clean && !self.writing.contains(body)
+                }
+                Op::Loop { body, .. } => {
+                    let stays = clean && !self.writing.contains(body);
+                    self.visit(*body, stays);
+                    stays
+                }
+                Op::MatLoad { flags, .. } => {
+                    if clean && !flags.volatile && is_shared(func, info.args[0]) {
+                        self.found.insert(info.results[0]);
+                    }
+                    clean
+                }
+                _ => clean && !writes_shared(func, inst),
+            };
+        }
+        clean
+    }
+}
+
+fn is_shared(func: &Function, v: Value) -> bool {
+    func.ty(v) == Type::Ptr(Space::Shared)
+}
+
+/// Whether an operation that is no construct may write shared memory.
+fn writes_shared(func: &Function, inst: Inst) -> bool {
+    let info = func.inst(inst);
+    match info.op {
+        Op::Load(_)
+        | Op::MatLoad { .. }
+        | Op::MatLoadTensor { decode: None, .. }
+        | Op::PtrAdd { .. }
+        | Op::PtrBytesLeft
+        | Op::PtrDiff
+        | Op::Select
+        | Op::Compare(_) => false,
+        // Who knows what is done for each element.
+        Op::MatMap { .. } | Op::MatReduce { .. } | Op::MatLoadTensor { .. } => true,
+        _ => info.args.iter().any(|&v| is_shared(func, v)),
+    }
+}
