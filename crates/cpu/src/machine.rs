@@ -13,5 +13,5 @@ pub(crate) fn tables(isa: Isa) -> Tables {
         Level::Avx2 => MathLevel::Avx2,
         Level::Avx512 => MathLevel::Avx512,
     };
-    Tables { kernels: std::ptr::from_ref(isa.table()).cast(), math: math::table(level).as_ptr().cast() }
+    Tables { kernels: std::ptr::from_ref(isa.table()).cast(), math: math::table(level).as_ptr().cast(), isa }
 }

@@ -27,6 +27,7 @@ use phalanx_back_llvm::abi::{
     BindingDesc, BufferDesc, DispatchContext, Entry, Note, SCRATCH_STEP, Services, SubgroupContext,
 };
 use phalanx_ir::{BindingInfo, BindingKind};
+use phalanx_kernels::Isa;
 
 use crate::allocations::Allocations;
 use crate::check::{Access, Ranges};
@@ -86,6 +87,8 @@ impl Workplaces {
 pub(crate) struct Tables {
     pub(crate) kernels: *const usize,
     pub(crate) math: *const usize,
+    /// Whose kernels they are.
+    pub(crate) isa: Isa,
 }
 
 // SAFETY: both point to static, constant tables.
@@ -121,6 +124,7 @@ pub(crate) struct Run {
     /// The first work-group that nobody has taken.
     next: AtomicU64,
     stop: Arc<StopFlag>,
+    isa: Isa,
     threads: u64,
     workplaces: Arc<Workplaces>,
     printed: Mutex<Printed>,
@@ -189,6 +193,7 @@ impl Run {
             grid: parts.grid,
             next: AtomicU64::new(0),
             stop: parts.stop,
+            isa: parts.tables.isa,
             threads: parts.threads as u64,
             workplaces: Arc::clone(parts.workplaces),
             printed: Mutex::default(),
@@ -347,7 +352,10 @@ impl Work for Run {
         see_code();
         let mut place = self.workplaces.take();
         let mut signal_stack = std::mem::take(&mut place.signal_stack);
-        let mut work = || float_env::with_default(|| self.work_at(&mut place));
+        let mut work = || {
+            let _ready = self.isa.ready();
+            float_env::with_default(|| self.work_at(&mut place))
+        };
         let result = if self.is_guarded { signal_stack.with(work) } else { work() };
         if let Err(error) = result {
             self.fail(error);

@@ -193,6 +193,7 @@ fn main() {
             return;
         }
     };
+    let _ready = isa.ready();
     let duration = Duration::from_millis(200);
     println!(
         "{isa}: peak f32 {:.1}, bf16 {:.1}, i8 {:.1} Gop/s",

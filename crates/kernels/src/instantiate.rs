@@ -16,6 +16,7 @@ use crate::vector::places::Columns;
 use crate::vector::product::{self, MicroKernel, Product, Span};
 use crate::vector::{VecMatMulParams, VecOuterAddParams, input, mul, outer, result};
 use std::marker::PhantomData;
+use std::ops::Range;
 
 /// What a family does with its operands before the micro-kernel runs.
 trait Prepare {
@@ -85,7 +86,15 @@ unsafe fn mul_add<S: Simd, D: Dot, P: Prepare>(
         }
         let _flush = if params.flushes { Some(Flush::start()) } else { None };
         let finish = match params.r.elem {
-            Elem::E4M3 | Elem::E5M2 => return round_tiles::<S, D>(params, prepared, run),
+            // The rounding to 8 bits is too long for the micro-kernel.
+            Elem::E4M3 | Elem::E5M2 => {
+                let mut operands = prepared;
+                for steps in roundings(params) {
+                    drive::<D>(params, operands, Finish::Plain, steps, run);
+                    operands = round_sums::<S>(params, operands);
+                }
+                return;
+            }
             Elem::F16 => Finish::F16,
             Elem::BF16 => Finish::Bf16,
             _ => Finish::Plain,
@@ -94,23 +103,26 @@ unsafe fn mul_add<S: Simd, D: Dot, P: Prepare>(
     }
 }
 
-/// A multiplication whose sums are rounded where they lie: the rounding to 8 bits is too long for the micro-kernel.
+/// The steps after each of which sums are rounded.
 #[inline(always)]
-unsafe fn round_tiles<S: Simd, D: Dot>(params: &MulAddParams, mut operands: Operands, run: RunPanel) {
+fn roundings(params: &MulAddParams) -> impl Iterator<Item = Range<usize>> {
     let k = params.k as usize;
     let each = if params.relaxed { k } else { 1 };
-    for first in (0..k).step_by(each) {
-        // SAFETY: forwarded.
+    (0..k).step_by(each).map(move |first| first..first + each)
+}
+
+/// Rounds sums where they lie, and gives the operands for the next steps.
+#[inline(always)]
+unsafe fn round_sums<S: Simd>(params: &MulAddParams, operands: Operands) -> Operands {
+    for t in 0..(params.m * params.n) as usize {
+        // SAFETY: the result has so many tiles.
         unsafe {
-            drive::<D>(params, operands, Finish::Plain, first..first + each, run);
-            for t in 0..(params.m * params.n) as usize {
-                let (dst, bytes) = (*operands.r.add(t), params.r.bytes());
-                with_round(params.r.elem, false, RoundWords::<S> { dst, src: dst, bytes, simd: PhantomData });
-            }
+            let (dst, bytes) = (*operands.r.add(t), params.r.bytes());
+            with_round(params.r.elem, false, RoundWords::<S> { dst, src: dst, bytes, simd: PhantomData });
         }
-        // Sums are as far apart in both: the layouts of C and the result differ in the element type at most.
-        operands.c = operands.r.cast();
     }
+    // Sums are as far apart in both: the layouts of C and the result differ in the element type at most.
+    Operands { c: operands.r.cast(), ..operands }
 }
 
 /// The kernels that need nothing but a [`Simd`].
@@ -334,6 +346,8 @@ macro_rules! table {
                 mul_add_f32_half: general_,
                 mul_add_bf16: general_,
                 mul_add_bf16_half: general_,
+                mul_add_amx_bf16: general_,
+                mul_add_amx_i8: general_,
                 mul_add_u8s8: general_,
                 mul_add_u8s8_half: general_,
                 mul_add_s8u8: general_,
@@ -496,6 +510,69 @@ mod avx512 {
         Quads,
         "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512vnni"
     );
+    /// The same in matrix registers.
+    mod amx {
+        use super::*;
+        use crate::arch::x86_64::amx;
+        use crate::mul_add::amx::drive;
+
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]
+        pub(super) unsafe extern "C" fn bf16(
+            p: *const MulAddParams,
+            a: *const *const u8,
+            b: *const *const u8,
+            c: *const *const u8,
+            r: *const *mut u8,
+            scratch: *mut u8,
+        ) {
+            let operands = Operands { a, b, c, r, compensation: std::ptr::null() };
+            // SAFETY: the contract of `MulAddFn`.
+            unsafe {
+                let p = &*p;
+                if p.r.elem == Elem::F32 {
+                    return drive::<amx::Bf16>(p, operands, Finish::Plain, 0..p.k as usize, scratch);
+                }
+                let mut operands = operands;
+                for steps in roundings(p) {
+                    drive::<amx::Bf16>(p, operands, Finish::Plain, steps, scratch);
+                    operands = round_sums::<Avx512>(p, operands);
+                }
+            }
+        }
+
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]
+        pub(super) unsafe extern "C" fn bytes(
+            p: *const MulAddParams,
+            a: *const *const u8,
+            b: *const *const u8,
+            c: *const *const u8,
+            r: *const *mut u8,
+            scratch: *mut u8,
+        ) {
+            let operands = Operands { a, b, c, r, compensation: std::ptr::null() };
+            // SAFETY: the contract of `MulAddFn`.
+            unsafe {
+                let p = &*p;
+                let mut products = (operands, Finish::Plain, scratch);
+                if p.saturating {
+                    let diverted = prepare::divert_results(p, operands, scratch, 1);
+                    let rest = scratch.add(prepare::Scratch::new(p, 1).bytes);
+                    products = (diverted, Finish::WithoutC, rest);
+                }
+                let (to, finish, scratch) = products;
+                let all = 0..p.k as usize;
+                match (p.a_signed, p.b_signed) {
+                    (true, true) => drive::<amx::S8S8>(p, to, finish, all, scratch),
+                    (true, false) => drive::<amx::S8U8>(p, to, finish, all, scratch),
+                    (false, true) => drive::<amx::U8S8>(p, to, finish, all, scratch),
+                    (false, false) => drive::<amx::U8U8>(p, to, finish, all, scratch),
+                }
+                if p.saturating {
+                    prepare::add_saturating(p, operands, to.r);
+                }
+            }
+        }
+    }
     half!(i16, avx512::I16<false>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
     half!(i16_half, avx512::I16<true>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
     vector_family!(vec_f32, Avx512, avx512::F32<false>, 1, [8, 8],
@@ -516,6 +593,8 @@ mod avx512 {
         mul_add_f32_half: f32_half::kernel,
         mul_add_bf16: bf16::kernel,
         mul_add_bf16_half: bf16_half::kernel,
+        mul_add_amx_bf16: amx::bf16,
+        mul_add_amx_i8: amx::bytes,
         mul_add_u8s8: u8s8::kernel,
         mul_add_u8s8_half: u8s8_half::kernel,
         mul_add_s8u8: s8u8::kernel,

@@ -3,8 +3,11 @@
 //! A [`KernelSet`] says which kernels a processor has, wherever it is. An [`Isa`] can only be obtained for
 //! instructions that the running processor has, so holding one is the proof that its kernels may be called.
 
+#[cfg(target_arch = "x86_64")]
+use crate::arch::x86_64::amx;
 use crate::processor::Processor;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Deref;
 
 /// The vector extension that the kernels are written in.
@@ -27,6 +30,7 @@ pub struct KernelSet {
     level: Level,
     bf16_dot: bool,
     vnni: bool,
+    amx: bool,
 }
 
 /// Kernels that the running processor has the instructions for.
@@ -64,6 +68,9 @@ impl Isa {
                 let bf16 = is_x86_feature_detected!("avx512bf16");
                 let vnni = is_x86_feature_detected!("avx512vnni");
                 list.extend(variants(Level::Avx512, bf16, vnni));
+                if bf16 && vnni && amx::is_here() {
+                    list.push(Self(KernelSet::new(Level::Avx512, true, true).with_amx()));
+                }
             }
         }
         #[cfg(target_arch = "aarch64")]
@@ -73,10 +80,39 @@ impl Isa {
         list
     }
 
+    /// Readies this thread for kernels of these instructions. They may be called until what is returned is dropped,
+    /// which must be on this thread, and no other call of this function may come between.
+    pub fn ready(self) -> Ready {
+        #[cfg(target_arch = "x86_64")]
+        if self.amx {
+            // SAFETY: an `Isa` exists only where its instructions do.
+            unsafe { amx::configure() };
+        }
+        Ready { amx: self.amx, of_this_thread: PhantomData }
+    }
+
     /// Which they are.
     #[must_use]
     pub const fn kernels(self) -> KernelSet {
         self.0
+    }
+}
+
+/// A thread that may call kernels; see [`Isa::ready`].
+#[must_use = "kernels may be called until it is dropped"]
+#[derive(Debug)]
+pub struct Ready {
+    amx: bool,
+    of_this_thread: PhantomData<*const ()>,
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        #[cfg(target_arch = "x86_64")]
+        if self.amx {
+            // SAFETY: `ready` has found the instructions.
+            unsafe { amx::release() };
+        }
     }
 }
 
@@ -96,7 +132,12 @@ impl fmt::Display for Isa {
 
 impl KernelSet {
     pub(crate) const fn new(level: Level, bf16_dot: bool, vnni: bool) -> Self {
-        Self { level, bf16_dot, vnni }
+        Self { level, bf16_dot, vnni, amx: false }
+    }
+
+    /// The set with the matrix registers of x86; it has both dot products.
+    pub(crate) const fn with_amx(self) -> Self {
+        Self { amx: true, ..self }
     }
 
     /// The vector extension.
@@ -115,6 +156,12 @@ impl KernelSet {
     #[must_use]
     pub const fn vnni(self) -> bool {
         self.vnni
+    }
+
+    /// Whether bf16 and bytes are multiplied in matrix registers.
+    #[must_use]
+    pub const fn amx(self) -> bool {
+        self.amx
     }
 
     /// 32-bit elements in one vector.
@@ -141,6 +188,9 @@ impl fmt::Display for KernelSet {
         }
         if self.vnni {
             f.write_str("-vnni")?;
+        }
+        if self.amx {
+            f.write_str("-amx")?;
         }
         Ok(())
     }

@@ -57,7 +57,8 @@ pub type InsertLanesFn =
 /// `R[i][j] = C[i][j] + sum over k of A[i][k] * B[k][j]` on tiles: `(params, a, b, c, r, scratch)`.
 ///
 /// The operands are arrays of tile pointers in row-major order of the grid. A tile of `r` may be the tile of `c`
-/// at the same place and no other. `scratch` is 64-byte aligned and as large as the plan says.
+/// at the same place and no other. `scratch` is 64-byte aligned and as large as the plan says. The thread is
+/// [ready](Isa::ready).
 pub type MulAddFn = unsafe extern "C" fn(
     *const MulAddParams,
     *const *const u8,
@@ -157,6 +158,10 @@ entries! {
     mul_add_bf16 MUL_ADD_BF16: MulAddFn,
     /// The same for tiles half a vector wide.
     mul_add_bf16_half MUL_ADD_BF16_HALF: MulAddFn,
+    /// Multiplication of pairs of bf16 in matrix registers.
+    mul_add_amx_bf16 MUL_ADD_AMX_BF16: MulAddFn,
+    /// Multiplication of bytes in matrix registers.
+    mul_add_amx_i8 MUL_ADD_AMX_I8: MulAddFn,
     /// Multiplication of bytes, unsigned A, signed B (up to the operations that prepare them).
     mul_add_u8s8 MUL_ADD_U8S8: MulAddFn,
     /// The same for tiles half a vector wide.

@@ -34,7 +34,7 @@ mod vector;
 
 pub use elem::{Elem, Use};
 pub use element::{ComponentParams, ConvertParams, ElementParams};
-pub use isa::{Isa, KernelSet, Level};
+pub use isa::{Isa, KernelSet, Level, Ready};
 pub use kernel::{
     BinaryFn, ConvertFn, ExtractFn, ExtractLanesFn, FillFn, InsertFn, InsertLanesFn, KernelId, LoadFn,
     LoadTensorFn, MulAddFn, ScaleFn, ScaleLanesFn, SplatLanesFn, StoreFn, StoreTensorFn, Table, UnaryFn,

@@ -1,12 +1,16 @@
 //! The speed of light: how many operations per second a core does when nothing but arithmetic is asked of it.
 //!
-//! Sixteen independent chains of the same instructions as the micro-kernels use, in registers. Where an
+//! Twelve independent chains of the same instructions as the micro-kernels use, in registers. Where an
 //! instruction set lacks a dot product, the figure is that of what the kernels do instead: f32 FMA for bf16,
-//! pairs of i16 for bytes.
+//! pairs of i16 for bytes. Where it has matrix registers, the figure is that of their products: four chains, as many as
+//! the micro-kernel has.
 
-use crate::isa::{Isa, Level};
+#[cfg(target_arch = "x86_64")]
+use crate::arch::x86_64::amx;
+use crate::isa::{Isa, KernelSet, Level};
 use crate::portable;
 use crate::simd::Dot;
+use std::fmt;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -57,7 +61,9 @@ compiled! {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::*;
+    use crate::arch::x86_64::amx::Product;
     use crate::arch::x86_64::{avx2, avx512};
+    use crate::mul_add::amx::{ROWS, WORDS};
     compiled! {
         avx2_f32: avx2::F32, false, #[target_feature(enable = "avx2,fma,f16c")];
         avx2_i16: avx2::I16, true, #[target_feature(enable = "avx2,fma,f16c")];
@@ -75,6 +81,26 @@ mod x86 {
     pub(super) fn bf16(isa: Isa) -> Option<unsafe fn()> {
         let run: unsafe fn() = avx512_bf16;
         isa.bf16_dot().then_some(run)
+    }
+    /// Runs [`STEPS`] steps of four chains of products of matrix registers.
+    pub(super) unsafe fn amx<P: Product>() {
+        // SAFETY: forwarded; whatever the registers hold, products take the same time.
+        unsafe {
+            amx::zero::<4>();
+            amx::zero::<5>();
+            amx::zero::<6>();
+            amx::zero::<7>();
+            for _ in 0..STEPS {
+                P::add::<0, 4, 6>();
+                P::add::<1, 4, 7>();
+                P::add::<2, 5, 6>();
+                P::add::<3, 5, 7>();
+            }
+        }
+    }
+    /// Products of numbers in a run of [`amx`], of so many numbers in a word.
+    pub(super) const fn amx_products(per_word: usize) -> usize {
+        STEPS * 4 * ROWS * WORDS * WORDS * per_word
     }
     pub(super) fn i8(isa: Isa) -> (unsafe fn(), usize) {
         match (isa.level(), isa.vnni()) {
@@ -108,22 +134,76 @@ pub fn f32_fma(isa: Isa, threads: usize, duration: Duration) -> f64 {
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         _ => portable_f32,
     };
-    measure(run, isa.lanes(), threads, duration)
+    measure(isa, (run, isa.lanes() * CHAINS * STEPS), threads, duration)
 }
 
-/// The same for the dot product of bf16 pairs.
+/// What does the work of a peak.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// Fused multiplications and additions of f32.
+    Fma,
+    /// Products of pairs of i16, which bytes are widened to.
+    Pairs,
+    /// Dot products of vectors, of pairs of bf16 or quads of bytes.
+    Dot,
+    /// Products of matrix registers.
+    Amx,
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fma => "f32 FMA",
+            Self::Pairs => "i16 pairs",
+            Self::Dot => "dot product",
+            Self::Amx => "AMX",
+        })
+    }
+}
+
+impl KernelSet {
+    /// What multiplies bf16.
+    #[must_use]
+    pub const fn bf16_unit(self) -> Unit {
+        match (self.amx(), self.bf16_dot()) {
+            (true, _) => Unit::Amx,
+            (false, true) => Unit::Dot,
+            (false, false) => Unit::Fma,
+        }
+    }
+
+    /// What multiplies bytes.
+    #[must_use]
+    pub const fn i8_unit(self) -> Unit {
+        match (self.amx(), self.vnni()) {
+            (true, _) => Unit::Amx,
+            (false, true) => Unit::Dot,
+            (false, false) => Unit::Pairs,
+        }
+    }
+}
+
+/// The same for products of bf16 by [`KernelSet::bf16_unit`].
 #[must_use]
 pub fn bf16_dot(isa: Isa, threads: usize, duration: Duration) -> f64 {
     #[cfg(target_arch = "x86_64")]
+    if isa.amx() {
+        return measure(isa, (x86::amx::<amx::Bf16>, x86::amx_products(2)), threads, duration);
+    }
+    #[cfg(target_arch = "x86_64")]
     if let Some(run) = x86::bf16(isa) {
-        return measure(run, isa.lanes() * 2, threads, duration);
+        return measure(isa, (run, isa.lanes() * 2 * CHAINS * STEPS), threads, duration);
     }
     f32_fma(isa, threads, duration)
 }
 
-/// The same for the dot product of byte quads.
+/// The same for products of bytes by [`KernelSet::i8_unit`].
 #[must_use]
 pub fn i8_dot(isa: Isa, threads: usize, duration: Duration) -> f64 {
+    #[cfg(target_arch = "x86_64")]
+    if isa.amx() {
+        return measure(isa, (x86::amx::<amx::S8S8>, x86::amx_products(4)), threads, duration);
+    }
     let (run, depth): (unsafe fn(), usize) = match isa.level() {
         Level::Portable => (portable_i16, 2),
         #[cfg(target_arch = "x86_64")]
@@ -133,15 +213,16 @@ pub fn i8_dot(isa: Isa, threads: usize, duration: Duration) -> f64 {
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         _ => (portable_i16, 2),
     };
-    measure(run, isa.lanes() * depth, threads, duration)
+    measure(isa, (run, isa.lanes() * depth * CHAINS * STEPS), threads, duration)
 }
 
-/// Runs on `threads` threads for about `duration`; `width` products per step and chain. The middle one of short
+/// Runs on `threads` threads for about `duration` what does so many products. The middle one of short
 /// windows counts: other programs may take the processor away from some, and the clock is faster in some than a
 /// kernel that runs longer ever sees it.
-fn measure(run: unsafe fn(), width: usize, threads: usize, duration: Duration) -> f64 {
+fn measure(isa: Isa, (run, products): (unsafe fn(), usize), threads: usize, duration: Duration) -> f64 {
     const RUNS: usize = 64;
     let one = || {
+        let _ready = isa.ready();
         let (start, mut windows) = (Instant::now(), Vec::new());
         while windows.is_empty() || start.elapsed() < duration {
             let window = Instant::now();
@@ -152,7 +233,7 @@ fn measure(run: unsafe fn(), width: usize, threads: usize, duration: Duration) -
             windows.push(window.elapsed());
         }
         windows.sort_unstable();
-        (RUNS * STEPS * CHAINS * width * 2) as f64 / windows[windows.len() / 2].as_secs_f64()
+        (RUNS * products * 2) as f64 / windows[windows.len() / 2].as_secs_f64()
     };
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();

@@ -62,13 +62,14 @@ struct Description {
 pub struct Processor(Description);
 
 /// The names, the least first within an architecture and its maker.
-const NAMES: [Processor; 12] = [
+const NAMES: [Processor; 13] = [
     Processor::new("x86-64-v2", Arch::X86_64, features::X86_64_V2),
     Processor::new("haswell", Arch::X86_64, features::HASWELL),
     Processor::new("alderlake", Arch::X86_64, features::ALDERLAKE),
     Processor::new("skylake-avx512", Arch::X86_64, features::SKYLAKE_AVX512),
+    Processor::new("icelake-server", Arch::X86_64, features::ICELAKE_SERVER),
     Processor::new("sapphirerapids", Arch::X86_64, features::SAPPHIRERAPIDS).with_slow_bf16_dot(),
-    // Beyond its predecessor it has matrix registers of halves, which generated code does not use.
+    // Beyond its predecessor it multiplies matrix registers of f16, for which there is no kernel.
     Processor::new("graniterapids", Arch::X86_64, features::SAPPHIRERAPIDS).with_slow_bf16_dot(),
     Processor::new("znver4", Arch::X86_64, features::ZNVER4),
     Processor::new("znver5", Arch::X86_64, features::ZNVER5),
@@ -216,8 +217,11 @@ impl Processor {
             Level::Avx2 => has(&["avxvnni"]),
             Level::Neon | Level::Portable => false,
         };
-        let bf16_dot = level == Level::Avx512 && has(&["avx512bf16"]) && !self.0.slow_bf16_dot;
-        KernelSet::new(level, bf16_dot, vnni)
+        let bf16 = level == Level::Avx512 && has(&["avx512bf16"]);
+        let amx = bf16 && vnni && has(&["amx-tile", "amx-bf16", "amx-int8"]);
+        // With AMX factors lie as the dot product wants them, and what is too small for AMX is best done by that.
+        let set = KernelSet::new(level, bf16 && (amx || !self.0.slow_bf16_dot), vnni);
+        if amx { set.with_amx() } else { set }
     }
 
     /// The proof that this machine can execute its code and kernels.
@@ -366,7 +370,8 @@ mod tests {
         assert_eq!(kernels("haswell"), "avx2");
         assert_eq!(kernels("alderlake"), "avx2-vnni");
         assert_eq!(kernels("skylake-avx512"), "avx512");
-        assert_eq!(kernels("sapphirerapids"), "avx512-vnni");
+        assert_eq!(kernels("icelake-server"), "avx512-vnni");
+        assert_eq!(kernels("sapphirerapids"), "avx512-bf16-vnni-amx");
         assert_eq!(kernels("znver4"), "avx512-bf16-vnni");
         assert_eq!(kernels("apple-m1"), "neon");
     }

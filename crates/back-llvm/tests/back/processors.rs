@@ -105,6 +105,7 @@ names! {
     haswell "haswell",
     alderlake "alderlake",
     skylake_avx512 "skylake-avx512",
+    icelake_server "icelake-server",
     sapphirerapids "sapphirerapids",
     graniterapids "graniterapids",
     znver4 "znver4",

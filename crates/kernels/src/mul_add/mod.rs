@@ -2,10 +2,11 @@
 //!
 //! `plan` chooses the kernel and the blocking ahead of time; `panel` is the micro-kernel, the same for f32
 //! words, bf16 pairs, byte quads and i16 pairs; `prepare` brings bytes into the form that the dot-product
-//! instructions want; `flush` has the processor take denormals for zeros; `general` covers every other
+//! instructions want; `amx` multiplies in matrix registers; `flush` has the processor take denormals for zeros; `general` covers every other
 //! combination of types, and `exact` saturating sums of integers too wide for it.
 
 mod ahead;
+pub(crate) mod amx;
 mod exact;
 pub(crate) mod flush;
 pub(crate) mod general;

@@ -2,7 +2,7 @@
 
 use super::flush::Flush;
 use super::prepare::Scratch;
-use super::{Grid, MulAdd, MulAddParams, Plan};
+use super::{Grid, MulAdd, MulAddParams, Plan, amx};
 use crate::elem::{Elem, Use};
 use crate::isa::{KernelSet, Level};
 use crate::kernel::KernelId;
@@ -17,6 +17,10 @@ enum Family {
     Bytes,
     /// Bytes widened to pairs of i16.
     Pairs,
+    /// Pairs of bf16 in matrix registers.
+    AmxBf16,
+    /// Bytes in matrix registers.
+    AmxBytes,
 }
 
 impl KernelSet {
@@ -53,19 +57,21 @@ impl KernelSet {
             saturating: op.saturating,
             relaxed: op.relaxed,
             // The dot product does it by itself.
-            flushes: op.flushes() && family != Some(Family::Bf16),
+            flushes: op.flushes() && !matches!(family, Some(Family::Bf16 | Family::AmxBf16)),
         };
         let Some(family) = family else {
             let scratch_bytes = super::general::scratch_bytes(&params);
             return Plan { kernel: KernelId::MUL_ADD_GENERAL, params, scratch_bytes };
         };
         self.block(&mut params, family);
+        let family = if self.amx() { in_matrix_registers(&params, family) } else { family };
         let half = self.column_step(op.b.cols) < self.lanes() as u32;
         let kernel = kernel(family, op, half);
         let scratch_bytes = match family {
             Family::F32 | Family::Bf16 => 0,
             Family::Bytes => Scratch::new(&params, 1).bytes,
             Family::Pairs => Scratch::new(&params, 2).bytes,
+            Family::AmxBf16 | Family::AmxBytes => amx::scratch_bytes(&params),
         };
         Plan { kernel, params, scratch_bytes }
     }
@@ -106,14 +112,25 @@ impl KernelSet {
         params.ldb = params.want_b.row_bytes() as u32 * widening;
         params.words = match family {
             Family::F32 => depth,
-            Family::Bf16 | Family::Pairs => depth.div_ceil(2),
-            Family::Bytes => depth.div_ceil(4),
+            Family::Bf16 | Family::Pairs | Family::AmxBf16 => depth.div_ceil(2),
+            Family::Bytes | Family::AmxBytes => depth.div_ceil(4),
         };
         params.vectors = params.want_b.cols.div_ceil(self.lanes() as u32);
         let half = self.column_step(params.b.cols) < self.lanes() as u32;
         let total = if half { params.n.div_ceil(2) } else { params.n * params.vectors };
         (params.group, params.block_rows) =
             blocking(self.level(), half || family == Family::Pairs, params.rows, total);
+    }
+}
+
+/// The family for a processor with AMX, in place of one for others.
+fn in_matrix_registers(params: &MulAddParams, family: Family) -> Family {
+    // Bytes of any use are brought into the layouts of factors elsewhere.
+    let lies = params.a == params.want_a && params.b == params.want_b;
+    match family {
+        Family::Bf16 if amx::is_possible(params) => Family::AmxBf16,
+        Family::Bytes if amx::is_possible(params) && lies => Family::AmxBytes,
+        other => other,
     }
 }
 
@@ -141,6 +158,8 @@ fn blocking(level: Level, narrow: bool, rows: u32, vectors: u32) -> (u8, [u8; 4]
 /// The table entry of a family.
 fn kernel(family: Family, op: &MulAdd, half: bool) -> KernelId {
     match (family, half) {
+        (Family::AmxBf16, _) => KernelId::MUL_ADD_AMX_BF16,
+        (Family::AmxBytes, _) => KernelId::MUL_ADD_AMX_I8,
         (Family::F32, false) => KernelId::MUL_ADD_F32,
         (Family::F32, true) => KernelId::MUL_ADD_F32_HALF,
         (Family::Bf16, false) => KernelId::MUL_ADD_BF16,

@@ -67,6 +67,17 @@ macro_rules! arm {
     };
 }
 
+/// The standard library does not tell of AMX, nor does it ask for the permission.
+macro_rules! amx {
+    ($name:tt) => {{
+        #[cfg(target_arch = "x86_64")]
+        let is_here = crate::arch::x86_64::amx::is_here();
+        #[cfg(not(target_arch = "x86_64"))]
+        let is_here = false;
+        is_here
+    }};
+}
+
 /// Declares the features: an identifier, LLVM's name, and the standard library's.
 macro_rules! features {
     ($($id:ident $name:literal $detect:ident $std:tt;)*) => {
@@ -112,6 +123,10 @@ features! {
     AVXVNNI "avxvnni" x86 "avxvnni";
     GFNI "gfni" x86 "gfni";
     SSE4A "sse4a" x86 "sse4a";
+    // Matrix registers, which generated code leaves to kernels.
+    AMX_TILE "amx-tile" amx "amx-tile";
+    AMX_BF16 "amx-bf16" amx "amx-bf16";
+    AMX_INT8 "amx-int8" amx "amx-int8";
     NEON "neon" arm "neon";
     FP_ARMV8 "fp-armv8" arm "neon";
     FULLFP16 "fullfp16" arm "fp16";
@@ -132,9 +147,11 @@ pub(super) const ALDERLAKE: Features = Features(HASWELL.0 | AVXVNNI | GFNI);
 pub(super) const SKYLAKE_AVX512: Features =
     Features(HASWELL.0 | AVX512F | EVEX512 | AVX512BW | AVX512CD | AVX512DQ | AVX512VL);
 /// What Ice Lake and Zen 4 brought.
-const YOUNGER: u64 = VBMI | VBMI2 | VNNI | BITALG | VPOPCNTDQ | IFMA | GFNI | BF16;
-pub(super) const SAPPHIRERAPIDS: Features = Features(SKYLAKE_AVX512.0 | YOUNGER | FP16 | AVXVNNI);
-pub(super) const ZNVER4: Features = Features(SKYLAKE_AVX512.0 | YOUNGER | SSE4A);
+const YOUNGER: u64 = VBMI | VBMI2 | VNNI | BITALG | VPOPCNTDQ | IFMA | GFNI;
+pub(super) const ICELAKE_SERVER: Features = Features(SKYLAKE_AVX512.0 | YOUNGER);
+pub(super) const SAPPHIRERAPIDS: Features =
+    Features(ICELAKE_SERVER.0 | BF16 | FP16 | AVXVNNI | AMX_TILE | AMX_BF16 | AMX_INT8);
+pub(super) const ZNVER4: Features = Features(ICELAKE_SERVER.0 | BF16 | SSE4A);
 pub(super) const ZNVER5: Features = Features(ZNVER4.0 | AVXVNNI);
 pub(super) const CORTEX_A72: Features = Features(NEON | FP_ARMV8);
 pub(super) const NEOVERSE_N1: Features = Features(CORTEX_A72.0 | FULLFP16 | LSE | RDM | DOTPROD | RCPC);

@@ -100,6 +100,7 @@ impl Run {
         let (ap, bp, cp) = (pointers(&mut at), pointers(&mut bt), pointers(&mut ct));
         let rp = if self.in_place { cp.clone() } else { pointers(&mut rt) };
         let address = plan.kernel.address(isa).expect("the plan names a kernel");
+        let _ready = isa.ready();
         // SAFETY: the plan names a multiplication; the operands are as planned.
         unsafe {
             let kernel = std::mem::transmute::<*const (), MulAddFn>(address);
@@ -194,7 +195,7 @@ impl Run {
     }
 }
 
-const SHAPES: [(u32, u32, u32); 14] = [
+const SHAPES: [(u32, u32, u32); 15] = [
     (16, 16, 16),
     (8, 8, 8),
     (16, 8, 16),
@@ -209,6 +210,7 @@ const SHAPES: [(u32, u32, u32); 14] = [
     (31, 40, 2),
     (64, 64, 64),
     (24, 48, 20),
+    (48, 40, 24),
 ];
 
 const GRIDS: [Grid; 6] = [
@@ -425,6 +427,7 @@ fn one_product(isa: Isa, op: &MulAdd, (x, y, c): (u64, u64, u64)) -> u64 {
     let (mut r, mut scratch) = (Buffer::new(op.r.bytes(), 0), Buffer::new(plan.scratch_bytes, 0));
     let (ap, bp, cp, rp) = (a.ptr().cast_const(), b.ptr().cast_const(), c.ptr().cast_const(), r.ptr());
     let address = plan.kernel.address(isa).expect("the plan names a kernel");
+    let _ready = isa.ready();
     // SAFETY: the plan names a multiplication; the operands are as planned.
     unsafe {
         let kernel = std::mem::transmute::<*const (), MulAddFn>(address);
@@ -467,6 +470,31 @@ fn common_types_have_fast_kernels() {
                 let case = Case { any_use, ..Case::integers(elems, [true; 4], false) };
                 let run = Run { case, shape: (16, 16, 16), grid: Grid::ONE, in_place: false };
                 assert_ne!(run.check(isa, &mut random), KernelId::MUL_ADD_GENERAL, "{isa} {case:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn matrix_registers_are_used_where_they_are() {
+    let mut random = Random(1);
+    for isa in Isa::available().into_iter().filter(|isa| isa.amx()) {
+        for (elem, accumulator, id) in [
+            (Elem::BF16, Elem::F32, KernelId::MUL_ADD_AMX_BF16),
+            (Elem::BF16, Elem::BF16, KernelId::MUL_ADD_AMX_BF16),
+            (Elem::I8, Elem::I32, KernelId::MUL_ADD_AMX_I8),
+        ] {
+            let case = Case::integers([elem, elem, accumulator, accumulator], [true; 4], false);
+            for (shape, grid) in [
+                ((64, 64, 64), Grid::ONE),
+                ((16, 16, 16), Grid { m: 4, n: 4, k: 4 }),
+                ((32, 32, 16), Grid { m: 2, n: 2, k: 3 }),
+            ] {
+                assert_eq!(
+                    Run { case, shape, grid, in_place: true }.check(isa, &mut random),
+                    id,
+                    "{shape:?}"
+                );
             }
         }
     }

@@ -1,0 +1,364 @@
+//! The walk over the blocks of a grid.
+
+use super::{Cut, REGISTER_BYTES, ROW_BYTES, ROWS, WORDS};
+use crate::arch::x86_64::amx::{self, Product};
+use crate::mul_add::MulAddParams;
+use crate::mul_add::panel::{Finish, Operands};
+use std::arch::x86_64::{__m512i, _mm512_mask_storeu_epi32, _mm512_maskz_loadu_epi32};
+use std::ops::Range;
+
+/// Blocks, by their addresses, and the bytes from row to row of each.
+#[derive(Clone, Copy)]
+struct Blocks<T> {
+    list: *mut T,
+    stride: usize,
+}
+
+impl<T: Copy> Blocks<T> {
+    /// Lists blocks that follow each other.
+    ///
+    /// # Safety
+    /// There is room for so many addresses.
+    #[inline(always)]
+    unsafe fn packed(list: *mut T, count: usize, address: impl Fn(usize) -> T) -> Self {
+        for at in 0..count {
+            // SAFETY: forwarded.
+            unsafe { list.add(at).write(address(at * REGISTER_BYTES)) };
+        }
+        Self { list, stride: ROW_BYTES }
+    }
+}
+
+/// Does some steps of the whole grid; without C where the finish says so.
+///
+/// # Safety
+/// The operands are as `params` describes, `scratch` is as large as the [`Cut`] of all steps says. The thread has matrix
+/// registers.
+#[inline(always)]
+pub(crate) unsafe fn drive<P: Product>(
+    params: &MulAddParams,
+    operands: Operands,
+    finish: Finish,
+    steps: Range<usize>,
+    scratch: *mut u8,
+) {
+    let cut = Cut::new(params, steps.len());
+    let with_c = finish != Finish::WithoutC;
+    // SAFETY: the parts of the scratch memory are disjoint and sized for what is written there.
+    unsafe {
+        let a = blocks_of_a(params, &cut, operands.a, steps.clone(), scratch);
+        let b = blocks_of_b(params, &cut, operands.b, steps, scratch);
+        let r_list = scratch.add(cut.r_list).cast::<*mut u8>();
+        let c_list = scratch.add(cut.c_list).cast::<*const u8>();
+        let (c, r) = if cut.c_lies {
+            let c =
+                blocks_of_sums(params, &cut, c_list, params.ldc, |tile, at| (*operands.c.add(tile)).add(at));
+            (c, blocks_of_sums(params, &cut, r_list, params.ldr, |tile, at| (*operands.r.add(tile)).add(at)))
+        } else {
+            let blocks = scratch.add(cut.c_blocks);
+            if with_c {
+                copy_sums::<true>(params, &cut, operands.c.cast(), params.ldc, blocks);
+            }
+            let count = cut.rows * cut.cols;
+            let c = Blocks::packed(c_list, count, |at| blocks.add(at).cast_const());
+            (c, Blocks::packed(r_list, count, |at| blocks.add(at)))
+        };
+        let grid = Walk { a, b, c, r, cut: &cut, with_c };
+        for col in (0..cut.cols).step_by(2) {
+            for row in (0..cut.rows).step_by(2) {
+                match (row + 1 < cut.rows, col + 1 < cut.cols) {
+                    (true, true) => grid.block::<P, true, true>(row, col),
+                    (true, false) => grid.block::<P, true, false>(row, col),
+                    (false, true) => grid.block::<P, false, true>(row, col),
+                    (false, false) => grid.block::<P, false, false>(row, col),
+                }
+            }
+        }
+        if !cut.c_lies {
+            copy_sums::<false>(params, &cut, operands.r, params.ldr, scratch.add(cut.c_blocks));
+        }
+    }
+}
+
+/// The operands of the walk over the blocks.
+struct Walk<'a> {
+    a: Blocks<*const u8>,
+    b: Blocks<*const u8>,
+    c: Blocks<*const u8>,
+    r: Blocks<*mut u8>,
+    cut: &'a Cut,
+    with_c: bool,
+}
+
+impl Walk<'_> {
+    /// The sums of one or two rows and columns of blocks: those in registers 0 to 3, A in 4 and 5, B in 6 and 7.
+    ///
+    /// # Safety
+    /// The blocks are in the grid.
+    #[inline(always)]
+    unsafe fn block<P: Product, const ROW: bool, const COL: bool>(&self, row: usize, col: usize) {
+        let depth = self.cut.depth;
+        let at = row * self.cut.cols + col;
+        // SAFETY: the lists hold addresses of whole blocks.
+        unsafe {
+            if self.with_c {
+                let (c, stride) = (self.c.list.add(at), self.c.stride);
+                amx::load::<0>(*c, stride);
+                if COL {
+                    amx::load::<1>(*c.add(1), stride);
+                }
+                if ROW {
+                    amx::load::<2>(*c.add(self.cut.cols), stride);
+                }
+                if ROW && COL {
+                    amx::load::<3>(*c.add(self.cut.cols + 1), stride);
+                }
+            } else {
+                amx::zero::<0>();
+                amx::zero::<1>();
+                amx::zero::<2>();
+                amx::zero::<3>();
+            }
+            let (a, b) = (self.a.list.add(row * depth), self.b.list.add(col * depth));
+            for l in 0..depth {
+                amx::load::<6>(*b.add(l), self.b.stride);
+                amx::load::<4>(*a.add(l), self.a.stride);
+                P::add::<0, 4, 6>();
+                if COL {
+                    amx::load::<7>(*b.add(depth + l), self.b.stride);
+                    P::add::<1, 4, 7>();
+                }
+                if ROW {
+                    amx::load::<5>(*a.add(depth + l), self.a.stride);
+                    P::add::<2, 5, 6>();
+                }
+                if ROW && COL {
+                    P::add::<3, 5, 7>();
+                }
+            }
+            let (r, stride) = (self.r.list.add(at), self.r.stride);
+            amx::store::<0>(*r, stride);
+            if COL {
+                amx::store::<1>(*r.add(1), stride);
+            }
+            if ROW {
+                amx::store::<2>(*r.add(self.cut.cols), stride);
+            }
+            if ROW && COL {
+                amx::store::<3>(*r.add(self.cut.cols + 1), stride);
+            }
+        }
+    }
+}
+
+/// Lists the blocks of A, row by row of blocks.
+#[inline(always)]
+unsafe fn blocks_of_a(
+    params: &MulAddParams,
+    cut: &Cut,
+    tiles: *const *const u8,
+    steps: Range<usize>,
+    scratch: *mut u8,
+) -> Blocks<*const u8> {
+    let (rows, words, stride) = (params.rows as usize, params.words as usize, params.lda as usize);
+    let (first, count) = (steps.start, steps.len());
+    // SAFETY: the tiles are in the grid, the blocks in the scratch memory.
+    unsafe {
+        let list = scratch.add(cut.a_list).cast::<*const u8>();
+        let tile = |i: usize, x: usize| *tiles.add(i * params.k as usize + first + x);
+        if cut.a_lies {
+            let mut next = list;
+            for i in 0..params.m as usize {
+                for row in (0..rows).step_by(ROWS) {
+                    for x in 0..count {
+                        let from = tile(i, x).add(row * stride);
+                        for word in (0..words).step_by(WORDS) {
+                            next.write(from.add(word * 4));
+                            next = next.add(1);
+                        }
+                    }
+                }
+            }
+            return Blocks { list, stride };
+        }
+        let blocks = scratch.add(cut.a_blocks);
+        if !(count * words).is_multiple_of(WORDS) {
+            zero_last(blocks, cut.rows, cut.depth);
+        }
+        let (piece, piece_rows) = (piece(words), piece(rows));
+        let mask = mask(piece);
+        for i in 0..params.m as usize {
+            for x in 0..count {
+                let tile = tile(i, x);
+                for word in (0..words).step_by(piece) {
+                    for row in (0..rows).step_by(piece_rows) {
+                        let (line, at) = (i * rows + row, x * words + word);
+                        let block = line / ROWS * cut.depth + at / WORDS;
+                        let mut to = blocks.add(place(block, line % ROWS, at % WORDS));
+                        let mut from = tile.add(row * stride + word * 4);
+                        for _ in 0..piece_rows {
+                            copy(to, from, mask);
+                            to = to.add(ROW_BYTES);
+                            from = from.wrapping_add(stride);
+                        }
+                    }
+                }
+            }
+        }
+        Blocks::packed(list, cut.rows * cut.depth, |at| blocks.add(at).cast_const())
+    }
+}
+
+/// Lists the blocks of B, column by column of blocks.
+#[inline(always)]
+unsafe fn blocks_of_b(
+    params: &MulAddParams,
+    cut: &Cut,
+    tiles: *const *const u8,
+    steps: Range<usize>,
+    scratch: *mut u8,
+) -> Blocks<*const u8> {
+    let (cols, words, stride) = (params.b.cols as usize, params.words as usize, params.ldb as usize);
+    let (first, count) = (steps.start, steps.len());
+    // SAFETY: the tiles are in the grid, the blocks in the scratch memory.
+    unsafe {
+        let list = scratch.add(cut.b_list).cast::<*const u8>();
+        let tile = |x: usize, j: usize| *tiles.add((first + x) * params.n as usize + j);
+        if cut.b_lies {
+            let mut next = list;
+            for j in 0..params.n as usize {
+                for col in (0..cols).step_by(WORDS) {
+                    for x in 0..count {
+                        let from = tile(x, j).add(col * 4);
+                        for word in (0..words).step_by(ROWS) {
+                            next.write(from.add(word * stride));
+                            next = next.add(1);
+                        }
+                    }
+                }
+            }
+            return Blocks { list, stride };
+        }
+        let blocks = scratch.add(cut.b_blocks);
+        if !(count * words).is_multiple_of(WORDS) {
+            zero_last(blocks, cut.cols, cut.depth);
+        }
+        let piece_words = piece(words);
+        for j in 0..params.n as usize {
+            for x in 0..count {
+                let tile = tile(x, j);
+                for col in (0..cols).step_by(WORDS) {
+                    for word in (0..words).step_by(piece_words) {
+                        let line = x * words + word;
+                        let block = (j * cols + col) / WORDS * cut.depth + line / ROWS;
+                        let mut to = blocks.add(place(block, line % ROWS, 0));
+                        let mut from = tile.add(word * stride + col * 4);
+                        for _ in 0..piece_words {
+                            copy(to, from, u16::MAX);
+                            to = to.add(ROW_BYTES);
+                            from = from.wrapping_add(stride);
+                        }
+                    }
+                }
+            }
+        }
+        Blocks::packed(list, cut.cols * cut.depth, |at| blocks.add(at).cast_const())
+    }
+}
+
+/// Lists the blocks of sums that lie in tiles, row by row of blocks.
+#[inline(always)]
+unsafe fn blocks_of_sums<T: Copy>(
+    params: &MulAddParams,
+    cut: &Cut,
+    list: *mut T,
+    stride: u32,
+    address: impl Fn(usize, usize) -> T,
+) -> Blocks<T> {
+    let (n, stride) = (params.n as usize, stride as usize);
+    let mut next = list;
+    for i in 0..params.m as usize {
+        for row in (0..params.rows as usize).step_by(ROWS) {
+            for j in 0..n {
+                for col in (0..params.b.cols as usize).step_by(WORDS) {
+                    // SAFETY: the list has room for the blocks of all tiles.
+                    unsafe { next.write(address(i * n + j, row * stride + col * 4)) };
+                    next = next.wrapping_add(1);
+                }
+            }
+        }
+    }
+    debug_assert_eq!(next, list.wrapping_add(cut.rows * cut.cols), "every block is listed");
+    Blocks { list, stride }
+}
+
+/// Copies sums from tiles to blocks, or back if not `IN`.
+#[inline(always)]
+unsafe fn copy_sums<const IN: bool>(
+    params: &MulAddParams,
+    cut: &Cut,
+    tiles: *const *mut u8,
+    stride: u32,
+    blocks: *mut u8,
+) {
+    let (rows, cols, n) = (params.rows as usize, params.b.cols as usize, params.n as usize);
+    let stride = stride as usize;
+    for i in 0..params.m as usize {
+        for j in 0..n {
+            // SAFETY: the tile is in the grid.
+            let tile = unsafe { *tiles.add(i * n + j) };
+            for col in (0..cols).step_by(WORDS) {
+                for row in 0..rows {
+                    let line = i * rows + row;
+                    let block = line / ROWS * cut.cols + (j * cols + col) / WORDS;
+                    // SAFETY: the row of a block lies in the tile, and in the block, which is one of the grid's.
+                    unsafe {
+                        let tile = tile.add(row * stride + col * 4);
+                        let block = blocks.add(place(block, line % ROWS, 0));
+                        if IN { copy(block, tile, u16::MAX) } else { copy(tile, block, u16::MAX) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The longest pieces that such a length and blocks can both be cut into.
+#[inline(always)]
+fn piece(length: usize) -> usize {
+    1 << length.trailing_zeros().min(WORDS.trailing_zeros())
+}
+
+/// The mask of the first words of a row.
+#[inline(always)]
+fn mask(words: usize) -> u16 {
+    u16::MAX >> (WORDS - words)
+}
+
+/// Where a word is in blocks that follow each other, in bytes.
+#[inline(always)]
+fn place(block: usize, row: usize, word: usize) -> usize {
+    block * REGISTER_BYTES + row * ROW_BYTES + word * 4
+}
+
+/// Makes zero of the last of each `depth` blocks.
+#[inline(always)]
+unsafe fn zero_last(blocks: *mut u8, count: usize, depth: usize) {
+    for last in 1..=count {
+        // SAFETY: the caller vouches for so many blocks.
+        unsafe { blocks.add((last * depth - 1) * REGISTER_BYTES).write_bytes(0, REGISTER_BYTES) };
+    }
+}
+
+/// Copies the words of a mask.
+///
+/// # Safety
+/// They are readable and writable; the processor has AVX-512.
+#[inline(always)]
+unsafe fn copy(to: *mut u8, from: *const u8, mask: u16) {
+    // SAFETY: forwarded.
+    unsafe {
+        let words: __m512i = _mm512_maskz_loadu_epi32(mask, from.cast());
+        _mm512_mask_storeu_epi32(to.cast(), mask, words);
+    }
+}

@@ -1,0 +1,116 @@
+//! Multiplication in the matrix registers of AMX.
+//!
+//! A grid of tiles is taken for one product, of blocks of 16 rows (of A and C) or columns (of B and C) by 16 words of the
+//! inner dimension: a *block* is what a register holds. Lists of addresses say where the blocks are:
+//!
+//! ```text
+//! for each pair of columns of blocks, for each pair of rows of blocks:
+//!     c[2][2] = C                                                  (four registers)
+//!     for each block of the inner dimension:
+//!         c[i][j] += a[i] * b[j]                                   (two registers each)
+//!     R = c[2][2]
+//! ```
+//!
+//! So each block that is read serves two products, which take twice the time of two reads from the first cache. Where
+//! blocks lie in the tiles as they are, they are read from there. Where tiles are smaller or end in parts of blocks,
+//! blocks are put together in scratch memory, across tiles: two tiles of 16×16 bf16 are one block of A. What the inner
+//! dimension lacks of whole blocks is zero in both factors; what rows lack is whatever lies there.
+//!
+//! Products of bf16 add up in another order than the dot product of vectors does, and do to denormals what that does
+//! (see `flush`). Sums are rounded to narrower types where they lie, after each step.
+//!
+//! Here is how a grid is cut, which is planned on any machine; `drive` does it.
+
+#[cfg(target_arch = "x86_64")]
+mod drive;
+
+use super::MulAddParams;
+use super::prepare::Scratch;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use drive::drive;
+
+/// Rows of a register.
+pub(crate) const ROWS: usize = 16;
+/// Words of 32 bits in a row.
+pub(crate) const WORDS: usize = 16;
+/// Bytes of a row.
+pub(crate) const ROW_BYTES: usize = 4 * WORDS;
+/// Bytes of a register.
+pub(crate) const REGISTER_BYTES: usize = ROWS * ROW_BYTES;
+
+/// Rows that tiles consist of, at least: half a block.
+const LEAST_ROWS: u32 = 8;
+/// Words of rows of A that tiles consist of, at least.
+const LEAST_WORDS: u32 = 4;
+
+/// Whether tiles of a multiplication consist of such pieces of blocks as are put together here. Those half a block wide
+/// are not: the sums would have to be copied twice, which takes longer than to multiply them without this.
+pub(super) fn is_possible(params: &MulAddParams) -> bool {
+    params.rows.is_multiple_of(LEAST_ROWS)
+        && params.b.cols.is_multiple_of(WORDS as u32)
+        && params.words.is_multiple_of(LEAST_WORDS)
+}
+
+/// How a grid is cut into blocks, and the places of its parts in scratch memory, as byte offsets.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    /// Blocks along the rows, the columns and the inner dimension.
+    rows: usize,
+    cols: usize,
+    depth: usize,
+    /// Whether blocks of A, of B and of the sums lie in tiles as they are.
+    a_lies: bool,
+    b_lies: bool,
+    c_lies: bool,
+    a_list: usize,
+    b_list: usize,
+    c_list: usize,
+    r_list: usize,
+    a_blocks: usize,
+    b_blocks: usize,
+    c_blocks: usize,
+    /// Bytes in all.
+    bytes: usize,
+}
+
+impl Cut {
+    /// Cuts the grid, of so many tiles along the inner dimension.
+    #[inline(always)]
+    fn new(params: &MulAddParams, steps: usize) -> Self {
+        let (row, word) = (params.rows as usize, params.words as usize);
+        let rows = (params.m as usize * row).div_ceil(ROWS);
+        let cols = params.n as usize * params.b.cols as usize / WORDS;
+        let depth = (steps * word).div_ceil(WORDS);
+        let (c_lies, b_lies) = (row.is_multiple_of(ROWS), word.is_multiple_of(WORDS));
+        let a_lies = c_lies && b_lies;
+        let mut end = 0;
+        let mut take = |count: usize, bytes: usize| {
+            let start = end;
+            end = (end + count * bytes).next_multiple_of(ROW_BYTES);
+            start
+        };
+        let blocks = |lies: bool, count: usize| if lies { 0 } else { count };
+        Self {
+            rows,
+            cols,
+            depth,
+            a_lies,
+            b_lies,
+            c_lies,
+            a_list: take(rows * depth, size_of::<usize>()),
+            b_list: take(cols * depth, size_of::<usize>()),
+            c_list: take(rows * cols, size_of::<usize>()),
+            r_list: take(rows * cols, size_of::<usize>()),
+            a_blocks: take(blocks(a_lies, rows * depth), REGISTER_BYTES),
+            b_blocks: take(blocks(b_lies, cols * depth), REGISTER_BYTES),
+            c_blocks: take(blocks(c_lies, rows * cols), REGISTER_BYTES),
+            bytes: end,
+        }
+    }
+}
+
+/// Bytes of scratch memory: what saturating sums want comes first.
+pub(super) fn scratch_bytes(params: &MulAddParams) -> usize {
+    let sums = if params.saturating { Scratch::new(params, 1).bytes } else { 0 };
+    sums + Cut::new(params, params.k as usize).bytes
+}
