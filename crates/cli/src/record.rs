@@ -37,6 +37,9 @@ pub(crate) struct Record {
     pub(crate) gflops: f64,
     /// What these threads reach with nothing but the best instruction for these types.
     pub(crate) peak_gflops: f64,
+    /// What that instruction is: `AMX`, `dot product`, `i16 pairs` or `f32 FMA`.
+    #[serde(default)]
+    pub(crate) peak_unit: String,
     /// `gflops` as a part of `peak_gflops`.
     pub(crate) share_of_peak: f64,
     /// The largest error, relative to the length of the row of A times the length of the column of B, or to
@@ -90,6 +93,7 @@ pub(crate) mod tests {
             operations: 2.0 * 512.0_f64.powi(3),
             gflops,
             peak_gflops: 500.0,
+            peak_unit: "f32 FMA".to_owned(),
             share_of_peak: gflops / 500.0,
             max_rel_error: 1e-7,
             ok: true,
@@ -119,6 +123,7 @@ pub(crate) mod tests {
             "seconds",
             "gflops",
             "peak_gflops",
+            "peak_unit",
             "share_of_peak",
             "max_rel_error",
             "ok",

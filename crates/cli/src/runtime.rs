@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use phalanx::peak::Unit;
 pub(crate) use phalanx::{Allocator, CancelToken, Processor};
 use phalanx::{DeviceOptions, ErrorClass, ModuleInfo, PipelineDescriptor, SpecValue, glsl};
 use serde::Serialize;
@@ -316,14 +317,27 @@ fn processors() -> Vec<ProcessorRow> {
 
 /// Measures a peak for so long, in 10⁹ operations a second.
 pub(crate) fn peak(peak: Peak, threads: usize, duration: Duration) -> f64 {
-    // What is wrong with a name in the environment, making a device has said.
-    let processor = chosen().or_else(|| Processor::detect().ok()).unwrap_or_else(Processor::native);
+    let processor = processor_of_peaks();
     let rate = match peak {
         Peak::F32Fma => phalanx::peak::f32_fma(processor, threads, duration),
         Peak::Bf16Dot => phalanx::peak::bf16_dot(processor, threads, duration),
         Peak::I8Dot => phalanx::peak::i8_dot(processor, threads, duration),
     };
     rate / 1e9
+}
+
+/// What does the work of a peak.
+pub(crate) fn peak_unit(peak: Peak) -> Unit {
+    match peak {
+        Peak::F32Fma => Unit::Fma,
+        Peak::Bf16Dot => phalanx::peak::bf16_unit(processor_of_peaks()),
+        Peak::I8Dot => phalanx::peak::i8_unit(processor_of_peaks()),
+    }
+}
+
+/// What is wrong with a name in the environment, making a device has said.
+fn processor_of_peaks() -> Processor {
+    chosen().or_else(|| Processor::detect().ok()).unwrap_or_else(Processor::native)
 }
 
 impl Device {

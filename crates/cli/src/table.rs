@@ -43,7 +43,7 @@ fn row(record: &Record) -> [String; 10] {
         record.problem.clone(),
         record.tile.clone(),
         format!("{:.1}", record.gflops),
-        format!("{:.0}", record.peak_gflops),
+        format!("{:.0} {}", record.peak_gflops, record.peak_unit),
         format!("{:.1}%", 100.0 * record.share_of_peak),
         match record.max_rel_error {
             0.0 => "0".to_owned(),
@@ -62,7 +62,8 @@ mod tests {
     #[test]
     fn a_row_shows_what_matters() {
         let text = ladder(&[sample("tiled", 400.0)]).to_string();
-        for part in ["tiled", "f16->f32", "512³", "400.0", "80.0%", "1.0e-7", "12.5 ms", "ok"] {
+        for part in ["tiled", "f16->f32", "512³", "400.0", "500 f32 FMA", "80.0%", "1.0e-7", "12.5 ms", "ok"]
+        {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
     }

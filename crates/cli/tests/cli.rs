@@ -662,6 +662,7 @@ fn are_right(types: &str, count: usize) {
         "seconds",
         "gflops",
         "peak_gflops",
+        "peak_unit",
         "share_of_peak",
         "max_rel_error",
         "ok",

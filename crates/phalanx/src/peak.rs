@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+pub use phalanx_kernels::peak::Unit;
 use phalanx_kernels::{Isa, Processor, peak};
 
 /// Multiply-adds of f32.
@@ -13,14 +14,24 @@ pub fn f32_fma(processor: Processor, threads: usize, duration: Duration) -> f64 
     peak::f32_fma(isa(processor), threads, duration)
 }
 
-/// Dot products of pairs of bf16, or what kernels use where the processor has no instruction for them.
+/// Products of bf16 by what kernels use, [`bf16_unit`].
 pub fn bf16_dot(processor: Processor, threads: usize, duration: Duration) -> f64 {
     peak::bf16_dot(isa(processor), threads, duration)
 }
 
-/// Dot products of quads of bytes, or what kernels use where the processor has no instruction for them.
+/// Products of bytes by what kernels use, [`i8_unit`].
 pub fn i8_dot(processor: Processor, threads: usize, duration: Duration) -> f64 {
     peak::i8_dot(isa(processor), threads, duration)
+}
+
+/// What multiplies bf16 on a processor.
+pub fn bf16_unit(processor: Processor) -> Unit {
+    processor.kernels().bf16_unit()
+}
+
+/// What multiplies bytes on a processor.
+pub fn i8_unit(processor: Processor) -> Unit {
+    processor.kernels().i8_unit()
 }
 
 /// What kernels use: if the machine cannot execute it, creating a device says so.

@@ -7,8 +7,8 @@ use crate::args::workload::WorkloadCommand;
 use crate::args::{BenchCommand, GemmArgs, PeakArgs};
 use crate::ladder::gemm::Gemm;
 use crate::ladder::plan::Choices;
-use crate::measure::{self, Outputs, Peaks};
-use crate::runtime::Device;
+use crate::measure::{self, Outputs, Peak, Peaks};
+use crate::runtime::{self, Device};
 use crate::workload::Purpose;
 use crate::{Status, say};
 
@@ -51,7 +51,9 @@ fn peak(args: &PeakArgs) -> Result<Status> {
             "threads": threads,
             "f32_fma_gflops": peaks.f32_fma,
             "bf16_dot_gflops": peaks.bf16_dot,
+            "bf16_unit": runtime::peak_unit(Peak::Bf16Dot).to_string(),
             "i8_dot_gflops": peaks.i8_dot,
+            "i8_unit": runtime::peak_unit(Peak::I8Dot).to_string(),
         });
         say(format!("{value:#}"))?;
     } else {

@@ -34,9 +34,13 @@ impl Peaks {
 
     pub(crate) fn describe(&self, threads: usize) -> String {
         format!(
-            "Peaks on {threads} threads, in 10⁹ operations a second: f32 FMA {:.0}, bf16 dot product {:.0}, \
-             8-bit dot product {:.0}",
-            self.f32_fma, self.bf16_dot, self.i8_dot
+            "Peaks on {threads} threads, in 10⁹ operations a second: f32 {:.0} ({}), bf16 {:.0} ({}), 8-bit {:.0} ({})",
+            self.f32_fma,
+            runtime::peak_unit(Peak::F32Fma),
+            self.bf16_dot,
+            runtime::peak_unit(Peak::Bf16Dot),
+            self.i8_dot,
+            runtime::peak_unit(Peak::I8Dot),
         )
     }
 }

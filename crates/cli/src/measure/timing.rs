@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::{Kernel, Problem, Subject};
 use crate::progress::Interrupt;
 use crate::record::Record;
-use crate::runtime::{Binding, Buffer, Device, Dispatch, Pipeline};
+use crate::runtime::{self, Binding, Buffer, Device, Dispatch, Pipeline};
 
 /// Timed dispatches go on until both are reached …
 const MIN_DISPATCHES: usize = 5;
@@ -182,6 +182,7 @@ impl Timing {
             operations: subject.operations,
             gflops,
             peak_gflops: self.peak_gflops,
+            peak_unit: runtime::peak_unit(subject.peak).to_string(),
             share_of_peak: gflops / self.peak_gflops,
             // JSON has no infinity.
             max_rel_error: self.max_rel_error.min(f64::MAX),
