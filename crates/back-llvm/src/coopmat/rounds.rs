@@ -13,26 +13,50 @@ use phalanx_kernels::{Grid, KernelId, KernelSet};
 const SMALL: usize = 24 << 10;
 /// Bytes of sums and kept factors that stay in the second cache.
 const LARGE: usize = 768 << 10;
-/// An inner dimension beyond which there is little to gain.
-const DEEP: u32 = 128;
-/// Most multiply-adds in one call.
-const MANY: u32 = 64;
+/// What limits the rounds that are done together.
+struct Limits {
+    /// An inner dimension beyond which there is little to gain.
+    deep: u32,
+    /// Most multiply-adds in one call.
+    many: u32,
+    /// Most rounds.
+    rounds: u32,
+    /// Sums of no more bytes gain nothing.
+    small: usize,
+}
+
+/// For vectors, which keep sums in registers and read them from the first cache for nothing.
+const VECTORS: Limits = Limits { deep: 128, many: 64, rounds: 4, small: SMALL };
 
 /// How many rounds are worth doing together.
 pub(crate) fn rounds(func: &Function, isa: KernelSet, round: &Round) -> u32 {
     let bytes = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes());
     let sums: usize = round.sums.iter().map(|sum| bytes(func.var(sum.var).ty)).sum();
     let factors: usize = round.factors.iter().map(|&f| bytes(func.ty(f))).sum();
+    let limits = limits(func, isa, round);
     let count = round.mul_adds().count() as u32;
     let depth = |inst| func.ty(func.inst(inst).args[0]).mat().map_or(0, |m| m.cols);
     let deepest = round.sums.iter().map(|sum| sum.mul_adds.iter().map(|&i| depth(i)).sum::<u32>()).max();
     let fits = |rounds: u32| {
         sums + factors * rounds as usize <= LARGE
-            && deepest.unwrap_or(0) * rounds <= DEEP
-            && count * rounds <= MANY
+            && deepest.unwrap_or(0) * rounds <= limits.deep
+            && count * rounds <= limits.many
     };
-    let is_worth = sums > SMALL && round.mul_adds().all(|inst| is_fast(func, isa, inst));
-    if is_worth { (1..=4).rev().find(|&n| fits(n)).unwrap_or(1) } else { 1 }
+    let is_worth = sums > limits.small && round.mul_adds().all(|inst| is_fast(func, isa, inst));
+    if is_worth { (1..=limits.rounds).rev().find(|&n| fits(n)).unwrap_or(1) } else { 1 }
+}
+
+/// The limits for the kernel of these multiply-adds. That in matrix registers takes as long to write a register of sums
+/// as for a product, so it gains by any number of them, up to rows of A of half a thousand bytes; narrow matrices are
+/// parts of what fills a register, too.
+fn limits(func: &Function, isa: KernelSet, round: &Round) -> Limits {
+    let Some(inst) = round.mul_adds().next() else { return VECTORS };
+    let bytes = match plan_of(func, isa, inst, Grid::ONE).kernel {
+        KernelId::MUL_ADD_AMX_BF16 => 2,
+        KernelId::MUL_ADD_AMX_I8 => 1,
+        _ => return VECTORS,
+    };
+    Limits { deep: 512 / bytes, many: 256, rounds: 8, small: 0 }
 }
 
 /// Whether a kernel keeps sums in registers from one multiply-add to the next.

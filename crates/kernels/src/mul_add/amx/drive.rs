@@ -97,30 +97,32 @@ impl Walk<'_> {
     /// The blocks are in the grid.
     #[inline(always)]
     unsafe fn block<P: Product, const ROW: bool, const COL: bool>(&self, row: usize, col: usize) {
-        let depth = self.cut.depth;
-        let at = row * self.cut.cols + col;
+        let (depth, cols) = (self.cut.depth, self.cut.cols);
+        let at = row * cols + col;
         // SAFETY: the lists hold addresses of whole blocks.
         unsafe {
-            if self.with_c {
-                let (c, stride) = (self.c.list.add(at), self.c.stride);
-                amx::load::<0>(*c, stride);
-                if COL {
-                    amx::load::<1>(*c.add(1), stride);
-                }
-                if ROW {
-                    amx::load::<2>(*c.add(self.cut.cols), stride);
-                }
-                if ROW && COL {
-                    amx::load::<3>(*c.add(self.cut.cols + 1), stride);
-                }
-            } else {
-                amx::zero::<0>();
-                amx::zero::<1>();
-                amx::zero::<2>();
-                amx::zero::<3>();
-            }
             let (a, b) = (self.a.list.add(row * depth), self.b.list.add(col * depth));
-            for l in 0..depth {
+            // Sums are read between the first products, which wait for nothing else then.
+            let c = self.c.list.add(at);
+            amx::load::<6>(*b, self.b.stride);
+            amx::load::<4>(*a, self.a.stride);
+            self.start::<0>(c, 0);
+            P::add::<0, 4, 6>();
+            if COL {
+                amx::load::<7>(*b.add(depth), self.b.stride);
+                self.start::<1>(c, 1);
+                P::add::<1, 4, 7>();
+            }
+            if ROW {
+                amx::load::<5>(*a.add(depth), self.a.stride);
+                self.start::<2>(c, cols);
+                P::add::<2, 5, 6>();
+            }
+            if ROW && COL {
+                self.start::<3>(c, cols + 1);
+                P::add::<3, 5, 7>();
+            }
+            for l in 1..depth {
                 amx::load::<6>(*b.add(l), self.b.stride);
                 amx::load::<4>(*a.add(l), self.a.stride);
                 P::add::<0, 4, 6>();
@@ -142,12 +144,19 @@ impl Walk<'_> {
                 amx::store::<1>(*r.add(1), stride);
             }
             if ROW {
-                amx::store::<2>(*r.add(self.cut.cols), stride);
+                amx::store::<2>(*r.add(cols), stride);
             }
             if ROW && COL {
-                amx::store::<3>(*r.add(self.cut.cols + 1), stride);
+                amx::store::<3>(*r.add(cols + 1), stride);
             }
         }
+    }
+
+    /// What a register of sums starts with.
+    #[inline(always)]
+    unsafe fn start<const T: u8>(&self, c: *const *const u8, at: usize) {
+        // SAFETY: the list holds addresses of whole blocks.
+        unsafe { if self.with_c { amx::load::<T>(*c.add(at), self.c.stride) } else { amx::zero::<T>() } }
     }
 }
 
