@@ -8,10 +8,15 @@
 // in 0.1 f32 gen 4*4*4 = (i * 3) % 7 - 3
 // out 0.2 f32 gen 12*4 = sum(t, 4, sum(c, 4, $0.0[(div(i, 4) + t) * 4 + c] * $0.1[t * 16 + c * 4 + i % 4]))
 //
+// reads 0.1 192
+// writes 0.2 48
+//
 // case four-loads:
 // entry loads
+// reads 0.0 192
 // case two-loads:
 // entry rotations
+// reads 0.0 96
 !a = !gpu.mma_matrix<4x4xf32, "AOp">
 !b = !gpu.mma_matrix<4x4xf32, "BOp">
 !c = !gpu.mma_matrix<4x4xf32, "COp">

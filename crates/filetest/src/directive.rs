@@ -95,6 +95,19 @@ pub struct Output {
     pub line: usize,
 }
 
+/// How many elements are read from memory, or written, as the interpreter counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Count {
+    /// The buffer, or without one what work-groups share.
+    pub slot: Option<Slot>,
+    /// Whether those written are meant.
+    pub written: bool,
+    /// Their number.
+    pub elements: u64,
+    /// Line in the file.
+    pub line: usize,
+}
+
 /// A finding that must be reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpectedError {
@@ -147,6 +160,8 @@ pub struct TestFile {
     pub push: Data,
     /// Lines printed, sorted.
     pub printed: Vec<String>,
+    /// Accesses to memory.
+    pub counts: Vec<Count>,
     /// Findings of the translator or verifier.
     pub errors: Vec<ExpectedError>,
     /// What the error of running holds.
@@ -227,6 +242,7 @@ impl TestFile {
             outputs: Vec::new(),
             push: Data::default(),
             printed: Vec::new(),
+            counts: Vec::new(),
             errors: expected_errors(text, language),
             run_error: None,
             timeout: Duration::from_secs(20),
@@ -330,7 +346,7 @@ fn is_open(text: &str) -> bool {
 }
 
 /// What directives begin with.
-pub const WORDS: [&str; 22] = [
+pub const WORDS: [&str; 24] = [
     "case",
     "keys",
     "test",
@@ -350,6 +366,8 @@ pub const WORDS: [&str; 22] = [
     "tolerance",
     "push",
     "printf",
+    "reads",
+    "writes",
     "run-error",
     "timeout",
     "error:",
@@ -402,6 +420,9 @@ impl Reader {
             }
             "tolerance" => self.tolerance = Tolerance::parse(&mut tokens)?,
             "push" => file.push.segments.extend(Data::parse(&mut tokens, &self.env)?.segments),
+            word @ ("reads" | "writes") => {
+                file.counts.push(count(&mut tokens, word == "writes", line)?);
+            }
             "printf" => printed(&mut tokens, &mut file.printed)?,
             "run-error" => file.run_error = Some(tokens.rest().to_owned()),
             "timeout" => file.timeout = Duration::from_millis(tokens.number("milliseconds")? as u64),
@@ -497,6 +518,16 @@ fn specialization(tokens: &mut Tokens<'_>) -> Result<Vec<(u32, u64)>, Wrong> {
     tokens.map(constant).collect()
 }
 
+/// `reads SLOT ELEMENTS`, `writes SLOT ELEMENTS`; `shared` in place of a slot is what work-groups share.
+fn count(tokens: &mut Tokens<'_>, written: bool, line: usize) -> Result<Count, Wrong> {
+    let slot = match tokens.word("SET.BINDING or `shared`")? {
+        "shared" => None,
+        word => Some(word.parse()?),
+    };
+    let elements = tokens.number("the number of elements")? as u64;
+    Ok(Count { slot, written, elements, line })
+}
+
 /// `printf "text" [times]`.
 fn printed(tokens: &mut Tokens<'_>, lines: &mut Vec<String>) -> Result<(), Wrong> {
     let rest = tokens.rest();
@@ -534,7 +565,8 @@ mod tests {
     fn directives_of_a_file() {
         let text = "// Adds numbers.\n// test run\n// subgroup 4 32\n// spec 0=-1 1=f32:1.5 2=true\n\
                     // in 0.0 i32 [1\n// 2]\n//   u8 [3]\n// out 0.1[2] i32 gen 2 = $0.0[i] + 1\n// push f32 [1.0]\n\
-                    // printf \"a \"b\"\" 2\nvoid main() {} // error: bad\n";
+                    // printf \"a \"b\"\" 2\n// reads 0.0 3\n// writes shared 4\n\
+                    void main() {} // error: bad\n";
         let files = parse("a.comp", text).unwrap();
         let [file] = files.as_slice() else { panic!("{files:?}") };
         assert_eq!(file.commands, [Command::Run]);
@@ -543,7 +575,10 @@ mod tests {
         assert_eq!(file.outputs[1].data.values(), [2.0, 3.0]);
         assert_eq!(file.outputs[1].slot, Slot { set: 0, binding: 1, index: 2 });
         assert_eq!(file.printed, ["a \"b\"", "a \"b\""]);
-        assert_eq!(file.errors, [ExpectedError { at: Some(11), text: "bad".into(), line: 11 }]);
+        let slot = Some(Slot { set: 0, binding: 0, index: 0 });
+        assert_eq!(file.counts[0], Count { slot, written: false, elements: 3, line: 11 });
+        assert_eq!(file.counts[1], Count { slot: None, written: true, elements: 4, line: 12 });
+        assert_eq!(file.errors, [ExpectedError { at: Some(13), text: "bad".into(), line: 13 }]);
     }
 
     #[test]

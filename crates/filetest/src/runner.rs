@@ -5,7 +5,7 @@ use crate::compile::{Finding, Source, load};
 use crate::directive::{Command, Language, TestFile};
 use crate::snapshot;
 use crate::tally;
-use crate::target::{Outcome, Target};
+use crate::target::{Outcome, Target, Traffic};
 use phalanx_ir::{Verified, passes};
 use phalanx_kernels::Processor;
 use std::fmt::Write as _;
@@ -194,6 +194,22 @@ fn check_outcome(
         let text =
             format!("printed {place}:\n  expected {:?}\n  found    {:?}", file.printed, outcome.printed);
         return Err(Failure::at(file, 1, text));
+    }
+    outcome.traffic.as_ref().map_or(Ok(()), |traffic| check_counts(file, traffic))
+}
+
+fn check_counts(file: &TestFile, traffic: &Traffic) -> Result<(), Failure> {
+    for count in &file.counts {
+        let accesses = match &count.slot {
+            Some(slot) => traffic.buffers.get(slot).copied().unwrap_or_default(),
+            None => traffic.shared,
+        };
+        let amount = if count.written { accesses.written } else { accesses.read };
+        if amount.elements != count.elements {
+            let what = if count.written { "written" } else { "read" };
+            let text = format!("{} elements {what}, expected {}", amount.elements, count.elements);
+            return Err(Failure::at(file, count.line, text));
+        }
     }
     Ok(())
 }

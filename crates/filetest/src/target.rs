@@ -4,7 +4,7 @@ use crate::data::Data;
 use crate::directive::{TargetKind, TestFile};
 use crate::slot::Slot;
 use phalanx_cpu::{Buffer, Config, Descriptor, Device, Dispatch, ImageView};
-use phalanx_interp::{Limits, Memory, Region};
+use phalanx_interp::{Accesses, Limits, Memory, Region};
 use phalanx_ir::passes;
 use phalanx_ir::{Binding, BindingInfo, BindingKind, Sampler, Verified};
 use phalanx_kernels::Processor;
@@ -50,7 +50,10 @@ impl Target {
     /// Why it could not be run to its end.
     pub fn run(self, module: &Verified, file: &TestFile) -> Result<Outcome, String> {
         match self {
-            Self::Interp => interpret(module, file),
+            Self::Interp => {
+                let (outcome, traffic) = interpret(module, file)?;
+                Ok(Outcome { traffic: Some(traffic), ..outcome })
+            }
             Self::Passes => {
                 let options = passes::Options { verify: true, ..passes::Options::default() };
                 let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
@@ -58,7 +61,7 @@ impl Target {
                 let module = spread.unwrap_or(module);
                 let expanded = passes::expand(&module, passes::Scratch::of(&module), &options)
                     .map_err(|bug| bug.to_string())?;
-                interpret(expanded.as_ref().unwrap_or(&module), file)
+                interpret(expanded.as_ref().unwrap_or(&module), file).map(|(outcome, _)| outcome)
             }
             Self::Cpu(processor) => cpu(processor, module, file),
         }
@@ -98,6 +101,17 @@ pub struct Outcome {
     pub expected: Vec<Vec<u8>>,
     /// The lines printed, sorted.
     pub printed: Vec<String>,
+    /// What the program as it is written accessed; only the interpreter knows.
+    pub traffic: Option<Traffic>,
+}
+
+/// What a run accessed in memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Of each buffer.
+    pub buffers: BTreeMap<Slot, Accesses>,
+    /// Of what work-groups share.
+    pub shared: Accesses,
 }
 
 /// What fills a buffer whose contents are not given, so that what is not written shows.
@@ -146,7 +160,7 @@ fn binding_of(bindings: &[BindingInfo], slot: Slot) -> Option<usize> {
 /// Instructions that a test may execute.
 const MAX_STEPS: u64 = 50_000_000;
 
-fn interpret(module: &Verified, file: &TestFile) -> Result<Outcome, String> {
+fn interpret(module: &Verified, file: &TestFile) -> Result<(Outcome, Traffic), String> {
     let slots: Vec<_> = sizes(file).into_keys().collect();
     // Far apart, so that no small mistake leads from one to the next.
     let address = |slot| slots.iter().position(|s| *s == slot).map(|i| (i as u64 + 1) << 32);
@@ -177,7 +191,11 @@ fn interpret(module: &Verified, file: &TestFile) -> Result<Outcome, String> {
     printed.extend(report.warnings.iter().map(|warning| warned(warning)));
     drop(memory);
     printed.sort();
-    Ok(Outcome { buffers: setup.buffers, expected: setup.expected, printed })
+    let traffic = Traffic {
+        buffers: slots.into_iter().zip(report.traffic.buffers).collect(),
+        shared: report.traffic.shared,
+    };
+    Ok((Outcome { buffers: setup.buffers, expected: setup.expected, printed, traffic: None }, traffic))
 }
 
 // ── CPU ──
@@ -213,7 +231,7 @@ fn cpu(processor: Processor, module: &Verified, file: &TestFile) -> Result<Outco
     let bound = Bound { buffers: &buffers, images: &views, samplers: &file.samplers, push: &setup.push };
     let mut printed = dispatch(processor, &module, &bound, &grid)?;
     printed.sort();
-    Ok(Outcome { buffers: contents(&buffers)?, expected: setup.expected, printed })
+    Ok(Outcome { buffers: contents(&buffers)?, expected: setup.expected, printed, traffic: None })
 }
 
 /// Runs a module that needs nothing but buffers, and gives their contents after it. Its push constants are

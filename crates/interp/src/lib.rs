@@ -17,7 +17,7 @@
 //!
 //! Variables and shared memory start as zeros. Reads outside of buffers, push constants and shared
 //! objects give zero and writes there do nothing, but they are counted in the [`Report`]. An access
-//! to a raw address that is in no buffer is an [`Error`].
+//! to a raw address that is in no buffer is an [`Error`]. What is accessed inside is counted, too: [`Traffic`].
 
 #![forbid(unsafe_code)]
 
@@ -28,8 +28,10 @@ mod lanes;
 mod memory;
 mod schedule;
 mod subgroup;
+mod traffic;
 mod value;
 
 pub use error::{Error, Place};
 pub use memory::{BufferId, Memory, Region};
 pub use schedule::{Limits, Report, run, run_until};
+pub use traffic::{Accesses, Amount, Traffic};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::traffic::{Access, Traffic};
 use phalanx_ir::{Binding, ImageLayout, Sampler, Scalar};
 
 /// A buffer of a [`Memory`].
@@ -104,6 +105,11 @@ impl<'a> Memory<'a> {
         self.bind(binding, 0, Region { buffer, offset: 0, bytes: u64::MAX });
     }
 
+    /// The number of its buffers.
+    pub(crate) fn buffers(&self) -> usize {
+        self.buffers.len()
+    }
+
     /// Sets the push constants.
     pub fn set_push(&mut self, bytes: &'a [u8]) {
         self.push = bytes;
@@ -176,6 +182,8 @@ pub(crate) struct View<'v, 'a> {
     pub(crate) shared: Vec<u8>,
     /// Accesses out of bounds so far.
     pub(crate) out_of_bounds: u64,
+    /// Those that were not; of each buffer of the memory, too.
+    pub(crate) traffic: Traffic,
 }
 
 impl View<'_, '_> {
@@ -204,11 +212,11 @@ impl View<'_, '_> {
     }
 
     /// The bytes of a texel of an image, if they lie in its memory.
-    pub(crate) fn texel(&mut self, image: &Image, at: u64) -> Option<&mut [u8]> {
+    pub(crate) fn texel(&mut self, image: &Image, at: u64, access: Access) -> Option<&mut [u8]> {
         let Region { buffer, offset, bytes } = image.region;
         let object = Object::Buffer(buffer.0, offset);
         let pointer = Pointer { object, offset: i64::try_from(at).ok()?, bytes };
-        self.bytes_mut(pointer, image.layout.format.bytes() as u32).ok().flatten()
+        self.bytes_mut(pointer, image.layout.format.bytes() as u32, access).ok().flatten()
     }
 
     pub(crate) fn push(&self) -> Pointer {
@@ -245,24 +253,29 @@ impl View<'_, '_> {
     }
 
     /// The bytes of an access, or none if it is out of bounds.
-    fn bytes_mut(&mut self, p: Pointer, bytes: u32) -> Result<Option<&mut [u8]>, Fault> {
+    fn bytes_mut(&mut self, p: Pointer, bytes: u32, access: Access) -> Result<Option<&mut [u8]>, Fault> {
         let len = bytes as usize;
         if p.object == Object::Global {
             let address = self.address(p);
             let (buffer, start) = self.find(address, bytes).ok_or(Fault { address, bytes })?;
+            self.traffic.buffers[buffer].add(access, bytes);
             return Ok(Some(&mut self.memory.buffers[buffer].bytes[start..start + len]));
         }
         let Some(offset) = p.in_bounds(bytes) else {
             self.out_of_bounds += 1;
             return Ok(None);
         };
-        let (bytes, start) = match p.object {
-            Object::Buffer(buffer, start) => (&mut *self.memory.buffers[buffer].bytes, start),
-            Object::Shared(start) => (&mut *self.shared, start),
+        let (memory, accesses, start) = match p.object {
+            Object::Buffer(buffer, start) => {
+                let accesses = &mut self.traffic.buffers[buffer];
+                (&mut *self.memory.buffers[buffer].bytes, accesses, start)
+            }
+            Object::Shared(start) => (&mut *self.shared, &mut self.traffic.shared, start),
             Object::Push | Object::Global => return Ok(None),
         };
+        accesses.add(access, bytes);
         let start = (start + offset) as usize;
-        Ok(Some(&mut bytes[start..start + len]))
+        Ok(Some(&mut memory[start..start + len]))
     }
 
     /// Reads a scalar; zero out of bounds.
@@ -270,7 +283,7 @@ impl View<'_, '_> {
         if p.object == Object::Push {
             return Ok(self.read_push(p, ty));
         }
-        Ok(self.bytes_mut(p, ty.bytes())?.map_or(0, |bytes| from_bytes(bytes)))
+        Ok(self.bytes_mut(p, ty.bytes(), Access::Read)?.map_or(0, |bytes| from_bytes(bytes)))
     }
 
     fn read_push(&mut self, p: Pointer, ty: Scalar) -> u64 {
@@ -285,7 +298,7 @@ impl View<'_, '_> {
 
     /// Writes a scalar; nothing out of bounds.
     pub(crate) fn write(&mut self, p: Pointer, ty: Scalar, bits: u64) -> Result<(), Fault> {
-        if let Some(bytes) = self.bytes_mut(p, ty.bytes())? {
+        if let Some(bytes) = self.bytes_mut(p, ty.bytes(), Access::Write)? {
             bytes.copy_from_slice(&bits.to_le_bytes()[..ty.bytes() as usize]);
         }
         Ok(())
@@ -296,9 +309,10 @@ impl View<'_, '_> {
         &mut self,
         p: Pointer,
         ty: Scalar,
+        access: Access,
         new: impl FnOnce(u64) -> u64,
     ) -> Result<u64, Fault> {
-        let Some(bytes) = self.bytes_mut(p, ty.bytes())? else { return Ok(0) };
+        let Some(bytes) = self.bytes_mut(p, ty.bytes(), access)? else { return Ok(0) };
         let old = from_bytes(bytes);
         bytes.copy_from_slice(&new(old).to_le_bytes()[..ty.bytes() as usize]);
         Ok(old)

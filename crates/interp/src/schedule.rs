@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::exec::Dispatch;
 use crate::group::{Group, workgroup_matrix};
 use crate::memory::{Memory, View};
+use crate::traffic::{Accesses, Traffic};
 use crate::value::footprint;
 use phalanx_ir::{MAX_DISPATCH_INVOCATIONS, Module, Type, Verified};
 use std::collections::BTreeSet;
@@ -39,6 +40,8 @@ pub struct Report {
     pub steps: u64,
     /// Accesses of scalars outside of buffers, push constants and shared objects.
     pub out_of_bounds: u64,
+    /// The accesses to memory that were inside.
+    pub traffic: Traffic,
 }
 
 /// Runs a dispatch of `groups` work-groups, whose ids start from `base`.
@@ -69,13 +72,14 @@ pub fn run_until(
     limits: &Limits,
     interrupt: &dyn Fn() -> bool,
 ) -> Result<Report, Error> {
+    let traffic = Traffic { buffers: vec![Accesses::default(); memory.buffers()], ..Traffic::default() };
     // Along the other axes there may be more than can be counted.
     if groups.contains(&0) {
-        return Ok(Report::default());
+        return Ok(Report { traffic, ..Report::default() });
     }
     check_range(module, groups, base)?;
     check_footprint(module, limits)?;
-    let view = View { memory, shared: Vec::new(), out_of_bounds: 0 };
+    let view = View { memory, shared: Vec::new(), out_of_bounds: 0, traffic };
     let (report, warned) = (Report::default(), BTreeSet::new());
     let mut dispatch =
         Dispatch { view, interrupt, ask_at: 0, groups, group: base, limits: *limits, report, warned };
@@ -91,8 +95,8 @@ pub fn run_until(
             }
         }
     }
-    let out_of_bounds = dispatch.view.out_of_bounds;
-    Ok(Report { out_of_bounds, ..dispatch.report })
+    let View { out_of_bounds, traffic, .. } = dispatch.view;
+    Ok(Report { out_of_bounds, traffic, ..dispatch.report })
 }
 
 /// Refuses a dispatch some of whose invocations have ids beyond those that analyses reckon with.

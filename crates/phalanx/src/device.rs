@@ -406,7 +406,7 @@ impl Device {
             cancel: dispatch.cancel,
         })?;
         let phalanx_cpu::Report { elapsed, printed, warnings } = report;
-        Ok(DispatchReport { elapsed, printed, warnings })
+        Ok(DispatchReport { elapsed, printed, warnings, traffic: None })
     }
 
     fn create_cpu_pipeline(

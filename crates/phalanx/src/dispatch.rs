@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use phalanx_cpu::{CancelToken, Descriptor};
+pub use phalanx_interp::{Accesses, Amount};
 
 use crate::bindings::Binding;
 use crate::pipeline::Pipeline;
@@ -80,4 +81,19 @@ pub struct DispatchReport {
     /// Mistakes that only the dispatch could know of, such as a span of 0 from a buffer. It did something harmless
     /// instead, and tells of each once.
     pub warnings: Vec<String>,
+    /// What the program as it is written accessed in memory; of dispatches on the interpreter alone.
+    pub traffic: Option<Traffic>,
+}
+
+/// What a dispatch read from memory and wrote to it. Accesses that lie outside of their object are not done, and do not
+/// count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Of the buffer of each of [`Dispatch::bindings`], in their order; those of one buffer have the same counts.
+    /// A sampler without an image has none.
+    pub bindings: Vec<Accesses>,
+    /// Of all buffers, with those that are reached by address.
+    pub buffers: Accesses,
+    /// Of the memory that work-groups share, of all of them together.
+    pub shared: Accesses,
 }

@@ -12,7 +12,7 @@ use phalanx_interp::{BufferId, Limits, Region};
 use phalanx_ir::{Binding as BindingId, Verified};
 
 use crate::bindings::{self, Binding};
-use crate::dispatch::{Dispatch, DispatchReport};
+use crate::dispatch::{Accesses, Dispatch, DispatchReport, Traffic};
 use crate::error::Error;
 
 /// The state of the device.
@@ -97,7 +97,15 @@ impl Interpreter {
             (phalanx_interp::Error::Interrupted, Some(limit)) => Error::Timeout { limit },
             (error, _) => error.into(),
         })?;
-        Ok(DispatchReport { elapsed: start.elapsed(), printed: report.output, warnings: report.warnings })
+        let phalanx_interp::Report { output: printed, warnings, traffic: counted, .. } = report;
+        let of = |binding: &Binding<'_>| {
+            let index = |bound: &crate::Buffer| buffers.iter().position(|b| Arc::ptr_eq(b, bound.memory()));
+            binding.buffer.and_then(index).map_or_else(Accesses::default, |index| counted.buffers[index])
+        };
+        let mut traffic = Traffic { shared: counted.shared, ..Traffic::default() };
+        traffic.bindings = dispatch.bindings.iter().map(of).collect();
+        counted.buffers.iter().for_each(|buffer| traffic.buffers += *buffer);
+        Ok(DispatchReport { elapsed: start.elapsed(), printed, warnings, traffic: Some(traffic) })
     }
 
     fn live(&self) -> Vec<Arc<Memory>> {

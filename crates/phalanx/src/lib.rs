@@ -70,7 +70,7 @@ pub mod vector;
 pub use bindings::{Binding, BindingError, BindingProblem, OFFSET_ALIGNMENT, Place};
 pub use buffer::Buffer;
 pub use device::{Device, DeviceKind, DeviceOptions, TIMEOUT_VARIABLE};
-pub use dispatch::{Dispatch, DispatchReport, RawDispatch};
+pub use dispatch::{Accesses, Amount, Dispatch, DispatchReport, RawDispatch, Traffic};
 pub use error::{Error, ErrorClass};
 pub use info::{ComponentType, DeviceInfo, MatrixShape, MatrixTypes};
 pub use load::{assemble, load};

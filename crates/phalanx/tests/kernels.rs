@@ -223,7 +223,7 @@ fn defaults_of_specialization_constants_need_no_meaning() {
 
 #[test]
 fn arrays_of_buffers_and_addresses() {
-    for device in devices() {
+    for (device, counts) in devices().into_iter().zip([false, true]) {
         let pipeline = pipeline(
             &device,
             "layout(local_size_x = 4) in;
@@ -242,9 +242,15 @@ fn arrays_of_buffers_and_addresses() {
         let push = far.device_address().to_le_bytes();
         let dispatch =
             Dispatch { bindings: &bindings, push_constants: &push, ..Dispatch::new(&pipeline, [1; 3]) };
-        device.dispatch(&dispatch).unwrap();
+        let report = device.dispatch(&dispatch).unwrap();
         let found: Vec<Vec<u32>> = parts.iter().map(|part| part.read_slice(0, 4).unwrap()).collect();
         assert_eq!(found, [[10, 0, 0, 43], [0, 21, 0, 0], [0, 0, 32, 0]]);
+        assert_eq!(report.traffic.is_some(), counts);
+        if let Some(traffic) = report.traffic {
+            let written: Vec<u64> = traffic.bindings.iter().map(|of| of.written.elements).collect();
+            assert_eq!(written, [2, 1, 1]);
+            assert_eq!((traffic.buffers.read.elements, traffic.buffers.written.bytes), (4, 16));
+        }
     }
 }
 

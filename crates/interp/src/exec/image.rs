@@ -2,6 +2,7 @@
 
 use super::Exec;
 use crate::memory::Image;
+use crate::traffic::Access;
 use phalanx_ir::image::ImageKind;
 use phalanx_ir::{AtomicOp, Binding, BindingKind, ImageOp, InstInfo, SampleOp, eval, sample};
 
@@ -35,7 +36,7 @@ impl Exec<'_, '_, '_> {
     fn image_load(&mut self, info: &InstInfo, kind: ImageKind, image: Option<&Image>, lane: usize) {
         let at = self.texel_of(info, kind, image, lane);
         let texel = image.map_or([0; 4], |image| {
-            let bytes = at.and_then(|at| self.dispatch.view.texel(image, at));
+            let bytes = at.and_then(|at| self.dispatch.view.texel(image, at, Access::Read));
             bytes.map_or_else(|| image.layout.read_outside(), |bytes| image.layout.read(bytes))
         });
         for (&result, bits) in info.results.iter().zip(texel) {
@@ -61,7 +62,10 @@ impl Exec<'_, '_, '_> {
         let operands =
             sample::Operands::read(op, kind, |number| self.sub.scalar(info.args[number], lane) as u32);
         let results = image.map_or([0; 4], |image| {
-            let mut texel = |at| Some(image.layout.format.decode(self.dispatch.view.texel(&image, at)?));
+            let mut texel = |at| {
+                let bytes = self.dispatch.view.texel(&image, at, Access::Read)?;
+                Some(image.layout.format.decode(bytes))
+            };
             sample::sample(&image.layout, &sampler, kind, op, &operands, &mut texel)
         });
         for (&result, bits) in info.results.iter().zip(results) {
@@ -77,7 +81,7 @@ impl Exec<'_, '_, '_> {
         }
         let at = self.texel_of(info, kind, image, lane);
         if let Some((image, at)) = image.zip(at)
-            && let Some(bytes) = self.dispatch.view.texel(image, at)
+            && let Some(bytes) = self.dispatch.view.texel(image, at, Access::Write)
         {
             let format = image.layout.format;
             bytes.copy_from_slice(&format.encode(texel)[..format.bytes()]);
@@ -100,7 +104,7 @@ impl Exec<'_, '_, '_> {
         let image = image.filter(|image| image.layout.format.bytes() == ty.bytes() as usize);
         let at = self.texel_of(info, kind, image, lane);
         let old = image.zip(at).and_then(|(image, at)| {
-            let bytes = self.dispatch.view.texel(image, at)?;
+            let bytes = self.dispatch.view.texel(image, at, Access::of(op))?;
             let old = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
             let new = eval::atomic(op, ty, old, value, comparator);
             bytes.copy_from_slice(&new.to_le_bytes()[..bytes.len()]);

@@ -2,6 +2,7 @@
 
 use super::Exec;
 use crate::memory::{Fault, Pointer};
+use crate::traffic::Access;
 use phalanx_ir::{AtomicOp, Binding, InstInfo, Value, eval};
 
 impl Exec<'_, '_, '_> {
@@ -106,7 +107,8 @@ impl Exec<'_, '_, '_> {
             let operand = |i| info.args.get(i).map_or(0, |&arg| self.sub.scalar(arg, lane));
             let (value, comparator) = (operand(1), operand(2));
             let new = |old| eval::atomic(op, ty, old, value, comparator);
-            let old = self.dispatch.view.update(self.sub.pointer(info.args[0], lane), ty, new)?;
+            let place = self.sub.pointer(info.args[0], lane);
+            let old = self.dispatch.view.update(place, ty, Access::of(op), new)?;
             if let Some(&result) = info.results.first() {
                 self.sub.set_scalar(result, lane, old);
             }

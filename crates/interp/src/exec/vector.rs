@@ -2,6 +2,7 @@
 
 use super::{Exec, Stop};
 use crate::memory::{Fault, Pointer};
+use crate::traffic::Access;
 use phalanx_ir::eval::vector::{dot, interpret, unpack};
 use phalanx_ir::{InstInfo, Scalar, Var, VecMatMul, VecOuterAdd, eval};
 
@@ -80,7 +81,8 @@ impl Exec<'_, '_, '_> {
 
     /// Adds to a number in memory; the sum is rounded once.
     fn add(&mut self, at: Pointer, ty: Scalar, x: f64) -> Result<(), Fault> {
-        self.dispatch.view.update(at, ty, |old| eval::from_f64(ty, eval::to_f64(ty, old) + x))?;
+        let sum = |old| eval::from_f64(ty, eval::to_f64(ty, old) + x);
+        self.dispatch.view.update(at, ty, Access::Update, sum)?;
         Ok(())
     }
 

@@ -11,3 +11,4 @@ mod memory;
 mod random;
 mod scalar;
 mod subgroup;
+mod traffic;
