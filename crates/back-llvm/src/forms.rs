@@ -71,7 +71,7 @@ fn lower_form<'c>(
     isa: KernelSet,
     subgroups: u32,
 ) -> Result<(Emit<'c>, FunctionValue<'c>, Meta)> {
-    let is_whole = |f: &Function, i: &InstInfo| coopmat::is_direct(module, isa, f, i);
+    let is_whole = |f: &Function, i: &InstInfo| coopmat::is_whole(module, isa, f, i);
     let options = passes::Options::default();
     let expanded = passes::expand_but(&is_whole, module, scratch, &options).map_err(bug)?;
     let module = expanded.as_ref().unwrap_or(module);

@@ -168,17 +168,23 @@ fn elementwise(isa: Isa, element: Elem) {
     let scale = seconds(|| unsafe { (isa.table().scale)(&p, x, x, 0) });
     // SAFETY: the tile is of the layout.
     let fill = seconds(|| unsafe { (isa.table().fill)(&p, x, 0) });
+    let other = Tiles::new(&layout, 1);
+    // SAFETY: all tiles are of the layout.
+    let rotate = |offset| seconds(|| unsafe { (isa.table().rotate)(&p, other.pointers[0], x, y, offset) });
+    let rotations = [16, 24].map(rotate);
     let to = isa.layout(if element == Elem::F16 { Elem::F32 } else { Elem::F16 }, Use::A, 16, 16);
     let target = Tiles::new(&to, 1);
     let p = ConvertParams::new(layout, to, true, true, false);
     // SAFETY: both tiles are of their layouts.
     let convert = seconds(|| unsafe { (isa.table().convert)(&p, target.pointers[0], x) });
     println!(
-        "{:>5} 16x16: add {:>6.1} ns, scale {:>6.1} ns, fill {:>6.1} ns, convert to {} {:>6.1} ns",
+        "{:>5} 16x16: add {:>6.1} ns, scale {:>6.1} ns, fill {:>6.1} ns, rotate by 16 {:>6.1} ns, by 24 {:>6.1} ns, convert to {} {:>6.1} ns",
         element.to_string(),
         add * 1e9,
         scale * 1e9,
         fill * 1e9,
+        rotations[0] * 1e9,
+        rotations[1] * 1e9,
         to.elem,
         convert * 1e9
     );

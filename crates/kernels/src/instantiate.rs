@@ -3,7 +3,7 @@
 //! Everything below an entry point is `inline(always)` and thus compiled with its target features.
 
 use crate::elem::Elem;
-use crate::element::{ComponentParams, ConvertParams, ElementParams, arith, component, convert};
+use crate::element::{ComponentParams, ConvertParams, ElementParams, arith, component, convert, rotate};
 use crate::kernel::Table;
 use crate::mul_add::flush::Flush;
 use crate::mul_add::panel::{Finish, Operands, Panel, RunPanel, drive, panel};
@@ -180,6 +180,11 @@ macro_rules! basic {
             unsafe { arith::scale::<$simd>(&*p, dst, x, bits) }
         }
         $(#[$attr])*
+        unsafe extern "C" fn rotate_(p: *const ElementParams, dst: *mut u8, first: *const u8, second: *const u8, offset: i32) {
+            // SAFETY: the contract of `RotateFn`.
+            unsafe { rotate::rotate(&*p, dst, first, second, offset) }
+        }
+        $(#[$attr])*
         unsafe extern "C" fn convert_(p: *const ConvertParams, dst: *mut u8, src: *const u8) {
             // SAFETY: the contract of `ConvertFn`.
             unsafe { convert::convert::<$simd>(&*p, dst, src) }
@@ -335,6 +340,7 @@ macro_rules! table {
                 div_u,
                 scale,
                 scale_lanes,
+                rotate: rotate_,
                 convert: convert_,
                 bitcast,
                 extract,

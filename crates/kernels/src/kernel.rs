@@ -39,6 +39,10 @@ pub type UnaryFn = unsafe extern "C" fn(*const ElementParams, *mut u8, *const u8
 pub type BinaryFn = unsafe extern "C" fn(*const ElementParams, *mut u8, *const u8, *const u8);
 /// `(params, result, operand, bits of the scalar)`; the tiles may be the same.
 pub type ScaleFn = unsafe extern "C" fn(*const ElementParams, *mut u8, *const u8, u64);
+/// The elements of two matrices, row by row and the second behind the first, from element `offset` on: `(params, result,
+/// first, second, offset)`. An offset below 0 counts as 0, and one beyond a matrix as its size. The result is another
+/// tile than the operands, which may be the same.
+pub type RotateFn = unsafe extern "C" fn(*const ElementParams, *mut u8, *const u8, *const u8, i32);
 /// One scalar per lane in the element type: `(params, result, values)`.
 pub type SplatLanesFn = unsafe extern "C" fn(*const ComponentParams, *mut u8, *const u8);
 /// One scalar per lane in the element type: `(params, result, operand, values)`.
@@ -136,6 +140,8 @@ entries! {
     scale SCALE: ScaleFn,
     /// Matrix times a scalar per lane.
     scale_lanes SCALE_LANES: ScaleLanesFn,
+    /// Two matrices from an element on.
+    rotate ROTATE: RotateFn,
     /// Conversion of element type, use, or both.
     convert CONVERT: ConvertFn,
     /// Reinterpretation of the bits of each element as another type of the same width.

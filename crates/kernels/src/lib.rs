@@ -37,8 +37,8 @@ pub use element::{ComponentParams, ConvertParams, ElementParams};
 pub use isa::{Isa, KernelSet, Level, Ready};
 pub use kernel::{
     BinaryFn, ConvertFn, ExtractFn, ExtractLanesFn, FillFn, InsertFn, InsertLanesFn, KernelId, LoadFn,
-    LoadTensorFn, MulAddFn, ScaleFn, ScaleLanesFn, SplatLanesFn, StoreFn, StoreTensorFn, Table, UnaryFn,
-    VecMatMulFn, VecOuterAddFn,
+    LoadTensorFn, MulAddFn, RotateFn, ScaleFn, ScaleLanesFn, SplatLanesFn, StoreFn, StoreTensorFn, Table,
+    UnaryFn, VecMatMulFn, VecOuterAddFn,
 };
 pub use layout::TileLayout;
 pub use mul_add::{Grid, MulAdd, MulAddParams, Plan};

@@ -41,12 +41,12 @@ impl<'c> Lower<'_, 'c> {
             Op::Convert(op) => self.mat_convert(inst, op),
             Op::Bitcast => self.mat_bitcast(inst),
             Op::Select => self.mat_select(inst),
+            Op::MatRotate => self.mat_rotate(inst),
             Op::MatMap { body } if super::is_direct(self.ir, self.mats.isa, f, f.inst(inst)) => {
                 self.mat_map(inst, body)
             }
             // What `expand` takes apart is here only if it does not fit.
             Op::MatTranspose
-            | Op::MatRotate
             | Op::MatMap { .. }
             | Op::MatReduce { .. }
             | Op::MatLoadTensor { decode: Some(_), .. } => {
@@ -275,6 +275,17 @@ impl<'c> Lower<'_, 'c> {
         let values = self.spill_lanes(x, 0)?;
         let params = self.component_params(result.ty);
         self.kernel(KernelId::SCALE_LANES, bytes_of(&params), &[tiles[0], tiles[1], values.into()])
+    }
+
+    /// The offset is uniform in the scope.
+    fn mat_rotate(&mut self, inst: Inst) -> Result<()> {
+        let (first, second) = (self.mat_arg(inst, 0)?, self.mat_arg(inst, 1)?);
+        let offset = self.scalar(self.args(inst)[2])?;
+        let offset = self.first(offset)?;
+        let result = self.mat_result(inst)?;
+        let params = self.element_params(result);
+        let call = [result.tile.into(), first.tile.into(), second.tile.into(), offset];
+        self.kernel(KernelId::ROTATE, bytes_of(&params), &call)
     }
 
     fn mat_convert(&mut self, inst: Inst, op: ConvertOp) -> Result<()> {

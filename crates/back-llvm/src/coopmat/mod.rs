@@ -28,7 +28,7 @@ mod uses;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use map::is_direct;
+use map::is_direct;
 pub(crate) use rounds::rounds;
 
 use crate::abi::Note;
@@ -38,7 +38,7 @@ use crate::lower::Lower;
 use crate::prologue::Field;
 use inkwell::values::PointerValue;
 use once::Once;
-use phalanx_ir::{Function, Inst, MatType, Op, Scalar, Type, Use, Value, Var};
+use phalanx_ir::{Function, Inst, InstInfo, MatType, Module, Op, Scalar, Type, Use, Value, Var};
 use phalanx_kernels::{Elem, Grid, KernelId, KernelSet, MulAdd, Plan, TileLayout};
 use places::{Place, Places};
 use rustc_hash::FxHashMap;
@@ -171,6 +171,11 @@ pub(crate) fn elem(s: Scalar) -> Elem {
         Scalar::I32 => Elem::I32,
         Scalar::I64 => Elem::I64,
     }
+}
+
+/// Whether an operation that could be taken apart is lowered whole.
+pub(crate) fn is_whole(module: &Module, isa: KernelSet, func: &Function, info: &InstInfo) -> bool {
+    matches!(info.op, Op::MatRotate) || is_direct(module, isa, func, info)
 }
 
 /// Checks a variable that holds matrices. Its memory is reserved with that of all matrices.

@@ -1,8 +1,9 @@
-//! Operations on the elements of tiles: arithmetic, conversion, access to components.
+//! Operations on the elements of tiles: arithmetic, conversion, rotation, access to components.
 
 pub(crate) mod arith;
 pub(crate) mod component;
 pub(crate) mod convert;
+pub(crate) mod rotate;
 pub(crate) mod run;
 
 use crate::elem::{Elem, Use};

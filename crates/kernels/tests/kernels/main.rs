@@ -4,6 +4,7 @@ mod common;
 mod element;
 mod mul_add;
 mod relayout;
+mod rotate;
 mod tensor;
 mod transfer;
 mod vector;
