@@ -283,6 +283,9 @@ impl<'c> Lower<'_, 'c> {
         let offset = self.scalar(self.args(inst)[2])?;
         let offset = self.first(offset)?;
         let result = self.mat_result(inst)?;
+        if self.mats.views.view(self.f.inst(inst).results[0]).is_some() {
+            return Ok(());
+        }
         let params = self.element_params(result);
         let call = [result.tile.into(), first.tile.into(), second.tile.into(), offset];
         self.kernel(KernelId::ROTATE, bytes_of(&params), &call)

@@ -4,6 +4,7 @@
 //! decides everything that concerns whole matrices:
 //! - `uses`: where values are used and variables touched;
 //! - `places`: which tile each value lives in, so that few are copied;
+//! - `views`: which rotated matrices are parts of others;
 //! - `once`: what subgroups load once for all;
 //! - `schedule`: which multiply-adds are done by one kernel call;
 //! - `slots`: where tiles lie in the subgroup's scratch memory, or in memory that all subgroups have in turn.
@@ -24,6 +25,7 @@ mod schedule;
 mod slots;
 mod tensor;
 mod uses;
+mod views;
 
 #[cfg(test)]
 mod tests;
@@ -45,6 +47,7 @@ use rustc_hash::FxHashMap;
 use schedule::{Group, Schedule};
 use slots::{Memory, Slot, Slots};
 use uses::{Element, Uses};
+use views::Views;
 
 /// A matrix: its tile.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +63,7 @@ pub(crate) struct MatValue<'c> {
 pub(crate) struct State<'c> {
     pub(crate) isa: KernelSet,
     places: Places,
+    views: Views,
     schedule: Schedule,
     slots: Slots,
     /// Tiles that are kept of each value that is loaded once.
@@ -77,6 +81,7 @@ impl State<'_> {
     pub(crate) fn new(func: &Function, isa: KernelSet, subgroups: u32) -> Self {
         let mut uses = Uses::of(func);
         let places = Places::of(func, &mut uses);
+        let views = Views::of(func, &uses, &places, |ty| layout(isa, ty));
         let schedule = Schedule::of(func, &uses, &places);
         let mut plans = FxHashMap::default();
         let insts = (0..func.insts.len()).map(Inst::new);
@@ -88,10 +93,11 @@ impl State<'_> {
         }
         let tile_bytes = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes() as u64);
         let once = Once::of(func, subgroups, tile_bytes);
-        let slots = Slots::of(func, &uses, &places, &schedule, &once, scratch, tile_bytes);
+        let slots = Slots::of(func, &uses, (&places, &views), &schedule, &once, scratch, tile_bytes);
         Self {
             isa,
             places,
+            views,
             schedule,
             slots,
             ways: once.ways,

@@ -12,6 +12,7 @@ use super::once::Once;
 use super::places::{Place, Places};
 use super::schedule::Schedule;
 use super::uses::{Uses, nested};
+use super::views::Views;
 use crate::lower::waits;
 use phalanx_ir::{Block, Function, Inst, Op, Type, Use, Value, Var};
 use std::collections::BTreeMap;
@@ -70,7 +71,7 @@ impl Slots {
     pub(crate) fn of(
         func: &Function,
         uses: &Uses,
-        places: &Places,
+        (places, views): (&Places, &Views),
         schedule: &Schedule,
         once: &Once,
         scratch: u64,
@@ -88,7 +89,8 @@ impl Slots {
             }
         }
         let mut free = Free::new();
-        let ctx = Context { func, uses, places, schedule, once, waits: &waits, tile_bytes: &tile_bytes };
+        let ctx =
+            Context { func, uses, places, views, schedule, once, waits: &waits, tile_bytes: &tile_bytes };
         this.allocate_block(&ctx, Function::ENTRY, &mut free);
         this
     }
@@ -109,31 +111,41 @@ impl Slots {
     }
 
     fn allocate_block(&mut self, ctx: &Context<'_>, block: Block, free: &mut Free) {
-        // Values by the position after which their slot is free.
-        let mut ends: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
+        // Slots by the position after which they are free.
+        let mut ends: BTreeMap<usize, Vec<(Kind, Slot)>> = BTreeMap::new();
         for (pos, &inst) in ctx.func.block(block).iter().enumerate() {
             for nested in nested(&ctx.func.inst(inst).op) {
                 self.allocate_block(ctx, nested, free);
             }
             for &v in &ctx.func.inst(inst).results {
-                if ctx.func.ty(v).mat().is_some() && ctx.places.of_value(v) == Place::Slot(v) {
-                    let end = ctx.last_use(v, inst, pos);
-                    let (memory, kind) = (ctx.waits.across(block, pos..end + 1), ctx.kind(v));
-                    if memory == Memory::Common && ctx.once.contains(v) {
+                if ctx.func.ty(v).mat().is_none() || ctx.places.of_value(v) != Place::Slot(v) {
+                    continue;
+                }
+                if let Some((base, bytes)) = ctx.views.view(v) {
+                    self.values.insert(v, self.values[&base].behind(bytes));
+                } else if !self.values.contains_key(&v) {
+                    let (kind, end) = (ctx.kind(v), ctx.end(v).max(pos));
+                    let memory = ctx.waits.across(block, pos..end + 1);
+                    let run = ctx.views.run(v);
+                    if run.is_none() && memory == Memory::Common && ctx.once.contains(v) {
                         self.keep(v, kind, ctx.once.ways);
                         continue;
                     }
                     let slot = self.take(free, memory, kind);
-                    self.values.insert(v, slot);
-                    ends.entry(end).or_default().push(v);
+                    let alone = [v];
+                    let members = run.map_or(alone.as_slice(), |run| &run.members);
+                    let tile = kind.0 / members.len() as u64;
+                    self.values
+                        .extend((0..).zip(members).map(|(i, &member)| (member, slot.behind(i * tile))));
+                    ends.entry(end).or_default().push((kind, slot));
                 }
             }
             while let Some(entry) = ends.first_entry().filter(|e| *e.key() <= pos) {
-                self.give_back(ctx, entry.remove(), free);
+                give_back(entry.remove(), free);
             }
         }
-        for values in ends.into_values() {
-            self.give_back(ctx, values, free);
+        for slots in ends.into_values() {
+            give_back(slots, free);
         }
     }
 
@@ -154,13 +166,6 @@ impl Slots {
         self.kept.len()
     }
 
-    fn give_back(&self, ctx: &Context<'_>, values: Vec<Value>, free: &mut Free) {
-        for v in values {
-            let Slot { memory, offset } = self.values[&v];
-            free.entry((memory, ctx.kind(v))).or_default().push(offset);
-        }
-    }
-
     fn take(&mut self, free: &mut Free, memory: Memory, kind: Kind) -> Slot {
         match free.get_mut(&(memory, kind)).and_then(Vec::pop) {
             Some(offset) => Slot { memory, offset },
@@ -174,6 +179,12 @@ impl Slots {
         let offset = aligned(*end, phase);
         *end = (offset + bytes).next_multiple_of(64);
         Slot { memory, offset }
+    }
+}
+
+fn give_back(slots: Vec<(Kind, Slot)>, free: &mut Free) {
+    for (kind, Slot { memory, offset }) in slots {
+        free.entry((memory, kind)).or_default().push(offset);
     }
 }
 
@@ -234,6 +245,7 @@ struct Context<'a> {
     func: &'a Function,
     uses: &'a Uses,
     places: &'a Places,
+    views: &'a Views,
     schedule: &'a Schedule,
     once: &'a Once,
     waits: &'a Waits,
@@ -241,21 +253,34 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// Of the slot of a value, or of its run.
     fn kind(&self, v: Value) -> Kind {
         let ty = self.func.ty(v);
-        ((self.tile_bytes)(ty), phase(ty))
+        let count = self.views.run(v).map_or(1, |run| run.members.len());
+        ((self.tile_bytes)(ty) * count as u64, phase(ty))
     }
 
-    /// The last position in its block at which the slot of `v` is read or written. A use by a
-    /// multiply-add counts where that is done; so does a definition by one.
-    fn last_use(&self, v: Value, def: Inst, def_pos: usize) -> usize {
+    /// The last position in its block at which the slot of `v`, or its run, is read or written.
+    fn end(&self, v: Value) -> usize {
+        match self.views.run(v) {
+            None => self.last_use(v),
+            Some(run) => {
+                let values = run.members.iter().chain(&run.views);
+                values.map(|&v| self.last_use(v)).max().unwrap_or(0)
+            }
+        }
+    }
+
+    /// The last position in its block at which the value is used, or defined. A use by a multiply-add counts where that
+    /// is done; so does a definition by one.
+    fn last_use(&self, v: Value) -> usize {
         let done = |inst: Inst, pos: usize| match self.func.inst(inst).op {
             Op::MatMulAdd(_) => self.schedule.done_at.get(&inst).copied().unwrap_or(pos),
             _ => pos,
         };
-        let block = self.uses.def[v.index()].0;
+        let (block, def_pos) = self.uses.def[v.index()];
         let insts = self.func.block(block);
         let uses = self.uses.uses[v.index()].iter().map(|&pos| done(insts[pos], pos));
-        uses.fold(done(def, def_pos), usize::max)
+        uses.fold(done(insts[def_pos], def_pos), usize::max)
     }
 }

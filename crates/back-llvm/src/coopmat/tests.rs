@@ -5,6 +5,7 @@ use super::places::{Place, Places};
 use super::schedule::Schedule;
 use super::slots::{Memory, Slots};
 use super::uses::{Element, Uses};
+use super::views::Views;
 use phalanx_ir::{
     Barrier, Builder, Function, MatType, MemFlags, MulAddFlags, Op, Scalar, Scope, Type, Use, Value, Var,
 };
@@ -181,7 +182,8 @@ fn slots_are_reused() {
             b.value(Op::VarComponentLoad(acc), &[zero, zero], Type::F32);
         }
     });
-    let slots = Slots::of(&func, &uses, &places, &schedule, &Once::default(), 0, |_| 1024);
+    let slots =
+        Slots::of(&func, &uses, (&places, &Views::default()), &schedule, &Once::default(), 0, |_| 1024);
     // The variable, and a slot for a factor of each kind; gaps between them are smaller than a slot.
     let bytes = slots.bytes(Memory::Own);
     assert!((7 * 1024..8 * 1024).contains(&bytes), "{bytes}");
@@ -210,7 +212,8 @@ fn subgroups_share_what_is_not_in_use_across_a_barrier() {
         });
         values.push(around);
     });
-    let slots = Slots::of(&func, &uses, &places, &schedule, &Once::default(), 64, |_| 1024);
+    let slots =
+        Slots::of(&func, &uses, (&places, &Views::default()), &schedule, &Once::default(), 64, |_| 1024);
     let memory: Vec<_> = values.iter().map(|&v| slots.value(v).memory).collect();
     assert_eq!(memory, [Memory::Own, Memory::Common, Memory::Own]);
     assert_eq!(slots.var(Var::new(0)).memory, Memory::Own);
@@ -253,4 +256,46 @@ fn subgroups_load_once_what_nothing_writes_since_a_barrier() {
     assert_eq!(Once::of(&func, 8, |_| 20 << 10).ways, 1);
     assert_eq!(Once::of(&func, 8, |_| 1 << 20).ways, 0);
     assert_eq!(Once::of(&func, 1, |_| 1024).ways, 0);
+}
+
+/// Rotations of loaded matrices by so many elements: which operands, and how far.
+fn rotated(rotations: &[(usize, usize, i32)]) -> (Vec<Value>, Vec<Value>, Slots, Views) {
+    let (mut loaded, mut results) = (Vec::new(), Vec::new());
+    let (func, uses, places, schedule) = Code::new().build(|b, acc| {
+        loaded.extend((0..4).map(|_| load(b, Use::A)));
+        let x = load(b, Use::B);
+        for (at, &(first, second, offset)) in (0..).zip(rotations) {
+            let offset = b.i32(offset);
+            let args = [loaded[first], loaded[second], offset];
+            results.push(b.value(Op::MatRotate, &args, mat(Use::A).into()));
+            accumulate(b, acc, at, results[at as usize], x);
+        }
+    });
+    let set = phalanx_kernels::Processor::native().kernels();
+    let views = Views::of(&func, &uses, &places, |ty| super::layout(set, ty));
+    let slots = Slots::of(&func, &uses, (&places, &views), &schedule, &Once::default(), 0, |_| 1024);
+    (loaded, results, slots, views)
+}
+
+#[test]
+fn rotations_by_rows_are_parts_of_matrices_that_lie_in_a_row() {
+    // The last ones come first, so that a run gets one in front of it; two of them are of the same matrices.
+    let (loaded, results, slots, views) = rotated(&[(2, 3, 16), (0, 1, 16), (1, 2, 32), (1, 2, 240)]);
+    let place = |v: &Value| slots.value(*v).offset;
+    let start = place(&loaded[0]);
+    assert_eq!(loaded.iter().map(place).collect::<Vec<_>>(), [0, 1024, 2048, 3072].map(|at| start + at));
+    assert_eq!(results.iter().map(place).collect::<Vec<_>>(), [2112, 64, 1152, 1984].map(|at| start + at));
+    assert!(results.iter().all(|&v| views.view(v).is_some()));
+}
+
+#[test]
+fn a_matrix_has_one_place_and_what_does_not_fit_is_copied() {
+    // A second matrix behind the first one, a circle, a matrix behind itself, parts of rows.
+    let wanted = [(0, 1, 16), (0, 2, 16), (1, 0, 16), (3, 3, 16), (2, 3, 24)];
+    let are_views = |rotations: &[_]| {
+        let (_, results, _, views) = rotated(rotations);
+        results.iter().map(|&v| views.view(v).is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!(are_views(&wanted[..4]), [true, false, false, false]);
+    assert_eq!(are_views(&wanted[4..]), [false]);
 }
