@@ -299,10 +299,34 @@ pub(crate) enum BenchCommand {
     /// Multiply matrices in each way of the ladder and compare with the machine's peaks
     #[command(after_help = GEMM_HELP)]
     Gemm(GemmArgs),
+    /// Measure a kernel of your own
+    #[command(after_help = KERNEL_HELP)]
+    Kernel(KernelArgs),
     #[command(flatten)]
     Workload(WorkloadCommand),
     /// Measure only the peaks: f32 FMA, bf16 dot product, 8-bit dot product
     Peak(PeakArgs),
+}
+
+const KERNEL_HELP: &str = "\
+Buffers and everything else are given as to `phalanx run`. The kernel is dispatched again and again on the same buffers;
+what a dispatch takes is told, and with --operations its share of what the processor's f32 multiply-adds reach beside it.
+Results are not compared with anything.
+
+Example:
+  phalanx bench kernel conv.mlir --entry loads --groups 51 --operations 231211008 \\
+      --bind 0:0=rand:f16[3364,64] --bind 0:1=rand:f16[576,64] --bind 0:2=zeros:f32[3264,64]";
+
+#[derive(Debug, Args)]
+pub(crate) struct KernelArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    /// How many additions and multiplications a dispatch is
+    #[arg(long, value_name = "N")]
+    pub(crate) operations: Option<f64>,
+    /// Write a record; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 }
 
 const GEMM_HELP: &str = "\

@@ -1,5 +1,5 @@
-//! Records as a picture: one panel for each problem, its kernels as bars against the measured peak. And what a training
-//! lost.
+//! Records as a picture: one panel for each problem, its kernels as bars against the measured peak, or where it was counted
+//! what they read and how long that took. And what a training lost.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub(crate) fn write_svg(path: &Path, records: &[Record]) -> Result<()> {
 
 fn draw(records: &[Record]) -> Result<String> {
     ensure!(!records.is_empty(), "there is no result to draw");
-    let panels = panels(records);
+    let panels: Vec<Panel> = problems(records).iter().flat_map(|problem| Panel::of(problem)).collect();
     let columns = panels.len().min(MAX_COLUMNS);
     let rows = panels.len().div_ceil(columns);
     let size = (PANEL_WIDTH * columns as u32, PANEL_HEIGHT * rows as u32);
@@ -50,38 +50,117 @@ fn failed(error: impl std::fmt::Display) -> anyhow::Error {
 }
 
 /// Records of the same problem, in the order of their first appearance.
-fn panels(records: &[Record]) -> Vec<Vec<&Record>> {
+fn problems(records: &[Record]) -> Vec<Vec<&Record>> {
     let key = |record: &Record| {
         (record.workload.clone(), record.problem.clone(), record.a.clone(), record.c.clone())
     };
-    let mut panels: Vec<Vec<&Record>> = Vec::new();
+    let mut problems: Vec<Vec<&Record>> = Vec::new();
     for record in records {
-        match panels.iter_mut().find(|panel| key(panel[0]) == key(record)) {
-            Some(panel) => panel.push(record),
-            None => panels.push(vec![record]),
+        match problems.iter_mut().find(|problem| key(problem[0]) == key(record)) {
+            Some(problem) => problem.push(record),
+            None => problems.push(vec![record]),
         }
     }
-    panels
+    problems
+}
+
+/// Bars below a title.
+struct Panel {
+    title: String,
+    unit: &'static str,
+    bars: Vec<Bar>,
+    peak: Option<f64>,
+}
+
+struct Bar {
+    name: String,
+    value: f64,
+    /// What stands above it.
+    figure: String,
+    ok: bool,
+}
+
+impl Panel {
+    /// The rates of a problem's kernels; or what they read, if that was counted, and beside it their times.
+    fn of(problem: &[&Record]) -> Vec<Self> {
+        if problem.iter().any(|record| !record.elements_read.is_empty()) {
+            vec![Self::reads(problem), Self::times(problem)]
+        } else {
+            vec![Self::rates(problem)]
+        }
+    }
+
+    fn rates(problem: &[&Record]) -> Self {
+        let first = problem[0];
+        let bar = |record: &&Record| Bar {
+            name: record.rung.clone(),
+            value: record.gflops,
+            figure: format!("{:.0} ({:.0}%)", record.gflops, 100.0 * record.share_of_peak),
+            ok: record.ok,
+        };
+        Self {
+            title: format!(
+                "{}: {}, {} → {}, {} threads",
+                first.workload, first.problem, first.a, first.c, first.threads
+            ),
+            unit: "GFLOP/s",
+            bars: problem.iter().map(bar).collect(),
+            // Measured beside each kernel, so not quite the same for all.
+            peak: Some(problem.iter().map(|record| record.peak_gflops).fold(0.0, f64::max)),
+        }
+    }
+
+    /// Buffer by buffer, so that kernels stand beside each other.
+    fn reads(problem: &[&Record]) -> Self {
+        let first = problem[0];
+        let bars = first.elements_read.keys().flat_map(|buffer| {
+            problem.iter().map(move |record| {
+                let read = record.elements_read.get(buffer).copied().unwrap_or(0);
+                Bar {
+                    name: format!("{}: {buffer}", record.rung),
+                    value: read as f64 / 1000.0,
+                    figure: read.to_string(),
+                    ok: record.ok,
+                }
+            })
+        });
+        Self {
+            title: format!("{}: {}, elements read", first.workload, first.problem),
+            unit: "thousands",
+            bars: bars.collect(),
+            peak: None,
+        }
+    }
+
+    fn times(problem: &[&Record]) -> Self {
+        let first = problem[0];
+        let bar = |record: &&Record| Bar {
+            name: record.rung.clone(),
+            value: 1e3 * record.seconds,
+            figure: format!("{:.3} ms ({:.0}% of peak)", 1e3 * record.seconds, 100.0 * record.share_of_peak),
+            ok: record.ok,
+        };
+        Self {
+            title: format!("Time, {} → {}, {} threads", first.a, first.c, first.threads),
+            unit: "ms",
+            bars: problem.iter().map(bar).collect(),
+            peak: None,
+        }
+    }
 }
 
 type Failure<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
 
-fn draw_panel<'a>(panel: &[&Record], area: &DrawingArea<SVGBackend<'a>, Shift>) -> Result<(), Failure<'a>> {
-    let first = panel[0];
-    // Measured beside each kernel, so not quite the same for all.
-    let peak = panel.iter().map(|record| record.peak_gflops).fold(0.0, f64::max);
-    let tallest = panel.iter().map(|record| record.gflops).fold(peak, f64::max);
-    let title = format!(
-        "{}: {}, {} → {}, {} threads",
-        first.workload, first.problem, first.a, first.c, first.threads
-    );
-    let bars = panel.len() as f64;
+fn draw_panel<'a>(panel: &Panel, area: &DrawingArea<SVGBackend<'a>, Shift>) -> Result<(), Failure<'a>> {
+    let tallest = panel.bars.iter().map(|bar| bar.value).fold(panel.peak.unwrap_or(0.0), f64::max);
+    let bars = panel.bars.len() as f64;
     let mut chart = ChartBuilder::on(area)
         .margin(14)
-        .caption(title, ("sans-serif", 15).into_font().color(&INK))
+        .caption(&panel.title, ("sans-serif", 15).into_font().color(&INK))
         .x_label_area_size(24)
         .y_label_area_size(52)
-        .build_cartesian_2d(0.0..bars, 0.0..1.18 * tallest.max(1.0))?;
+        .build_cartesian_2d(0.0..bars, 0.0..1.18 * if tallest > 0.0 { tallest } else { 1.0 })?;
+    let digits = if tallest < 5.0 { 2 } else { 0 };
     chart
         .configure_mesh()
         .disable_x_mesh()
@@ -89,29 +168,30 @@ fn draw_panel<'a>(panel: &[&Record], area: &DrawingArea<SVGBackend<'a>, Shift>) 
         .light_line_style(TRANSPARENT)
         .bold_line_style(BLACK.mix(0.12))
         .y_labels(5)
-        .y_label_formatter(&|value| format!("{value:.0}"))
-        .y_desc("GFLOP/s")
+        .y_label_formatter(&|value| format!("{value:.digits$}"))
+        .y_desc(panel.unit)
         .label_style(("sans-serif", 12).into_font().color(&INK))
         .draw()?;
 
-    for (index, record) in panel.iter().enumerate() {
+    for (index, bar) in panel.bars.iter().enumerate() {
         let left = index as f64;
-        let color = if record.ok { BAR } else { WRONG };
-        let corners = [(left + 0.18, 0.0), (left + 0.82, record.gflops)];
+        let color = if bar.ok { BAR } else { WRONG };
+        let corners = [(left + 0.18, 0.0), (left + 0.82, bar.value)];
         chart.draw_series([Rectangle::new(corners, color.filled())])?;
-        let figure = format!("{:.0} ({:.0}%)", record.gflops, 100.0 * record.share_of_peak);
-        let above = EmptyElement::at((left + 0.5, record.gflops))
-            + Text::new(figure, (0, -4), label(&INK, HPos::Center, VPos::Bottom));
+        let above = EmptyElement::at((left + 0.5, bar.value))
+            + Text::new(bar.figure.clone(), (0, -4), label(&INK, HPos::Center, VPos::Bottom));
         chart.draw_series([above])?;
         let below = EmptyElement::at((left + 0.5, 0.0))
-            + Text::new(record.rung.clone(), (0, 7), label(&INK, HPos::Center, VPos::Top));
+            + Text::new(bar.name.clone(), (0, 7), label(&INK, HPos::Center, VPos::Top));
         chart.draw_series([below])?;
     }
 
-    chart.draw_series([PathElement::new([(0.0, peak), (bars, peak)], PEAK.stroke_width(2))])?;
-    let name = EmptyElement::at((0.0, peak))
-        + Text::new(format!("peak {peak:.0}"), (6, -4), label(&PEAK, HPos::Left, VPos::Bottom));
-    chart.draw_series([name])?;
+    if let Some(peak) = panel.peak {
+        chart.draw_series([PathElement::new([(0.0, peak), (bars, peak)], PEAK.stroke_width(2))])?;
+        let name = EmptyElement::at((0.0, peak))
+            + Text::new(format!("peak {peak:.0}"), (6, -4), label(&PEAK, HPos::Left, VPos::Bottom));
+        chart.draw_series([name])?;
+    }
     Ok(())
 }
 
@@ -189,6 +269,22 @@ mod tests {
         }
         assert_eq!(svg.matches("peak 500").count(), 2);
         assert_eq!(svg.matches("#2B6CB0").count(), 3);
+    }
+
+    #[test]
+    fn what_was_read_stands_beside_the_time() {
+        let counted = |rung, image: u64| {
+            let elements_read =
+                [("image", image), ("weights", 600)].map(|(name, read)| (name.to_owned(), read));
+            Record { elements_read: elements_read.into(), ..sample(rung, 400.0) }
+        };
+        let svg =
+            draw(&[counted("loads", 1200), counted("rotations", 500)]).expect("there is something to draw");
+        for text in ["elements read", "loads: image", "rotations: weights", "1200", "0.671 ms (80% of peak)"]
+        {
+            assert!(svg.contains(text), "{text} is missing");
+        }
+        assert_eq!((svg.matches("#2B6CB0").count(), svg.matches("peak 500").count()), (4 + 2, 0));
     }
 
     #[test]

@@ -73,7 +73,7 @@ fn run(command: Command) -> Result<Status> {
         Command::Convert(args) => commands::convert::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Exec(args) => commands::exec::run(&args),
-        Command::Bench(command) => commands::bench::run(&command),
+        Command::Bench(command) => commands::bench::bench(&command),
         Command::Demo(args) => commands::demo::run(&args),
     }
 }

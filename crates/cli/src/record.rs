@@ -1,5 +1,6 @@
 //! What one kernel did, as it is written to JSON.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -55,6 +56,9 @@ pub(crate) struct Record {
     /// Whether sums narrower than f32 were rounded less often than the kernel says.
     #[serde(default)]
     pub(crate) relaxed_accumulation: bool,
+    /// How many elements it read of each buffer, by name, where they are counted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) elements_read: BTreeMap<String, u64>,
 }
 
 /// The path that stands for standard output.
@@ -66,6 +70,11 @@ pub(crate) const STANDARD_OUTPUT: &str = "-";
 pub(crate) fn write_json(path: &Path, records: &[Record]) -> Result<()> {
     let mut text = serde_json::to_string_pretty(records).context("the records cannot be written as JSON")?;
     text.push('\n');
+    write_text(path, text)
+}
+
+/// Writes JSON to a file, or to standard output.
+pub(crate) fn write_text(path: &Path, text: String) -> Result<()> {
     if path == Path::new(STANDARD_OUTPUT) {
         std::io::stdout().write_all(text.as_bytes()).context("standard output cannot be written")
     } else {
@@ -100,6 +109,7 @@ pub(crate) mod tests {
             psnr_db: None,
             compile_ms: 12.5,
             relaxed_accumulation: false,
+            elements_read: BTreeMap::new(),
         }
     }
 

@@ -191,6 +191,8 @@ pub(crate) struct Report {
     pub(crate) printed: Vec<String>,
     /// The mistakes that it told of.
     pub(crate) warnings: Vec<String>,
+    /// How many elements it read of the buffer of each binding, in their order; the interpreter alone counts.
+    pub(crate) elements_read: Option<Vec<u64>>,
 }
 
 /// Whether an error is our own fault, and not the user's.
@@ -399,11 +401,6 @@ impl Device {
         Ok(Buffer(self.device.create_buffer(size as u64)?))
     }
 
-    /// From SPIR-V to machine code.
-    pub(crate) fn create_pipeline(&self, words: &[u32], options: PipelineOptions<'_>) -> Result<Pipeline> {
-        self.create_pipeline_of(&Shader::from_words(words)?, options)
-    }
-
     /// From a shader to machine code.
     pub(crate) fn create_pipeline_of(
         &self,
@@ -436,7 +433,13 @@ impl Device {
             cancel: dispatch.cancel,
             ..phalanx::Dispatch::new(&dispatch.pipeline.0, dispatch.groups)
         })?;
-        Ok(Report { elapsed: report.elapsed, printed: report.printed, warnings: report.warnings })
+        let read = |traffic: phalanx::Traffic| traffic.bindings.iter().map(|of| of.read.elements).collect();
+        Ok(Report {
+            elapsed: report.elapsed,
+            printed: report.printed,
+            warnings: report.warnings,
+            elements_read: report.traffic.map(read),
+        })
     }
 }
 

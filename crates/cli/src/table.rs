@@ -36,6 +36,26 @@ pub(crate) fn ladder(records: &[Record]) -> Table {
     table
 }
 
+/// What each kernel read of each buffer, and how long it took, if anything was counted.
+pub(crate) fn reads(records: &[Record]) -> Option<Table> {
+    let counted = || records.iter().filter(|record| !record.elements_read.is_empty());
+    let buffers: Vec<&String> = counted().next()?.elements_read.keys().collect();
+    let mut header = vec!["kernel".to_owned(), "problem".to_owned()];
+    header.extend(buffers.iter().map(|name| format!("read of {name}")));
+    header.extend(["elements read".to_owned(), "time".to_owned()]);
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let mut table = new(&header, 2);
+    for record in counted() {
+        let mut row = vec![record.rung.clone(), record.problem.clone()];
+        let read = |name: &&String| record.elements_read.get(*name).copied().unwrap_or(0);
+        row.extend(buffers.iter().map(|name| read(name).to_string()));
+        row.push(record.elements_read.values().sum::<u64>().to_string());
+        row.push(format!("{:.3} ms", 1e3 * record.seconds));
+        table.add_row(row);
+    }
+    Some(table)
+}
+
 fn row(record: &Record) -> [String; 10] {
     [
         record.rung.clone(),
@@ -66,6 +86,19 @@ mod tests {
         {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
+    }
+
+    #[test]
+    fn what_was_counted_is_a_table_of_its_own() {
+        let record = sample("loads", 400.0);
+        assert!(reads(std::slice::from_ref(&record)).is_none());
+        let elements_read =
+            [("image", 12), ("weights", 30)].map(|(name, read)| (name.to_owned(), read)).into();
+        let text = reads(&[record.clone(), Record { elements_read, ..record }]).expect("counted").to_string();
+        for part in ["read of image", "12", "30", "42", "0.671 ms"] {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+        assert_eq!(text.matches("loads").count(), 1);
     }
 
     #[test]

@@ -50,7 +50,9 @@ fn help_has_an_example_for_each_command_that_needs_one() {
         "bench gemm",
         "bench attention",
         "demo conv",
+        "bench conv-rotate",
         "bench dequant",
+        "bench kernel",
         "demo neural-texture",
     ] {
         let command: Vec<&str> = command.split(' ').chain(["--help"]).collect();
@@ -222,7 +224,14 @@ fn mlir_runs_on_files() {
     run(line);
     let expected: Vec<u8> = [2.5_f32, 5.0, 7.5, 10.0].into_iter().flat_map(f32::to_le_bytes).collect();
     assert_eq!(std::fs::read(path("out.bin")).expect("written"), expected);
-    run(&format!("{line} --entry scale --groups 1 --device interpreter"));
+    let text = run(&format!("{line} --entry scale --groups 1 --device interpreter"));
+    assert!(text.contains("elements read: 0:0 2, 0:2 0"), "{text}");
+    let bench =
+        "bench kernel scale.mlir --bind 0:0=in.npy --bind 0:2=zeros:f32[4] --push f32:2.5 --operations 4";
+    let record: serde_json::Value =
+        serde_json::from_str(&run(&format!("{bench} --json -"))).expect("a record");
+    assert!(record["seconds"].as_f64() > Some(0.0) && record["share_of_peak"].is_number(), "{record}");
+    assert_eq!((&record["entry"], &record["groups"][0]), (&"kernels::scale".into(), &2.into()));
     let text = run("check scale.mlir");
     for part in ["MLIR", "kernels::scale", "2 x 1 x 1", "0:2 out", "4 bytes", "runs it"] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
@@ -724,6 +733,22 @@ fn attention_shows_where_queries_look() {
 #[test]
 fn convolution_shows_what_filters_make_of_an_image() {
     leaves_a_picture("demo conv --image 12x12x16 --out-channels 16 --stride 2 --kernels matrix2", "conv");
+}
+
+#[test]
+fn what_rotations_save_is_counted_beside_the_time() {
+    let directory = leaves_pictures("demo conv-rotate --image 6x14x32", &[]);
+    let read =
+        |name: &str| std::fs::read_to_string(directory.path().join("out").join(name)).expect("written");
+    let records: serde_json::Value = serde_json::from_str(&read("conv-rotate.json")).expect("records");
+    let image = |kernel: usize| records[kernel]["elements_read"]["image"].as_u64().expect("counted");
+    assert_eq!(
+        (records[0]["rung"].as_str(), records[1]["rung"].as_str()),
+        (Some("loads"), Some("rotations"))
+    );
+    assert!(image(1) > 0 && 2 * image(1) < image(0), "{records}");
+    let chart = read("conv-rotate.svg");
+    assert!(chart.contains("elements read") && chart.contains("rotations: image"), "{chart}");
 }
 
 #[test]

@@ -16,6 +16,9 @@ pub(crate) enum WorkloadCommand {
     /// Convolution of images
     #[command(after_help = CONV_HELP)]
     Conv(ConvArgs),
+    /// Convolution whose tiles of the image overlap, in MLIR: every tile loaded, or rotated out of its neighbours
+    #[command(after_help = CONV_ROTATE_HELP)]
+    ConvRotate(ConvRotateArgs),
     /// The product of quantised weights
     #[command(after_help = DEQUANT_HELP)]
     Dequant(DequantArgs),
@@ -140,6 +143,40 @@ pub(crate) struct ConvArgs {
     pub(crate) scope: Scope,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+const CONV_ROTATE_HELP: &str = "\
+Filters of 3x3 on a channels-last image with a border of zeros, f16 with sums of f32. The tiles of the three taps of a row
+overlap: `loads` loads each of them, `rotations` loads those that do not overlap and makes the others of two neighbours
+by gpu.subgroup_mma_rotate. The interpreter runs both once and counts the elements that they read. Results are compared
+with an explicit im2col and product in f64, the interpreter's too.
+
+Example:
+  phalanx bench conv-rotate --image 56x56x64 --json conv-rotate.json --svg conv-rotate.svg
+  phalanx demo conv-rotate";
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvRotateArgs {
+    /// The image: height, width and channels, a multiple of 32 [demo: 28x28x64, bench: 56x56x64]
+    #[arg(long, value_name = "HxWxC")]
+    pub(crate) image: Option<String>,
+    /// The channels of the result, a multiple of 64
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub(crate) out_channels: u32,
+    /// Ways to write it
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RotateForm::Loads, RotateForm::Rotations], value_enum)]
+    pub(crate) kernels: Vec<RotateForm>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Where the tiles of a convolution come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RotateForm {
+    /// All from memory
+    Loads,
+    /// Those that overlap from others
+    Rotations,
 }
 
 /// How weights are quantised.

@@ -1,20 +1,26 @@
 //! `phalanx bench`: kernels measured and checked.
 
-use anyhow::Result;
+use std::path::Path;
+
+use anyhow::{Result, ensure};
 use serde_json::json;
 
+use super::run;
 use crate::args::workload::WorkloadCommand;
-use crate::args::{BenchCommand, GemmArgs, PeakArgs};
+use crate::args::{Backend, BenchCommand, GemmArgs, KernelArgs, PeakArgs};
 use crate::ladder::gemm::Gemm;
 use crate::ladder::plan::Choices;
-use crate::measure::{self, Outputs, Peak, Peaks};
+use crate::measure::{self, Outputs, PEAK_TIME, Peak, Peaks, Spell, time};
+use crate::progress::Interrupt;
+use crate::record::{STANDARD_OUTPUT, write_text};
 use crate::runtime::{self, Device};
 use crate::workload::Purpose;
-use crate::{Status, say};
+use crate::{Status, say, tell};
 
-pub(crate) fn run(command: &BenchCommand) -> Result<Status> {
+pub(crate) fn bench(command: &BenchCommand) -> Result<Status> {
     match command {
         BenchCommand::Gemm(args) => gemm(args),
+        BenchCommand::Kernel(args) => kernel(args),
         BenchCommand::Workload(command) => workload(command),
         BenchCommand::Peak(args) => peak(args),
     }
@@ -40,6 +46,49 @@ fn gemm(args: &GemmArgs) -> Result<Status> {
     let workloads = Gemm::all(&args.types, &args.sizes, &args.rungs, choices)?;
     let outputs = Outputs { json: args.json.as_deref(), svg: args.svg.as_deref(), pictures: None };
     measure::run(&workloads, args.threads, args.relax, outputs)
+}
+
+/// A kernel of the user's: its result is the user's to judge.
+fn kernel(args: &KernelArgs) -> Result<Status> {
+    ensure!(args.run.device == Backend::Cpu, "--device: only the CPU is measured");
+    let interrupt = Interrupt::listen()?;
+    let ready = run::prepare(&args.run, &interrupt)?;
+    let threads = ready.device.info().threads;
+    let peak = || runtime::peak(Peak::F32Fma, threads, PEAK_TIME);
+    let dispatch = || match ready.dispatch(&interrupt) {
+        Err(_cancelled) if interrupt.is_set() => Ok(None),
+        report => report.map(|report| Some(report.elapsed)),
+    };
+    let before = peak();
+    let Some(warm_up) = dispatch()? else { return Ok(Status::Interrupted) };
+    let Some(Spell { seconds, peak_gflops }) = time(warm_up, before, dispatch, &peak)? else {
+        return Ok(Status::Interrupted);
+    };
+    let rate = args.operations.map(|operations| operations / seconds / 1e9);
+    let compile_ms = 1e3 * ready.pipeline.compile_time().as_secs_f64();
+    let is_json_only = args.json.as_deref() == Some(Path::new(STANDARD_OUTPUT));
+    let mut text = format!("{}: {:.3} ms, compiled in {compile_ms:.1} ms", ready.entry, 1e3 * seconds);
+    if let Some(rate) = rate {
+        let share = 100.0 * rate / peak_gflops;
+        text += &format!("; {rate:.1} GFLOP/s, {share:.1}% of the f32 peak of {threads} threads");
+    }
+    tell(text, is_json_only)?;
+    if let Some(path) = &args.json {
+        let record = json!({
+            "shader": args.run.shader.display().to_string(),
+            "entry": ready.entry,
+            "groups": ready.groups,
+            "threads": threads,
+            "seconds": seconds,
+            "compile_ms": compile_ms,
+            "peak_gflops": peak_gflops,
+            "operations": args.operations,
+            "gflops": rate,
+            "share_of_peak": rate.map(|rate| rate / peak_gflops),
+        });
+        write_text(path, format!("{record:#}\n"))?;
+    }
+    Ok(Status::Done)
 }
 
 fn peak(args: &PeakArgs) -> Result<Status> {

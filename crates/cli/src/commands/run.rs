@@ -18,7 +18,9 @@ use crate::data::input::{Input, PIECE};
 use crate::data::spec::{Address, BindSpec, Field, OutSpec, Place, Source, Target, TypedShape, lay_out};
 use crate::data::{check_place, describe};
 use crate::progress::Interrupt;
-use crate::runtime::{self, Binding, Buffer, Choices, Device, Dispatch, PipelineOptions, Report, Shader};
+use crate::runtime::{
+    self, Binding, Buffer, Choices, Device, Dispatch, Pipeline, PipelineOptions, Report, Shader,
+};
 use crate::{Status, memory, tell, warn};
 
 /// A buffer with what the user said about it.
@@ -28,12 +30,32 @@ struct Bound<'a> {
     buffer: Buffer,
 }
 
+/// Everything that a dispatch needs, on the device.
+pub(crate) struct Ready<'a> {
+    pub(crate) device: Device,
+    pub(crate) entry: String,
+    pub(crate) groups: [u32; 3],
+    pub(crate) pipeline: Pipeline,
+    bound: Vec<Bound<'a>>,
+    push_constants: Vec<u8>,
+    timeout: Option<Duration>,
+}
+
 pub(crate) fn run(args: &RunArgs) -> Result<Status> {
+    let interrupt = Interrupt::listen()?;
+    let ready = prepare(args, &interrupt)?;
+    let report = ready.dispatch(&interrupt)?;
+    interrupt.aside(|| write_all(args, &ready.bound))?;
+    tell_report(args, &ready, &report)?;
+    Ok(Status::Done)
+}
+
+/// Reads and compiles the shader, and fills its buffers.
+pub(crate) fn prepare<'a>(args: &'a RunArgs, interrupt: &Interrupt) -> Result<Ready<'a>> {
     check_places(args)?;
     let shader = load_shader(&args.shader, &args.glsl)?;
     let entry = shader.entry(args.entry.as_deref())?;
     let groups = groups(args, &shader, &entry)?;
-    let interrupt = Interrupt::listen()?;
     let cancel = Some(interrupt.token());
     let reflection = runtime::reflect(&shader, &args.spec, args.subgroup_size, Some(&entry), cancel)
         .with_context(|| format!("{} is not accepted", args.shader.display()))?;
@@ -52,18 +74,23 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     runtime::release_compiler_memory();
     let bound = interrupt.aside(|| upload(&device, &args.bind, inputs))?;
     let push_constants = lay_out(args.push.iter().flat_map(|push| &push.0), |at| address(&bound, at))?;
-    let bindings: Vec<Binding<'_>> = bound.iter().filter_map(descriptor).collect();
-    let report = device.dispatch(Dispatch {
-        pipeline: &pipeline,
-        groups,
-        bindings: &bindings,
-        push_constants: &push_constants,
-        timeout: (args.timeout > 0.0).then(|| Duration::from_secs_f64(args.timeout)),
-        cancel,
-    })?;
-    interrupt.aside(|| write_all(args, &bound))?;
-    tell_report(args, pipeline.compile_time(), &report)?;
-    Ok(Status::Done)
+    let timeout = (args.timeout > 0.0).then(|| Duration::from_secs_f64(args.timeout));
+    Ok(Ready { device, entry, groups, pipeline, bound, push_constants, timeout })
+}
+
+impl Ready<'_> {
+    /// Runs the kernel once.
+    pub(crate) fn dispatch(&self, interrupt: &Interrupt) -> Result<Report> {
+        let bindings: Vec<Binding<'_>> = self.bound.iter().filter_map(descriptor).collect();
+        self.device.dispatch(Dispatch {
+            pipeline: &self.pipeline,
+            groups: self.groups,
+            bindings: &bindings,
+            push_constants: &self.push_constants,
+            timeout: self.timeout,
+            cancel: Some(interrupt.token()),
+        })
+    }
 }
 
 /// How many work-groups there are: as the user says, else as the shader does.
@@ -202,13 +229,20 @@ fn write(out: &OutSpec, bound: &TypedShape, buffer: &Buffer) -> Result<()> {
 }
 
 /// What the kernel printed and how long it took. Standard output is for the numbers, if they go there.
-fn tell_report(args: &RunArgs, compile_time: Duration, report: &Report) -> Result<()> {
+fn tell_report(args: &RunArgs, ready: &Ready<'_>, report: &Report) -> Result<()> {
     let is_taken = args.out.iter().any(|out| out.target == Target::Stdout);
     report.printed.iter().try_for_each(|line| tell(line, is_taken))?;
     report.warnings.iter().for_each(warn);
     let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
-    let (compiled, ran) = (milliseconds(compile_time), milliseconds(report.elapsed));
-    tell(format!("compiled in {compiled:.1} ms, ran in {ran:.3} ms"), is_taken)
+    let (compiled, ran) = (milliseconds(ready.pipeline.compile_time()), milliseconds(report.elapsed));
+    tell(format!("compiled in {compiled:.1} ms, ran in {ran:.3} ms"), is_taken)?;
+    if let Some(read) = &report.elements_read {
+        let described = ready.bound.iter().filter(|bound| descriptor(bound).is_some());
+        let list: Vec<String> =
+            described.zip(read).map(|(bound, read)| format!("{} {read}", bound.spec.place)).collect();
+        tell(format!("elements read: {}", runtime::list_or_none(&list)), is_taken)?;
+    }
+    Ok(())
 }
 
 impl std::fmt::Display for TypedShape {

@@ -5,7 +5,7 @@ use anyhow::{Result, bail, ensure};
 use super::plan::{Choices, Mnk, Plan, SUBGROUP_SIZE};
 use super::{Rung, Types};
 use crate::data::{Array, DType};
-use crate::measure::{Kernel, Problem, Subject, Watch, Workload, upload};
+use crate::measure::{Kernel, Problem, Source, Subject, Watch, Workload, upload};
 use crate::reference::{Operands, Reference};
 use crate::runtime::{Buffer, Device};
 
@@ -50,7 +50,7 @@ fn kernel(rung: Rung, types: Types, size: Mnk, choices: Choices) -> Result<Kerne
     Ok(Kernel {
         name: rung.name().to_owned(),
         tile: plan.tile.to_string(),
-        source: rung.source(),
+        source: Source::Glsl(rung.source()),
         definitions: types.definitions(),
         constants: plan.constants,
         subgroup_size: SUBGROUP_SIZE,

@@ -10,6 +10,7 @@
 //! the middle share counts. A kernel that did nothing but what the peak is measured with has 100 % of it by this
 //! measure, and anything between 94 and 115 % by that of the shortest dispatch and a peak beside it.
 
+mod count;
 mod peaks;
 mod pipelines;
 mod timing;
@@ -20,10 +21,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use indicatif::ProgressBar;
 
+pub(crate) use self::count::{Count, count};
 pub(crate) use self::peaks::{Peak, Peaks};
 pub(crate) use self::pipelines::compile;
 use self::timing::Timing;
-pub(crate) use self::timing::dispatch;
+pub(crate) use self::timing::{Spell, dispatch, time};
 use crate::args::{Backend, Relax};
 use crate::data::{DType, check_place};
 use crate::progress::{self, Interrupt};
@@ -33,7 +35,7 @@ use crate::runtime::{self, Buffer, Choices, Device, Pipeline};
 use crate::{Status, chart, memory, table, tell};
 
 /// For so long the peak is measured.
-const PEAK_TIME: Duration = Duration::from_millis(4);
+pub(crate) const PEAK_TIME: Duration = Duration::from_millis(4);
 
 /// A problem, and the kernels that solve it.
 pub(crate) trait Workload {
@@ -44,6 +46,12 @@ pub(crate) trait Workload {
     /// What a dispatch is called where its time is worth telling.
     fn unit(&self) -> Option<&'static str> {
         None
+    }
+
+    /// The names of its first buffers, if the elements that kernels read from them are worth telling. The interpreter
+    /// counts them.
+    fn counted(&self) -> &[&'static str] {
+        &[]
     }
 
     /// What its buffers take.
@@ -83,14 +91,24 @@ pub(crate) enum Constant {
     Bool(bool),
 }
 
-/// One way to solve a problem: GLSL, and everything that a dispatch needs beside its buffers.
+/// What a kernel is written in, complete in itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    Glsl(String),
+    Mlir {
+        text: String,
+        /// The name of the function.
+        entry: &'static str,
+    },
+}
+
+/// One way to solve a problem: its source, and everything that a dispatch needs beside its buffers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Kernel {
     pub(crate) name: String,
     /// What a work-group computes and the step along K: `128x128x32`.
     pub(crate) tile: String,
-    /// The GLSL, complete in itself.
-    pub(crate) source: String,
+    pub(crate) source: Source,
     pub(crate) definitions: Vec<(&'static str, String)>,
     pub(crate) constants: Vec<(u32, Constant)>,
     pub(crate) subgroup_size: u32,
@@ -162,9 +180,10 @@ pub(crate) fn run(
     let Some(pipelines) = compile(&device, &named, &watch)? else { return Ok(Status::Interrupted) };
     let mut done = Done::default();
     let outcome = measure(&device, workloads, &pipelines, &watch, outputs.pictures, &mut done);
+    let outcome = outcome.and_then(|()| count_all(workloads, &watch, &mut done));
     bar.finish_and_clear();
     let is_output_taken = outputs.json == Some(Path::new(STANDARD_OUTPUT));
-    let records: Vec<Record> = done
+    let mut records: Vec<Record> = done
         .timings
         .iter()
         .zip(&kernels)
@@ -173,11 +192,19 @@ pub(crate) fn run(
             ..timing.record(&workload.subject(), kernel, threads)
         })
         .collect();
+    for (record, count) in records.iter_mut().zip(&done.counts) {
+        if let Some(Count { read, ok }) = count {
+            (record.elements_read, record.ok) = (read.clone(), record.ok && *ok);
+        }
+    }
     if !records.is_empty() {
         let noun = if threads == 1 { "thread" } else { "threads" };
         let leave = if relaxed_accumulation { ", relaxed accumulation" } else { "" };
         tell(format!("{}, {threads} {noun}{leave}", device.info().name), is_output_taken)?;
         tell(table::ladder(&records), is_output_taken)?;
+        if let Some(reads) = table::reads(&records) {
+            tell(reads, is_output_taken)?;
+        }
         for (record, (workload, _)) in records.iter().zip(&kernels) {
             if let Some(unit) = workload.unit() {
                 let time = format!("{}: {:.3} ms for a {unit}", record.rung, 1e3 * record.seconds);
@@ -220,6 +247,8 @@ fn called(subject: &Subject) -> String {
 #[derive(Debug, Default)]
 struct Done {
     timings: Vec<Timing>,
+    /// What was counted, of each kernel or of none.
+    counts: Vec<Option<Count>>,
     /// What was drawn.
     pictures: Vec<String>,
 }
@@ -254,6 +283,23 @@ fn measure(
         if let Some(directory) = pictures {
             done.pictures.extend(workload.draw(&problem, directory)?);
         }
+    }
+    Ok(())
+}
+
+/// Counts what kernels read whose workloads want it told.
+fn count_all(workloads: &[Box<dyn Workload>], watch: &Watch<'_>, done: &mut Done) -> Result<()> {
+    if workloads.iter().all(|workload| workload.counted().is_empty()) || watch.interrupt.is_set() {
+        return Ok(());
+    }
+    for workload in workloads {
+        let kernels = workload.kernels().len();
+        if workload.counted().is_empty() {
+            done.counts.extend(std::iter::repeat_n(None, kernels));
+            continue;
+        }
+        let Some(counts) = count(&**workload, watch)? else { return Ok(()) };
+        done.counts.extend(counts.into_iter().map(Some));
     }
     Ok(())
 }

@@ -1,12 +1,12 @@
-//! From the GLSL of kernels to pipelines. Kernels that differ in nothing but what a dispatch is told share one, and with it
+//! From the sources of kernels to pipelines. Kernels that differ in nothing but what a dispatch is told share one, and with it
 //! the time that compiling really took.
 
 use anyhow::{Context, Result};
 
-use super::{Constant, Kernel, Watch};
+use super::{Constant, Kernel, Source, Watch};
 use crate::data::spec::{SpecConstant, SpecNumber};
 use crate::progress::Interrupt;
-use crate::runtime::{self, Device, Glsl, Pipeline, PipelineOptions};
+use crate::runtime::{self, Device, Glsl, Pipeline, PipelineOptions, Shader};
 
 /// The pipelines of each kernel, whose workload has a name, in their order; nothing if it was interrupted.
 pub(crate) fn compile(
@@ -15,12 +15,12 @@ pub(crate) fn compile(
     watch: &Watch<'_>,
 ) -> Result<Option<Vec<Vec<Pipeline>>>> {
     let Watch { bar, interrupt } = watch;
-    bar.set_message("compiling GLSL");
-    let mut sources: Vec<(&Kernel, Vec<u32>)> = Vec::new();
+    bar.set_message("reading sources");
+    let mut sources: Vec<(&Kernel, Shader)> = Vec::new();
     for (workload, kernel) in kernels {
         for pass in kernel.passes() {
             if sources.iter().all(|(known, _)| !has_same_source(known, pass)) {
-                sources.push((pass, to_spirv(pass).with_context(|| called(workload, pass))?));
+                sources.push((pass, to_shader(pass).with_context(|| called(workload, pass))?));
             }
         }
     }
@@ -43,8 +43,8 @@ pub(crate) fn compile(
                 None => {
                     bar.set_message(format!("compiling {}", called(workload, pass)));
                     let source = sources.iter().find(|(other, _)| has_same_source(other, pass));
-                    let (_, words) = source.context("each kernel has its source")?;
-                    let pipeline = to_pipeline(device, pass, words, interrupt);
+                    let (_, shader) = source.context("each kernel has its source")?;
+                    let pipeline = to_pipeline(device, pass, shader, interrupt);
                     let pipeline = pipeline.with_context(|| called(workload, pass))?;
                     known.push((pass, pipeline.clone()));
                     pipeline
@@ -66,18 +66,22 @@ fn has_same_source(a: &Kernel, b: &Kernel) -> bool {
     (&a.definitions, &a.source) == (&b.definitions, &b.source)
 }
 
-fn to_spirv(kernel: &Kernel) -> Result<Vec<u32>> {
+fn to_shader(kernel: &Kernel) -> Result<Shader> {
+    let source = match &kernel.source {
+        Source::Glsl(source) => source,
+        Source::Mlir { text, .. } => return Shader::from_mlir(text, &kernel.name),
+    };
     let definitions: Vec<(&str, &str)> =
         kernel.definitions.iter().map(|(name, text)| (*name, text.as_str())).collect();
-    runtime::compile_glsl(Glsl {
+    Shader::from_words(&runtime::compile_glsl(Glsl {
         name: &kernel.name,
-        source: &kernel.source,
+        source,
         definitions: &definitions,
         include_directories: &[],
-    })
+    })?)
 }
 
-fn to_pipeline(device: &Device, kernel: &Kernel, words: &[u32], interrupt: &Interrupt) -> Result<Pipeline> {
+fn to_pipeline(device: &Device, kernel: &Kernel, shader: &Shader, interrupt: &Interrupt) -> Result<Pipeline> {
     let constants: Vec<SpecConstant> = kernel
         .constants
         .iter()
@@ -89,11 +93,15 @@ fn to_pipeline(device: &Device, kernel: &Kernel, words: &[u32], interrupt: &Inte
             },
         })
         .collect();
+    let wanted = match kernel.source {
+        Source::Glsl(_) => None,
+        Source::Mlir { entry, .. } => Some(entry),
+    };
     let options = PipelineOptions {
-        entry: "main",
+        entry: &shader.entry(wanted)?,
         constants: &constants,
         subgroup_size: Some(kernel.subgroup_size),
         cancel: Some(interrupt.token()),
     };
-    device.create_pipeline(words, options)
+    device.create_pipeline_of(shader, options)
 }

@@ -1,5 +1,6 @@
 //! How a kernel is timed: dispatches in spells, with a measurement of the peak before and after each.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -42,11 +43,11 @@ pub(super) struct Timing {
 
 /// A few dispatches, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Spell {
+pub(crate) struct Spell {
     /// That one of them took.
-    seconds: f64,
+    pub(crate) seconds: f64,
     /// What the machine could do then, in 10⁹ operations a second.
-    peak_gflops: f64,
+    pub(crate) peak_gflops: f64,
 }
 
 /// The one whose share of the peak is in the middle.
@@ -54,6 +55,40 @@ fn middle(mut spells: Vec<Spell>) -> Option<Spell> {
     // Time times peak: the inverse of the share.
     spells.sort_by(|x, y| (x.seconds * x.peak_gflops).total_cmp(&(y.seconds * y.peak_gflops)));
     spells.get(spells.len() / 2).copied()
+}
+
+/// Times dispatches, each of which tells how long it took, or nothing if it was interrupted. The first one has been done,
+/// after the peak was measured.
+pub(crate) fn time(
+    warm_up: Duration,
+    mut before: f64,
+    mut dispatch: impl FnMut() -> Result<Option<Duration>>,
+    peak: &dyn Fn() -> f64,
+) -> Result<Option<Spell>> {
+    let mut spells = Vec::new();
+    let (mut total, mut count) = (warm_up, 0);
+    let is_enough = |total, count| {
+        count >= MAX_DISPATCHES || total >= MAX_TIME || count >= MIN_DISPATCHES && total >= MIN_TIME
+    };
+    while !is_enough(total, count) {
+        let (mut time, mut dispatches) = (Duration::ZERO, 0);
+        while time < SPELL && !is_enough(total, count) {
+            let Some(elapsed) = dispatch()? else { return Ok(None) };
+            time += elapsed;
+            dispatches += 1;
+            total += elapsed;
+            count += 1;
+        }
+        let after = peak();
+        spells.push(Spell {
+            seconds: time.as_secs_f64() / f64::from(dispatches),
+            peak_gflops: (before + after) / 2.0,
+        });
+        before = after;
+    }
+    // A slow kernel is not run again only to be warm: its first dispatch is as good as any.
+    let first_only = || Spell { seconds: warm_up.as_secs_f64(), peak_gflops: (before + peak()) / 2.0 };
+    Ok(Some(middle(spells).unwrap_or_else(first_only)))
 }
 
 impl Problem {
@@ -67,37 +102,15 @@ impl Problem {
         peak: &dyn Fn() -> f64,
     ) -> Result<Option<Timing>> {
         self.blank()?;
-        let mut before = peak();
+        let before = peak();
         let Some(warm_up) = self.dispatch(device, pipelines, kernel, Some(interrupt))? else {
             return Ok(None);
         };
         let first = (self.check)(&self.buffers)?;
-
-        let mut spells = Vec::new();
-        let (mut total, mut count) = (warm_up, 0);
-        let is_enough = |total, count| {
-            count >= MAX_DISPATCHES || total >= MAX_TIME || count >= MIN_DISPATCHES && total >= MIN_TIME
+        let dispatch = || self.dispatch(device, pipelines, kernel, Some(interrupt));
+        let Some(Spell { seconds, peak_gflops }) = time(warm_up, before, dispatch, peak)? else {
+            return Ok(None);
         };
-        while !is_enough(total, count) {
-            let (mut time, mut dispatches) = (Duration::ZERO, 0);
-            while time < SPELL && !is_enough(total, count) {
-                let elapsed = self.dispatch(device, pipelines, kernel, Some(interrupt))?;
-                let Some(elapsed) = elapsed else { return Ok(None) };
-                time += elapsed;
-                dispatches += 1;
-                total += elapsed;
-                count += 1;
-            }
-            let after = peak();
-            spells.push(Spell {
-                seconds: time.as_secs_f64() / f64::from(dispatches),
-                peak_gflops: (before + after) / 2.0,
-            });
-            before = after;
-        }
-        // A slow kernel is not run again only to be warm: its first dispatch is as good as any.
-        let first_only = || Spell { seconds: warm_up.as_secs_f64(), peak_gflops: (before + peak()) / 2.0 };
-        let Spell { seconds, peak_gflops } = middle(spells).unwrap_or_else(first_only);
         let last = (self.check)(&self.buffers)?;
         Ok(Some(Timing {
             seconds,
@@ -191,6 +204,7 @@ impl Timing {
             psnr_db: self.psnr_db.map(|ratio| ratio.min(f64::MAX)),
             compile_ms: 1e3 * self.compile_time.as_secs_f64(),
             relaxed_accumulation: false,
+            elements_read: BTreeMap::new(),
         }
     }
 }
@@ -199,7 +213,7 @@ impl Timing {
 mod tests {
     use super::*;
     use crate::data::DType;
-    use crate::measure::Peak;
+    use crate::measure::{Peak, Source};
 
     #[test]
     fn the_middle_share_counts() {
@@ -226,7 +240,7 @@ mod tests {
         let kernel = Kernel {
             name: "tiled".to_owned(),
             tile: "256x256x64".to_owned(),
-            source: String::new(),
+            source: Source::Glsl(String::new()),
             definitions: Vec::new(),
             constants: Vec::new(),
             subgroup_size: 32,

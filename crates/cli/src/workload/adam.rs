@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use super::gradient::Gradient;
 use super::{values_of, words};
 use crate::data::DType;
-use crate::measure::Kernel;
+use crate::measure::{Kernel, Source};
 use crate::reference::{Comparison, tolerance};
 
 /// How much of both means stays in a step.
@@ -37,7 +37,7 @@ impl Adam {
         Kernel {
             name: "adam".to_owned(),
             tile: INVOCATIONS.to_string(),
-            source: include_str!("../../shaders/adam.comp").to_owned(),
+            source: Source::Glsl(include_str!("../../shaders/adam.comp").to_owned()),
             definitions: vec![("AFTER", after.to_string())],
             constants: Vec::new(),
             subgroup_size: INVOCATIONS,

@@ -7,6 +7,7 @@
 //! The reference gathers the matrix that the kernels never make (im2col), a row for each pixel of the result, and multiplies
 //! it with the weights in f64.
 
+pub(crate) mod rotate;
 mod shape;
 
 use std::path::Path;

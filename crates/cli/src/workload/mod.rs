@@ -1,7 +1,7 @@
 //! Kernels beside the ladder, each on data that means something and against an independent reference.
 //!
 //! A module is one workload: its sizes, its data, its reference, and what a picture of its result shows. The
-//! GLSL is in `shaders/`, a file for each kernel.
+//! GLSL or MLIR is in `shaders/`, a file for each kernel.
 
 mod adam;
 pub(crate) mod attention;
@@ -16,7 +16,7 @@ use anyhow::Result;
 
 use crate::args::workload::{OutputArgs, Scope, WorkloadCommand};
 use crate::data::DType;
-use crate::measure::{Workload, with_includes};
+use crate::measure::{Source, Workload, with_includes};
 
 /// What a workload is run for; it decides the sizes that the user does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +40,7 @@ impl WorkloadCommand {
         Ok(match self {
             Self::Attention(args) => (attention::all(args, purpose)?, &args.output),
             Self::Conv(args) => (conv::all(args, purpose)?, &args.output),
+            Self::ConvRotate(args) => (conv::rotate::all(args, purpose)?, &args.output),
             Self::Dequant(args) => (dequant::all(args, purpose)?, &args.output),
             Self::Mlp(args) => (mlp::all(args, purpose)?, &args.output),
             Self::NeuralTexture(args) => (neural_texture::all(args, purpose)?, &args.output),
@@ -73,13 +74,13 @@ impl Scope {
 }
 
 /// A kernel's source with what it includes: its workload's part, and that of its dialect.
-fn complete(source: &str, common: &str) -> String {
+fn complete(source: &str, common: &str) -> Source {
     let files = [
         ("common.glsl", common),
         ("../matrix2.glsl", include_str!("../../shaders/matrix2.glsl")),
         ("../conversion.glsl", include_str!("../../shaders/conversion.glsl")),
     ];
-    with_includes(source, &files)
+    Source::Glsl(with_includes(source, &files))
 }
 
 /// Push constants of 32-bit numbers.

@@ -4,7 +4,7 @@ use clap::Parser;
 
 use super::*;
 use crate::args::{Cli, Command};
-use crate::runtime::{Binding, Dispatch};
+use crate::runtime::{Binding, Dispatch, Shader};
 
 fn parse(line: &str) -> ExplainArgs {
     let line = std::iter::once("phalanx").chain(line.split_whitespace());
@@ -42,7 +42,8 @@ fn run(source: &str, subgroup_size: u32, input: &[u32], count: usize) -> Vec<u32
     let device = Device::new(Some(1)).expect("a device");
     let options =
         PipelineOptions { entry: "main", constants: &[], subgroup_size: Some(subgroup_size), cancel: None };
-    let pipeline = device.create_pipeline(&words, options).expect("a pipeline");
+    let shader = Shader::from_words(&words).expect("a shader");
+    let pipeline = device.create_pipeline_of(&shader, options).expect("a pipeline");
     let buffer = |numbers: &[u32]| {
         let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
         let buffer = device.create_buffer(bytes.len()).expect("memory");

@@ -24,7 +24,9 @@ use super::{CONVERSION_ROWS, Purpose, bytes_of, values_of, words};
 use crate::args::LayoutName;
 use crate::args::workload::NeuralTextureArgs;
 use crate::data::DType;
-use crate::measure::{Constant, Kernel, Peak, Problem, Subject, Watch, Workload, upload, with_includes};
+use crate::measure::{
+    Constant, Kernel, Peak, Problem, Source, Subject, Watch, Workload, upload, with_includes,
+};
 use crate::reference::{Comparison, tolerance};
 use crate::runtime::vector::converted;
 use crate::runtime::{Buffer, Device};
@@ -82,13 +84,13 @@ fn batch(image: &Image) -> u32 {
 }
 
 /// A shader with what textures have in common.
-fn texture_source(source: &str) -> String {
+fn texture_source(source: &str) -> Source {
     let files = [
         ("common.glsl", include_str!("../../../shaders/neural-texture/common.glsl")),
         ("network.glsl", include_str!("../../../shaders/neural-texture/network.glsl")),
         ("../conversion.glsl", include_str!("../../../shaders/conversion.glsl")),
     ];
-    with_includes(source, &files)
+    Source::Glsl(with_includes(source, &files))
 }
 
 impl NeuralTexture {
