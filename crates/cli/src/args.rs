@@ -333,9 +333,11 @@ const GEMM_HELP: &str = "\
 Types are written f16:f32 (A and B, then C and the sums) or, with the usual sums, f16.
 Sizes are written 512, or 512x256x1024 for M, N and K.
 Every result is compared with an independent one in f64.
+The rung `shared-mlir` is `shared` in MLIR, for f16:f32, and only measured if it is named. The last example compares both.
 
 Example:
-  phalanx bench gemm --types f16,bf16 --sizes 1024,2048 --rungs tiled,shared --json bench.json";
+  phalanx bench gemm --types f16,bf16 --sizes 1024,2048 --rungs tiled,shared --json bench.json
+  phalanx bench gemm --types f16 --shape 16x16x16 --tile 128x128x64 --rungs shared,shared-mlir";
 
 #[derive(Debug, Args)]
 pub(crate) struct GemmArgs {

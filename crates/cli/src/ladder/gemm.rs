@@ -46,11 +46,16 @@ impl Gemm {
 
 fn kernel(rung: Rung, types: Types, size: Mnk, choices: Choices) -> Result<Kernel> {
     let plan = Plan::new(rung, types, size, choices)?;
-    let push_constants = plan.push_constants();
+    let source = rung.source(size);
+    // MLIR knows its sizes.
+    let push_constants = match source {
+        Source::Glsl(_) => plan.push_constants(),
+        Source::Mlir { .. } => Vec::new(),
+    };
     Ok(Kernel {
         name: rung.name().to_owned(),
         tile: plan.tile.to_string(),
-        source: Source::Glsl(rung.source()),
+        source,
         definitions: types.definitions(),
         constants: plan.constants,
         subgroup_size: SUBGROUP_SIZE,
@@ -130,6 +135,22 @@ mod tests {
                 assert_right(&*workload);
             }
         }
+    }
+
+    #[test]
+    fn the_rung_in_mlir_is_right_and_says_what_it_is_written_for() {
+        let all = |size, choices| Gemm::all(&[types("f16")], &[size], &[Rung::SharedMlir], choices);
+        let size = Mnk { m: 256, n: 128, k: 192 };
+        assert_right(&*all(size, Choices::default()).expect("possible")[0]);
+        let refuse = |size, choices, expected: &str| {
+            let error = format!("{:#}", all(size, choices).err().expect("impossible"));
+            assert!(error.contains(expected), "{error}");
+        };
+        refuse(Mnk::cube(64), Choices::default(), "M must be a multiple of the tile's");
+        let is_b_column_major = true;
+        refuse(size, Choices { is_b_column_major, ..Choices::default() }, "is written for");
+        refuse(size, Choices { shape: Some(Mnk::cube(32)), ..Choices::default() }, "is written for");
+        refuse(size, Choices { tile: Some(Mnk::cube(128)), ..Choices::default() }, "is written for");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The ladder: one matrix multiplication, D = A*B + C, written in seven ways.
+//! The ladder: one matrix multiplication, D = A*B + C, written in seven ways, and once more in MLIR.
 //!
 //! [`Rung`] holds the shaders, [`Types`] the pairs of element types and what they are called in GLSL,
 //! [`plan::Plan`] turns a size into specialisation constants, push constants and a number of work-groups, and
@@ -12,8 +12,9 @@ use std::str::FromStr;
 
 use anyhow::{Error, Result, bail};
 
+use self::plan::Mnk;
 use crate::data::DType;
-use crate::measure::{Peak, with_includes};
+use crate::measure::{Peak, Source, with_aliases, with_includes};
 
 /// One way to write the multiplication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub(crate) enum Rung {
     TiledNv,
     Shared,
     Workgroup,
+    /// `Shared` in MLIR, which is measured when it is asked for.
+    SharedMlir,
 }
 
 impl Rung {
@@ -48,11 +51,12 @@ impl Rung {
             Self::TiledNv => "tiled-nv",
             Self::Shared => "shared",
             Self::Workgroup => "workgroup",
+            Self::SharedMlir => "shared-mlir",
         }
     }
 
-    /// The GLSL, complete in itself.
-    pub(crate) fn source(self) -> String {
+    /// The source, complete in itself. That in MLIR is for a size.
+    pub(crate) fn source(self, Mnk { m, n, k }: Mnk) -> Source {
         let source = match self {
             Self::Scalar => include_str!("../../shaders/ladder/scalar.comp"),
             Self::Simple => include_str!("../../shaders/ladder/simple.comp"),
@@ -61,17 +65,34 @@ impl Rung {
             Self::TiledNv => include_str!("../../shaders/ladder/tiled-nv.comp"),
             Self::Shared => include_str!("../../shaders/ladder/shared.comp"),
             Self::Workgroup => include_str!("../../shaders/ladder/workgroup.comp"),
+            Self::SharedMlir => {
+                let sizes = [
+                    ("#lda", format!("{k} : index")),
+                    ("#ldb", format!("{n} : index")),
+                    ("#depth", format!("{k} : index")),
+                    ("!a", format!("memref<{m}x{k}xf16>")),
+                    ("!b", format!("memref<{k}x{n}xf16>")),
+                    ("!c", format!("memref<{m}x{n}xf32>")),
+                ];
+                let text = with_aliases(include_str!("../../shaders/ladder/shared.mlir"), &sizes);
+                return Source::Mlir { text, entry: "shared" };
+            }
         };
         let files = [
             ("common.glsl", include_str!("../../shaders/ladder/common.glsl")),
             ("../matrix2.glsl", include_str!("../../shaders/matrix2.glsl")),
         ];
-        with_includes(source, &files)
+        Source::Glsl(with_includes(source, &files))
     }
 
-    /// Whether the rung can be written for these types: the older dialect knows no bfloat16 and no 8-bit floats.
+    /// Whether the rung can be written for these types: the older dialect knows no bfloat16 and no 8-bit floats, and MLIR
+    /// has no preprocessor.
     pub(crate) fn supports(self, types: Types) -> bool {
-        self != Self::TiledNv || !matches!(types.a, DType::Bf16 | DType::E4m3 | DType::E5m2)
+        match self {
+            Self::TiledNv => !matches!(types.a, DType::Bf16 | DType::E4m3 | DType::E5m2),
+            Self::SharedMlir => types == Types { a: DType::F16, c: DType::F32 },
+            _ => true,
+        }
     }
 }
 
@@ -85,9 +106,14 @@ impl FromStr for Rung {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        match Self::ALL.into_iter().find(|rung| rung.name() == text) {
-            Some(rung) => Ok(rung),
-            None => bail!("`{text}` is no rung; there are {}", Self::ALL.map(Self::name).join(", ")),
+        let mut all = Self::ALL.to_vec();
+        all.push(Self::SharedMlir);
+        match all.iter().find(|rung| rung.name() == text) {
+            Some(rung) => Ok(*rung),
+            None => {
+                let names: Vec<&str> = all.iter().map(|rung| rung.name()).collect();
+                bail!("`{text}` is no rung; there are {}", names.join(", "))
+            }
         }
     }
 }
@@ -221,11 +247,27 @@ mod tests {
     #[test]
     fn every_source_is_complete() {
         for rung in Rung::ALL {
-            let source = rung.source();
+            let Source::Glsl(source) = rung.source(Mnk::cube(512)) else { panic!("{rung} is in GLSL") };
             assert!(!source.contains("#include"), "{rung}");
             assert!(source.contains("uint indexB("), "{rung}");
             assert_eq!(rung.name().parse::<Rung>().expect("its own name"), rung);
         }
+    }
+
+    #[test]
+    fn the_rung_in_mlir_has_its_size() {
+        let text = |size: Mnk| match Rung::SharedMlir.source(size) {
+            Source::Mlir { text, .. } => text,
+            Source::Glsl(text) => panic!("{text}"),
+        };
+        assert_eq!(text(Mnk::cube(512)), include_str!("../../shaders/ladder/shared.mlir"));
+        let other = text(Mnk { m: 128, n: 256, k: 64 });
+        for line in
+            ["#lda = 64 : index", "#ldb = 256 : index", "!a = memref<128x64xf16>", "!c = memref<128x256xf32>"]
+        {
+            assert!(other.lines().any(|known| known == line), "{other}");
+        }
+        assert_eq!("shared-mlir".parse::<Rung>().expect("its own name"), Rung::SharedMlir);
     }
 
     #[test]

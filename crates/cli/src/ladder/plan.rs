@@ -91,6 +91,12 @@ impl Plan {
             _ => default_tile(rung, types, shape, size, choices.threads),
         };
         let context = || format!("{rung} {types} {size} in tiles of {tile}");
+        ensure!(
+            rung != Rung::SharedMlir
+                || (shape, tile, choices.is_b_column_major) == (Mnk::cube(16), MLIR_TILE, false),
+            "{}: it is written for matrices of 16x16x16, tiles of {MLIR_TILE} and a B row by row",
+            context()
+        );
         for (axis, size, tile, smallest) in [
             ("M", size.m, tile.m, smallest.m),
             ("N", size.n, tile.n, smallest.n),
@@ -162,7 +168,7 @@ fn default_shape(rung: Rung, types: Types, whole: Mnk) -> Mnk {
         Rung::Tiled | Rung::TiledNv => (Mnk { k: line, ..Mnk::cube(64) }, 1, 1),
         Rung::Shared => (Mnk { k: line, ..Mnk::cube(64) }, SUBGROUP_ROWS, SUBGROUP_COLS),
         // Its matrix is the tile; this is what the tile must be a multiple of.
-        Rung::Workgroup => return Mnk::cube(16),
+        Rung::Workgroup | Rung::SharedMlir => return Mnk::cube(16),
     };
     let fit = |whole: u32, mut wanted: u32| {
         while wanted > 16 && !whole.is_multiple_of(wanted) {
@@ -183,7 +189,7 @@ fn local_size(rung: Rung) -> [u32; 2] {
     match rung {
         Rung::Scalar | Rung::TiledScalar => [SUBGROUP_SIZE, 4],
         Rung::Simple | Rung::Tiled | Rung::TiledNv => [SUBGROUP_SIZE, 1],
-        Rung::Shared => [SUBGROUP_SIZE * SUBGROUP_ROWS * SUBGROUP_COLS, 1],
+        Rung::Shared | Rung::SharedMlir => [SUBGROUP_SIZE * SUBGROUP_ROWS * SUBGROUP_COLS, 1],
         Rung::Workgroup => [WORKGROUP_INVOCATIONS, 1],
     }
 }
@@ -195,8 +201,12 @@ fn smallest_tile(rung: Rung, shape: Mnk) -> Mnk {
         Rung::Scalar | Rung::TiledScalar => Mnk { m: height, n: width, k: 1 },
         Rung::Simple | Rung::Tiled | Rung::TiledNv | Rung::Workgroup => shape,
         Rung::Shared => Mnk { m: SUBGROUP_ROWS * shape.m, n: SUBGROUP_COLS * shape.n, k: shape.k },
+        Rung::SharedMlir => MLIR_TILE,
     }
 }
+
+/// What a work-group of the rung `shared-mlir` computes, and its step along K.
+const MLIR_TILE: Mnk = Mnk { m: 128, n: 128, k: 64 };
 
 /// The size of a work-group in the rung `workgroup`.
 const WORKGROUP_INVOCATIONS: u32 = 256;
@@ -206,7 +216,7 @@ fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk, threads: u32) -
     let smallest = smallest_tile(rung, shape);
     let step = line_elems(types);
     let wanted = match rung {
-        Rung::Scalar | Rung::Simple => smallest,
+        Rung::Scalar | Rung::Simple | Rung::SharedMlir => smallest,
         Rung::TiledScalar => Mnk { m: 16, n: 128, k: 1 },
         Rung::Tiled | Rung::TiledNv | Rung::Shared => {
             // Large tiles load least, as long as there is one for everybody.

@@ -331,6 +331,17 @@ pub(crate) fn with_includes(source: &str, files: &[(&str, &str)]) -> String {
         .fold(source.to_owned(), |source, (name, text)| source.replace(&format!("#include \"{name}\""), text))
 }
 
+/// A module of MLIR with other sizes: lines such as `#width = 58 : index` or `!image = memref<3364x64xf16>` define them as
+/// aliases, which `sizes` names with what is to stand behind the `=`.
+pub(crate) fn with_aliases(source: &str, sizes: &[(&str, String)]) -> String {
+    let line = |line: &str| {
+        let size =
+            line.split_once(" = ").and_then(|(name, _)| sizes.iter().find(|(known, _)| *known == name));
+        size.map_or_else(|| format!("{line}\n"), |(name, size)| format!("{name} = {size}\n"))
+    };
+    source.lines().map(line).collect()
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;

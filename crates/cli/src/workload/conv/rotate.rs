@@ -10,7 +10,7 @@ use super::shape::{Shape, sizes};
 use super::{Conv, Purpose, SUBGROUP_SIZE, bytes_of};
 use crate::args::workload::{ConvRotateArgs, RotateForm, Scope};
 use crate::data::DType;
-use crate::measure::{Kernel, Peak, Problem, Source, Subject, Watch, Workload, upload};
+use crate::measure::{Kernel, Peak, Problem, Source, Subject, Watch, Workload, upload, with_aliases};
 use crate::runtime::{Buffer, Device};
 
 /// The pixels and the channels of the result that a work-group computes, and the step along the channels of the image.
@@ -95,7 +95,7 @@ fn kernel(shape: &Shape, form: RotateForm) -> Kernel {
     Kernel {
         name: name.to_owned(),
         tile: format!("{TILE_PIXELS}x{TILE_N}x{TILE_K}"),
-        source: Source::Mlir { text: source(shape), entry },
+        source: Source::Mlir { text: with_aliases(SOURCE, &aliases(shape)), entry },
         definitions: Vec::new(),
         constants: Vec::new(),
         subgroup_size: SUBGROUP_SIZE,
@@ -105,27 +105,21 @@ fn kernel(shape: &Shape, form: RotateForm) -> Kernel {
     }
 }
 
-/// The module for a shape: its sizes are aliases, which take the place of those in the file.
-fn source(shape: &Shape) -> String {
-    let source = include_str!("../../../shaders/conv/rotate.mlir");
-    let is_size = |line: &&str| SIZES.iter().any(|name| line.starts_with(name));
-    let rest: Vec<&str> = source.lines().filter(|line| !is_size(line)).collect();
-    format!("{}{}\n", aliases(shape), rest.join("\n"))
-}
+const SOURCE: &str = include_str!("../../../shaders/conv/rotate.mlir");
 
-/// What the lines with sizes begin with.
-const SIZES: [&str; 6] =
-    ["#channels = ", "#filters = ", "#width = ", "!image = ", "!weights = ", "!result = "];
-
-fn aliases(shape: &Shape) -> String {
+/// The aliases of the module that are the sizes.
+fn aliases(shape: &Shape) -> [(&'static str, String); 6] {
     let Shape { height, channels, out_channels, .. } = *shape;
     let (width, depth) = (padded_width(shape), shape.depth());
     let (pixels, results) = ((height + 2) * width, groups(shape) * TILE_PIXELS);
-    format!(
-        "#channels = {channels} : index\n#filters = {out_channels} : index\n#width = {width} : index\n\
-         !image = memref<{pixels}x{channels}xf16>\n!weights = memref<{depth}x{out_channels}xf16>\n\
-         !result = memref<{results}x{out_channels}xf32>\n"
-    )
+    [
+        ("#channels", format!("{channels} : index")),
+        ("#filters", format!("{out_channels} : index")),
+        ("#width", format!("{width} : index")),
+        ("!image", format!("memref<{pixels}x{channels}xf16>")),
+        ("!weights", format!("memref<{depth}x{out_channels}xf16>")),
+        ("!result", format!("memref<{results}x{out_channels}xf32>")),
+    ]
 }
 
 impl Workload for ConvRotate {
@@ -196,9 +190,11 @@ mod tests {
 
     #[test]
     fn the_file_is_the_kernel_of_the_documented_shape() {
-        let workload = ConvRotate::new([56, 56, 64], 64, &[]).expect("possible");
-        let file = include_str!("../../../shaders/conv/rotate.mlir");
-        assert!(file.contains(&aliases(&workload.conv.shape)), "{}", aliases(&workload.conv.shape));
+        let aliases = |image| aliases(&ConvRotate::new(image, 64, &[]).expect("possible").conv.shape);
+        assert_eq!(with_aliases(SOURCE, &aliases([56, 56, 64])), SOURCE);
+        let other = aliases([20, 30, 32]);
+        let text = with_aliases(SOURCE, &other);
+        assert!(other.iter().all(|(name, size)| text.contains(&format!("\n{name} = {size}\n"))), "{text}");
     }
 
     /// Twelve tiles of a work-group and three taps become five, but for the pixels behind the last one.
