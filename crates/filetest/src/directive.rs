@@ -80,6 +80,8 @@ pub enum TargetKind {
     Passes,
     /// The CPU.
     Cpu,
+    /// The interpreter, after lowering to SPIR-V and reading that again.
+    Lowered,
 }
 
 /// The expected contents of a buffer.
@@ -229,7 +231,7 @@ impl TestFile {
             language,
             commands: Vec::new(),
             subgroups: if language == Language::Ir { Vec::new() } else { vec![32] },
-            targets: vec![TargetKind::Interp, TargetKind::Passes, TargetKind::Cpu],
+            targets: default_targets(language),
             all_isas: false,
             entry: None,
             spec: Vec::new(),
@@ -492,12 +494,22 @@ fn triple(tokens: &mut Tokens<'_>) -> Result<[u32; 3], Wrong> {
     list.try_into().map_err(|list: Vec<u32>| Wrong::new("three numbers", list.len()))
 }
 
+/// All; but MLIR alone is also lowered to SPIR-V, unless a file asks for it.
+fn default_targets(language: Language) -> Vec<TargetKind> {
+    let mut targets = vec![TargetKind::Interp, TargetKind::Passes, TargetKind::Cpu];
+    if language == Language::Mlir {
+        targets.push(TargetKind::Lowered);
+    }
+    targets
+}
+
 fn targets(tokens: &mut Tokens<'_>) -> Result<Vec<TargetKind>, Wrong> {
     let target = |word| match word {
         "interp" => Ok(TargetKind::Interp),
         "passes" => Ok(TargetKind::Passes),
         "cpu" => Ok(TargetKind::Cpu),
-        _ => Err(Wrong::new("`interp`, `passes` or `cpu`", word)),
+        "lowered" => Ok(TargetKind::Lowered),
+        _ => Err(Wrong::new("`interp`, `passes`, `cpu` or `lowered`", word)),
     };
     tokens.map(target).collect()
 }

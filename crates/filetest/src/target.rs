@@ -22,6 +22,8 @@ pub enum Target {
     Passes,
     /// The CPU, with code made for this processor.
     Cpu(Processor),
+    /// The interpreter, after lowering to SPIR-V and reading that again.
+    Lowered,
 }
 
 impl Target {
@@ -38,6 +40,7 @@ impl Target {
         let targets = |kind: &TargetKind| match kind {
             TargetKind::Interp => vec![Self::Interp],
             TargetKind::Passes => vec![Self::Passes],
+            TargetKind::Lowered => vec![Self::Lowered],
             TargetKind::Cpu => list.iter().copied().map(Self::Cpu).collect(),
         };
         kinds.iter().flat_map(targets).collect()
@@ -64,8 +67,27 @@ impl Target {
                 interpret(expanded.as_ref().unwrap_or(&module), file).map(|(outcome, _)| outcome)
             }
             Self::Cpu(processor) => cpu(processor, module, file),
+            Self::Lowered => interpret(&lowered_and_read(module)?, file),
         }
     }
+}
+
+/// What is read of the SPIR-V that a module is lowered to.
+///
+/// # Errors
+///
+/// Why it is not lowered, or what was made of it is refused.
+pub fn lowered_and_read(module: &Verified) -> Result<Verified, String> {
+    let lowered = phalanx_back_spirv::lower(module, phalanx_back_spirv::Options::default());
+    let words = lowered.map_err(|error| error.to_string())?.words();
+    let options = phalanx_front_spirv::Options {
+        entry: Some(&module.name),
+        subgroup_size: module.subgroup_size,
+        ..phalanx_front_spirv::Options::default()
+    };
+    let read = phalanx_front_spirv::translate(&words, &options);
+    let read = read.map_err(|error| format!("the lowered module is refused: {error}"))?;
+    phalanx_ir::verify(read).map_err(|errors| format!("the lowered module is broken: {errors}"))
 }
 
 impl fmt::Display for Target {
@@ -74,6 +96,7 @@ impl fmt::Display for Target {
             Self::Interp => f.write_str("interpreter"),
             Self::Passes => f.write_str("interpreter after the passes"),
             Self::Cpu(processor) => write!(f, "cpu {processor}"),
+            Self::Lowered => f.write_str("interpreter after lowering to SPIR-V"),
         }
     }
 }
@@ -251,6 +274,7 @@ pub fn run_plain(
     let optimized = || passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string());
     match target {
         Target::Interp => interpret_plain(module, before, groups),
+        Target::Lowered => interpret_plain(&lowered_and_read(module)?, before, groups),
         Target::Passes => interpret_plain(&optimized()?, before, groups),
         Target::Cpu(processor) => run_on(processor, &optimized()?, before, None, groups),
     }

@@ -17,7 +17,7 @@ pub(crate) struct Package {
 }
 
 /// The workspace crates that each workspace crate may use.
-const ROOMS: [(&str, &[&str]); 13] = [
+const ROOMS: [(&str, &[&str]); 14] = [
     ("phalanx-ir", &[]),
     ("phalanx-kernels", &[]),
     ("phalanx-spirv-asm", &[]),
@@ -25,6 +25,7 @@ const ROOMS: [(&str, &[&str]); 13] = [
     ("phalanx-front-mlir", &["phalanx-ir"]),
     ("phalanx-interp", &["phalanx-ir"]),
     ("phalanx-back-llvm", &["phalanx-ir", "phalanx-kernels"]),
+    ("phalanx-back-spirv", &["phalanx-ir"]),
     ("phalanx-cpu", &["phalanx-back-llvm", "phalanx-ir", "phalanx-kernels"]),
     ("phalanx", &LIBRARY),
     ("phalanx-vulkan", &["phalanx"]),
@@ -34,7 +35,8 @@ const ROOMS: [(&str, &[&str]); 13] = [
     ("xtask", &[]),
 ];
 
-const LIBRARY: [&str; 7] = [
+const LIBRARY: [&str; 8] = [
+    "phalanx-back-spirv",
     "phalanx-cpu",
     "phalanx-front-mlir",
     "phalanx-front-spirv",
@@ -44,9 +46,10 @@ const LIBRARY: [&str; 7] = [
     "phalanx-spirv-asm",
 ];
 
-const EVERYTHING: [&str; 9] = [
+const EVERYTHING: [&str; 10] = [
     "phalanx",
     "phalanx-back-llvm",
+    "phalanx-back-spirv",
     "phalanx-cpu",
     "phalanx-front-mlir",
     "phalanx-front-spirv",
@@ -62,11 +65,25 @@ const CONFINED: [(&str, &[&str]); 9] = [
     ("llvm-sys", &["phalanx-back-llvm", "phalanx-cpu"]),
     (
         "rspirv",
-        &["phalanx-front-spirv", "phalanx-front-mlir", "phalanx", "phalanx-filetest", "phalanx-spirv-asm"],
+        &[
+            "phalanx-back-spirv",
+            "phalanx-front-spirv",
+            "phalanx-front-mlir",
+            "phalanx",
+            "phalanx-filetest",
+            "phalanx-spirv-asm",
+        ],
     ),
     (
         "spirv",
-        &["phalanx-front-spirv", "phalanx-front-mlir", "phalanx", "phalanx-filetest", "phalanx-spirv-asm"],
+        &[
+            "phalanx-back-spirv",
+            "phalanx-front-spirv",
+            "phalanx-front-mlir",
+            "phalanx",
+            "phalanx-filetest",
+            "phalanx-spirv-asm",
+        ],
     ),
     ("glslang", &["phalanx", "phalanx-filetest"]),
     ("glslang-sys", &["phalanx"]),

@@ -38,6 +38,7 @@ mod vector;
 #[cfg(test)]
 mod tests;
 
+pub use ops::mnemonic;
 pub use parse::parse;
 pub use print::print;
 

@@ -76,7 +76,7 @@ names!(ReduceOp {
 pub(crate) const SCOPES: [Scope; 4] = [Scope::Invocation, Scope::Subgroup, Scope::Workgroup, Scope::Device];
 
 /// The name of an operation, without its attributes.
-pub(crate) fn mnemonic(op: &Op) -> &'static str {
+pub fn mnemonic(op: &Op) -> &'static str {
     match op {
         Op::Const(_) => "const",
         Op::Unary(op) => op.name(),
