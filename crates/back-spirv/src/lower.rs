@@ -98,7 +98,8 @@ impl<'m> Lower<'m> {
         self.declare_places()?;
         self.e.needs(Capability::Shader);
         self.e.needs(Capability::VulkanMemoryModel);
-        self.e.name(main, "main");
+        // MLIR knows an entry point by the name of its function.
+        self.e.name(main, &self.module.name);
         let def = vec![Operand::FunctionControl(spirv::FunctionControl::NONE), id(ty)];
         let bound = self.e.last_id() + 1;
         let mut blocks = self.e.blocks;
@@ -123,7 +124,7 @@ impl<'m> Lower<'m> {
         let plain = |op, operands| Instruction::new(op, None, None, operands);
         let capabilities = self.e.capabilities.iter().filter_map(|&c| Capability::from_u32(c));
         let mut header = dr::ModuleHeader::new(bound);
-        header.set_version(1, 6);
+        header.set_version(1, 5);
         header.generator = 0;
         Ok(dr::Module {
             header: Some(header),

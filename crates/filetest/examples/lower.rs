@@ -39,9 +39,13 @@ fn one(out: &str, path: &str, file: &TestFile) -> std::io::Result<()> {
         let name = format!("{out}/{}", label.replace("filetests/", "").replace(['/', ' '], "_"));
         let bytes: Vec<u8> = lowered.words().iter().flat_map(|word| word.to_le_bytes()).collect();
         std::fs::write(format!("{name}.spv"), bytes)?;
-        match lowered.to_mlir(Llvm::default()) {
-            Ok(text) => std::fs::write(format!("{name}.mlir"), text)?,
-            Err(error) => println!("no-text {label}: {error}"),
+        let by_shuffle = lower(&module, Options { rotates_by_shuffle: true });
+        for (version, number) in [(Llvm::V19, 19), (Llvm::V22, 22)] {
+            let lowered = by_shuffle.as_ref().ok().filter(|_| version == Llvm::V19).unwrap_or(&lowered);
+            match lowered.to_mlir(version) {
+                Ok(text) => std::fs::write(format!("{name}.{number}.mlir"), text)?,
+                Err(error) => println!("no-text-{number} {label}: {error}"),
+            }
         }
         let mut again = file.clone();
         again.targets = vec![TargetKind::Interp, TargetKind::Lowered];
