@@ -7,13 +7,21 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The module is valid, and SPIR-V of the kind that is made here has no words for it, or none are built.
-    #[error("{}{what}: not supported by the lowering to SPIR-V", Place(.at))]
+    /// The module is valid, and what it does has no counterpart in what is made here, or none is built.
+    #[error("{}{what} is not lowered to SPIR-V", Place(.at))]
     Unsupported {
         /// What is not supported.
         what: String,
         /// Where it stands in the source.
         at: Option<SourceLoc>,
+    },
+    /// The `spirv` dialect has no operation or type for something.
+    #[error("the spirv dialect of LLVM {version} has no {what}")]
+    NotInDialect {
+        /// What it lacks.
+        what: String,
+        /// The version of LLVM.
+        version: u32,
     },
     /// A fault of ours.
     #[error("internal error: {0}")]

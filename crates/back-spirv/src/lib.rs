@@ -78,7 +78,7 @@ impl Lowered {
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] names what the dialect of that version has no operation for.
+    /// [`Error::NotInDialect`] names what the dialect of that version has no operation for.
     pub fn to_mlir(&self, version: Llvm) -> Result<String, Error> {
         dialect::print(&self.module, version)
     }

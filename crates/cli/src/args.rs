@@ -10,6 +10,7 @@ use anyhow::{Error, Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::explain::args::{EXPLAIN_HELP, ExplainArgs};
+use crate::commands::lower::{LOWER_HELP, LowerArgs};
 use crate::data::DType;
 use crate::data::spec::{BindSpec, OutSpec, PushSpec, SpecConstant};
 use crate::ladder::plan::Mnk;
@@ -41,6 +42,9 @@ pub(crate) enum Command {
     /// Compile GLSL, or assemble the text form of SPIR-V, to a SPIR-V file
     #[command(after_help = COMPILE_HELP)]
     Compile(CompileArgs),
+    /// Lower a kernel to SPIR-V or to MLIR's spirv dialect, for other devices and compilers
+    #[command(after_help = LOWER_HELP)]
+    Lower(LowerArgs),
     /// Bring a matrix of a file to the layout that cooperative vectors are multiplied by
     #[command(after_help = CONVERT_HELP)]
     Convert(ConvertArgs),

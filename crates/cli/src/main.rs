@@ -70,6 +70,7 @@ fn run(command: Command) -> Result<Status> {
         Command::Run(args) => commands::run::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Compile(args) => commands::compile::run(&args),
+        Command::Lower(args) => commands::lower::run(&args),
         Command::Convert(args) => commands::convert::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Exec(args) => commands::exec::run(&args),

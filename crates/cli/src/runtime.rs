@@ -5,6 +5,7 @@
 
 mod diagnostics;
 pub(crate) mod explain;
+mod lower;
 mod reflection;
 mod requirements;
 pub(crate) mod vector;
@@ -21,6 +22,7 @@ use phalanx::{DeviceOptions, ErrorClass, ModuleInfo, PipelineDescriptor, SpecVal
 use serde::Serialize;
 
 pub(crate) use self::diagnostics::brief;
+pub(crate) use self::lower::Dialect;
 pub(crate) use self::reflection::{BindingInfo, Constant, EntryPoint, Member, Reflection, reflect};
 use crate::args::{Backend, Relax};
 use crate::data::DType;

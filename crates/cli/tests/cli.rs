@@ -4,6 +4,8 @@
 mod convert;
 #[path = "cli/interrupt.rs"]
 mod interrupt;
+#[path = "cli/lower.rs"]
+mod lower;
 #[path = "cli/memory.rs"]
 mod memory;
 #[path = "cli/vectors.rs"]
@@ -45,6 +47,7 @@ fn help_has_an_example_for_each_command_that_needs_one() {
         "run",
         "check",
         "compile",
+        "lower",
         "convert",
         "demo",
         "bench gemm",

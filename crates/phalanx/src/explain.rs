@@ -56,6 +56,17 @@ pub struct ShaderTensor {
 ///
 /// What is wrong with the module, as for [`Device::create_pipeline`](crate::Device::create_pipeline).
 pub fn shader(descriptor: &PipelineDescriptor<'_>) -> Result<Shader, Error> {
+    let module = translated(descriptor)?;
+    // Numbers that follow from constants become constants.
+    let module = passes::simplify(module).map_err(|error| Error::bug(error.to_string()))?;
+    let body = &module.body;
+    let insts = Tree::new(body).order().iter().map(|&inst| body.inst(inst)).collect::<Vec<_>>();
+    let tensors = insts.into_iter().filter_map(|info| access(&module, info)).collect();
+    Ok(Shader { workgroup_size: module.workgroup_size, tensors })
+}
+
+/// The verified module of a descriptor.
+pub(crate) fn translated(descriptor: &PipelineDescriptor<'_>) -> Result<Verified, Error> {
     let specialization: Vec<_> =
         descriptor.specialization.iter().map(|&(id, value)| (id, value.bits())).collect();
     let defaults = front::Options::default();
@@ -71,13 +82,7 @@ pub fn shader(descriptor: &PipelineDescriptor<'_>) -> Result<Shader, Error> {
             mlir::translate(source, options.entry, options.subgroup_size, options.limits)?
         }
     };
-    let module = verify(module).map_err(|errors| Error::bug(errors.to_string()))?;
-    // Numbers that follow from constants become constants.
-    let module = passes::simplify(module).map_err(|error| Error::bug(error.to_string()))?;
-    let body = &module.body;
-    let insts = Tree::new(body).order().iter().map(|&inst| body.inst(inst)).collect::<Vec<_>>();
-    let tensors = insts.into_iter().filter_map(|info| access(&module, info)).collect();
-    Ok(Shader { workgroup_size: module.workgroup_size, tensors })
+    verify(module).map_err(|errors| Error::bug(errors.to_string()))
 }
 
 fn access(module: &Verified, info: &InstInfo) -> Option<ShaderTensor> {

@@ -61,6 +61,7 @@ pub mod glsl;
 mod info;
 mod interpreter;
 mod load;
+pub mod lower;
 mod mlir;
 mod module;
 pub mod peak;

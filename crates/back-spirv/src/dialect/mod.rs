@@ -77,7 +77,7 @@ impl<'m> Printer<'m> {
             Llvm::V19 => 19,
             Llvm::V22 => 22,
         };
-        Error::unsupported(format!("{what}, which the spirv dialect of LLVM {version} does not have"))
+        Error::NotInDialect { what: what.to_string(), version }
     }
 
     fn def(&self, id: Word) -> Res<&'m Instruction> {
@@ -284,7 +284,9 @@ impl<'m> Printer<'m> {
                         at = self.region(at + 1, merge)?;
                         continue 'block;
                     }
-                    Op::Branch if self.place(Self::operand(inst, 0)?)? == at + 1 && self.is_header(at + 1) => {
+                    Op::Branch
+                        if self.place(Self::operand(inst, 0)?)? == at + 1 && self.is_header(at + 1) =>
+                    {
                         let merge = Self::operand(&blocks[at + 1].instructions[0], 0)?;
                         self.line("spirv.mlir.loop {");
                         self.depth += 1;

@@ -105,9 +105,9 @@ impl Printer<'_> {
                 format!("{name} <{execution}>, <{memory}>, <{}>", self.semantics(id(2)?)?)
             }
             Op::MemoryBarrier => format!("{name} <{}>, <{}>", self.scope(id(0)?)?, self.semantics(id(1)?)?),
-            Op::CooperativeMatrixLoadKHR
-            | Op::CooperativeMatrixStoreKHR
-            | Op::CooperativeMatrixMulAddKHR => self.matrix(inst)?,
+            Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR | Op::CooperativeMatrixMulAddKHR => {
+                self.matrix(inst)?
+            }
             _ if matches!(inst.operands.first(), Some(Operand::IdScope(_))) => self.group(inst)?,
             _ if is_atomic(op) => self.atomic(inst)?,
             Op::SConvert
@@ -207,7 +207,8 @@ impl Printer<'_> {
             (MemorySemantics::MAKE_AVAILABLE, "MakeAvailable"),
             (MemorySemantics::MAKE_VISIBLE, "MakeVisible"),
         ];
-        let names: Vec<&str> = names.iter().filter(|(bit, _)| found.contains(*bit)).map(|(_, name)| *name).collect();
+        let names: Vec<&str> =
+            names.iter().filter(|(bit, _)| found.contains(*bit)).map(|(_, name)| *name).collect();
         Ok(if names.is_empty() { "None".to_owned() } else { names.join("|") })
     }
 

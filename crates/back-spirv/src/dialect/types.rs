@@ -1,7 +1,9 @@
 //! Types and constants.
 
 use rspirv::dr::{Instruction, Operand};
-use rspirv::spirv::{Capability, CooperativeMatrixUse, Decoration, FPEncoding, Op, Scope, StorageClass, Word};
+use rspirv::spirv::{
+    Capability, CooperativeMatrixUse, Decoration, FPEncoding, Op, Scope, StorageClass, Word,
+};
 
 use super::{Llvm, Printer};
 use crate::error::{Error, Res};
@@ -23,7 +25,9 @@ impl Printer<'_> {
         };
         let stride = || {
             self.decorations(id).find_map(|(decoration, literal)| match (decoration, literal) {
-                (Decoration::ArrayStride, Some(Operand::LiteralBit32(stride))) => Some(format!(", stride={stride}")),
+                (Decoration::ArrayStride, Some(Operand::LiteralBit32(stride))) => {
+                    Some(format!(", stride={stride}"))
+                }
                 _ => None,
             })
         };
@@ -49,7 +53,8 @@ impl Printer<'_> {
                 format!("!spirv.ptr<{}, {class:?}>", self.ty(Self::operand(inst, 1)?)?)
             }
             Op::TypeCooperativeMatrixKHR => {
-                let number = |at| Self::operand(inst, at).and_then(|id| self.bits(id)).map(|bits| bits as u32);
+                let number =
+                    |at| Self::operand(inst, at).and_then(|id| self.bits(id)).map(|bits| bits as u32);
                 let scope = Scope::from_u32(number(1)?).ok_or_else(|| Error::bug("no scope"))?;
                 let use_ = match CooperativeMatrixUse::from_u32(number(4)?) {
                     Some(CooperativeMatrixUse::MatrixAKHR) => "MatrixA",
@@ -78,9 +83,12 @@ impl Printer<'_> {
         let mut member = String::new();
         for inst in &self.module.annotations {
             match inst.operands.as_slice() {
-                [Operand::IdRef(target), _, Operand::Decoration(Decoration::Offset), Operand::LiteralBit32(offset)]
-                    if *target == id =>
-                {
+                [
+                    Operand::IdRef(target),
+                    _,
+                    Operand::Decoration(Decoration::Offset),
+                    Operand::LiteralBit32(offset),
+                ] if *target == id => {
                     member = format!(" [{offset}{member}]");
                 }
                 [Operand::IdRef(target), _, Operand::Decoration(decoration)] if *target == id => {

@@ -140,8 +140,12 @@ var_store<$trace> %zero
 var_store<$count> %zero
 block @all {
 ";
-    let mut program =
-        Program { random: Random(seed), text: head.to_owned(), next: 0, labels: vec![("@all".to_owned(), false)] };
+    let mut program = Program {
+        random: Random(seed),
+        text: head.to_owned(),
+        next: 0,
+        labels: vec![("@all".to_owned(), false)],
+    };
     program.body(4);
     program.text += "}\n%last: i32 = var_load<$trace>\nstore %to, %last\nreturn\n}\n";
     program.text

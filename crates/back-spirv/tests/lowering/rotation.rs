@@ -52,10 +52,12 @@ fn matrices_of_all_shapes_rotate() {
     let mut count = 0;
     for n in [4, 8, 16, 32, 64, 128] {
         // As many elements as lanes, fewer, several for a lane, and such that the last component is not everywhere.
-        let mut shapes = vec![(1, 1), (1, n), (2, n), (3, 5), (4, n / 2 + 1), (n / 4, 4), (n + 1, 3), (n - 1, 1)];
+        let mut shapes =
+            vec![(1, 1), (1, n), (2, n), (3, 5), (4, n / 2 + 1), (n / 4, 4), (n + 1, 3), (n - 1, 1)];
         shapes.extend((0..6).map(|_| (1 + random.below(12), 1 + random.below(n.min(24)))));
         for (rows, cols) in shapes {
-            let (elem, bytes) = [("f32", 4), ("i8", 1), ("f16", 2), ("bf16", 2), ("i32", 4)][random.below(5) as usize];
+            let (elem, bytes) =
+                [("f32", 4), ("i8", 1), ("f16", 2), ("bf16", 2), ("i32", 4)][random.below(5) as usize];
             let size = rows * cols;
             let mut offsets: Vec<i32> =
                 [0, 1, n - 1, n, n + 1, 2 * n - 1, size / 2, size - 1, size, size + 1, size + n]
@@ -96,7 +98,11 @@ fn offsets_that_are_known_fold() {
             let buffers = [a.to_vec(), b.to_vec(), vec![0; 4], vec![0xa5; a.len()]];
             let original = module(&text(n, rows, cols, "f32", 4, Some(offset)));
             let lowered = run(&again(&original, Options::default()), &buffers, 1);
-            assert_eq!(lowered[3], expected(&both, size as usize, 4, offset), "{rows}x{cols} by {offset}, {n} lanes");
+            assert_eq!(
+                lowered[3],
+                expected(&both, size as usize, 4, offset),
+                "{rows}x{cols} by {offset}, {n} lanes"
+            );
         }
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod devices;
 pub(crate) mod exec;
 pub(crate) mod explain;
+pub(crate) mod lower;
 pub(crate) mod run;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,105 @@
+//! `phalanx lower`: a kernel as SPIR-V or as text of MLIR's `spirv` dialect, for other devices and compilers.
+
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args, ValueEnum};
+
+use super::load_shader;
+use crate::args::GlslArgs;
+use crate::data::spec::SpecConstant;
+use crate::runtime::{self, Dialect};
+use crate::{Status, output};
+
+pub(crate) const LOWER_HELP: &str = "\
+SPIR-V is for Vulkan, with the subgroup size that it is made for. Without -o it is printed as text; a file gets the
+words, or text if it is called .spvasm; `-o -` writes the words to standard output.
+What has no counterpart is refused by its name.
+
+Example:
+  phalanx lower conv.mlir --entry rotations --to spirv -o conv.spv
+  phalanx lower conv.mlir --entry rotations --to mlir-spirv --subgroup-size 16
+  phalanx lower gemm.comp --to mlir-spirv --llvm 19 -o gemm.mlir";
+
+#[derive(Debug, Args)]
+pub(crate) struct LowerArgs {
+    /// GLSL (.comp, .glsl), SPIR-V (.spv), SPIR-V assembly (.spvasm) or MLIR (.mlir)
+    pub(crate) shader: PathBuf,
+    /// What to make of it
+    #[arg(long, value_name = "FORM")]
+    pub(crate) to: Form,
+    /// Where it goes; without it, text is printed
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The entry point; without it `main`, or the only kernel of MLIR
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
+    /// A specialisation constant; the shader knows its type, unless it is written as TYPE:VALUE
+    #[arg(long, value_name = "ID=VALUE")]
+    pub(crate) spec: Vec<SpecConstant>,
+    /// How many invocations a subgroup has: a power of two from 4 to 128; 32 without it
+    #[arg(long, value_name = "N")]
+    pub(crate) subgroup_size: Option<u32>,
+    /// The version of LLVM that the text is for; 19 has no rotation of a subgroup, and gets a shuffle
+    #[arg(long, value_name = "VERSION", default_value = "22")]
+    pub(crate) llvm: Llvm,
+    #[command(flatten)]
+    pub(crate) glsl: GlslArgs,
+}
+
+/// What a kernel becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// A module of SPIR-V
+    Spirv,
+    /// Text of MLIR's `spirv` dialect
+    MlirSpirv,
+}
+
+/// Versions of LLVM whose dialect is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Llvm {
+    #[value(name = "19")]
+    V19,
+    #[value(name = "22")]
+    V22,
+}
+
+pub(crate) fn run(args: &LowerArgs) -> Result<Status> {
+    runtime::check_subgroup_size(args.subgroup_size)?;
+    let shader = load_shader(&args.shader, &args.glsl)?;
+    let entry = shader.entry(args.entry.as_deref())?;
+    let dialect = match (args.to, args.llvm) {
+        (Form::Spirv, _) => None,
+        (Form::MlirSpirv, Llvm::V19) => Some(Dialect::Llvm19),
+        (Form::MlirSpirv, Llvm::V22) => Some(Dialect::Llvm22),
+    };
+    let lowered = shader
+        .lower(&entry, &args.spec, args.subgroup_size, dialect)
+        .with_context(|| format!("{} is not lowered", args.shader.display()))?;
+    let is_words = args.to == Form::Spirv && args.output.as_deref().is_some_and(|path| !is_text(path));
+    let bytes = if is_words {
+        lowered.words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    } else {
+        lowered.text.into_bytes()
+    };
+    match args.output.as_deref() {
+        Some(path) if path.as_os_str() != "-" => output::write(path, bytes)?,
+        Some(_) if is_words => {
+            use std::io::IsTerminal;
+            ensure!(
+                !stdout().is_terminal(),
+                "words of SPIR-V are nothing to read; leave out -o, or let standard output be a file or a pipe"
+            );
+            stdout().write_all(&bytes)?;
+        }
+        _ => stdout().write_all(&bytes)?,
+    }
+    Ok(Status::Done)
+}
+
+/// Whether a file of SPIR-V is one of text.
+fn is_text(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "spvasm")
+}
