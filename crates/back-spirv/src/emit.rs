@@ -26,6 +26,9 @@ pub(crate) struct Emit {
     pub(crate) blocks: Vec<Block>,
     /// *GLSL.std.450*, once something of it is used.
     pub(crate) glsl: Option<Word>,
+    /// *NonSemantic.DebugPrintf*, once something is printed, and what is.
+    pub(crate) printf: Option<Word>,
+    pub(crate) strings: Vec<Instruction>,
     unique: FxHashMap<(Op, Option<Word>, Vec<Operand>), Word>,
     /// The bits of integers that are constants.
     known: FxHashMap<Word, u64>,
@@ -219,6 +222,18 @@ impl Emit {
         }
     }
 
+    pub(crate) fn string(&mut self, text: &str) -> Word {
+        let result = self.fresh();
+        let text = text.chars().filter(|&c| c != '\0').collect();
+        self.strings.push(Instruction::new(
+            Op::String,
+            None,
+            Some(result),
+            vec![Operand::LiteralString(text)],
+        ));
+        result
+    }
+
     /// A variable of the function.
     pub(crate) fn local(&mut self, ty: Word, initial: Option<Word>, name: &str) -> Word {
         let pointer = self.pointer(StorageClass::Function, ty);
@@ -273,6 +288,23 @@ impl Emit {
         let mut operands = vec![id(set), Operand::LiteralExtInstInteger(op as u32)];
         operands.extend(args.iter().map(|&arg| id(arg)));
         self.result(Op::ExtInst, ty, operands)
+    }
+
+    /// Prints.
+    pub(crate) fn debug_printf(&mut self, format: Word, args: &[Word]) {
+        self.extensions.insert("SPV_KHR_non_semantic_info");
+        let set = match self.printf {
+            Some(set) => set,
+            None => {
+                let set = self.fresh();
+                *self.printf.insert(set)
+            }
+        };
+        let void = self.ty(Op::TypeVoid, vec![]);
+        let number = spirv::NonsemanticDebugprintfOp::DebugPrintf as u32;
+        let mut operands = vec![id(set), Operand::LiteralExtInstInteger(number), id(format)];
+        operands.extend(args.iter().map(|&arg| id(arg)));
+        self.result(Op::ExtInst, void, operands);
     }
 
     pub(crate) fn branch(&mut self, to: Word) {

@@ -135,7 +135,11 @@ impl<'m> Lower<'m> {
                 .iter()
                 .map(|&name| plain(Op::Extension, vec![Operand::LiteralString(name.to_owned())]))
                 .collect(),
-            ext_inst_imports: self.e.glsl.into_iter().map(import).collect(),
+            ext_inst_imports: [(self.e.glsl, "GLSL.std.450"), (self.e.printf, "NonSemantic.DebugPrintf")]
+                .into_iter()
+                .filter_map(|(set, name)| Some(import(set?, name)))
+                .collect(),
+            debug_string_source: self.e.strings,
             memory_model: Some(plain(
                 Op::MemoryModel,
                 vec![
@@ -244,6 +248,7 @@ impl<'m> Lower<'m> {
             | IrOp::MatInsert
             | IrOp::MatRotate
             | IrOp::MatMap { .. } => self.matrix(info),
+            IrOp::Printf(format) => self.printf(*format, info),
             IrOp::Params => Ok(()),
             IrOp::Yield => {
                 self.yielded = Some(self.word(info.args[0])?);
@@ -251,6 +256,18 @@ impl<'m> Lower<'m> {
             }
             other => Err(Error::unsupported(format!("`{}`", mnemonic(other)))),
         }
+    }
+
+    /// *DebugPrintf*: the format is that of IR, in which each argument is a scalar.
+    fn printf(&mut self, format: u32, info: &phalanx_ir::InstInfo) -> Res<()> {
+        let text = self.module.formats.get(format as usize).ok_or_else(|| Error::bug("no format"))?;
+        if has_vectors(text) {
+            return Err(Error::unsupported("`printf` of a vector"));
+        }
+        let text = self.e.string(text);
+        let args = self.words(&info.args)?;
+        self.e.debug_printf(text, &args);
+        Ok(())
     }
 
     // ── built-ins ──
@@ -324,7 +341,14 @@ impl<'m> Lower<'m> {
     }
 }
 
-fn import(set: Word) -> Instruction {
-    let name = Operand::LiteralString("GLSL.std.450".to_owned());
-    Instruction::new(Op::ExtInstImport, None, Some(set), vec![name])
+/// Whether a format has conversions of vectors, whose components are arguments of their own in IR.
+fn has_vectors(format: &str) -> bool {
+    format.replace("%%", "").split('%').skip(1).any(|conversion| {
+        let rest = conversion.trim_start_matches(|c: char| c.is_ascii_digit() || " +-#.".contains(c));
+        rest.starts_with('v')
+    })
+}
+
+fn import(set: Word, name: &str) -> Instruction {
+    Instruction::new(Op::ExtInstImport, None, Some(set), vec![Operand::LiteralString(name.to_owned())])
 }

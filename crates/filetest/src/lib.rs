@@ -17,6 +17,7 @@ mod error;
 mod expr;
 pub mod generate;
 pub mod harness;
+pub mod judges;
 pub mod known;
 pub mod mutate;
 pub mod random;

@@ -17,7 +17,7 @@ use phalanx_filetest::random::Random;
 use phalanx_filetest::runner::{Failure, Settings, discover, read, run_test};
 use phalanx_filetest::sample::Sample;
 use phalanx_filetest::target::{Target, processors};
-use phalanx_filetest::{coopvec, harness, mutate, tally};
+use phalanx_filetest::{coopvec, harness, judges, mutate, tally};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,7 +43,17 @@ fn all_trials(lists: bool) -> Vec<Trial> {
     trials.extend(damage_trials());
     trials.extend(generated_trials(lists));
     trials.extend(vector_trials());
+    trials.push(judges_trial());
     trials
+}
+
+/// What others say of lowered modules. What was judged is said in a line of its own.
+fn judges_trial() -> Trial {
+    Trial::test("lowered/judged by others", || {
+        let judged = judges::judge(&discover(&root()).unwrap_or_default()).map_err(|failure| failure.0)?;
+        println!("{judged}");
+        Ok(())
+    })
 }
 
 fn root() -> PathBuf {

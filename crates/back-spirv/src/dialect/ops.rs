@@ -323,6 +323,11 @@ impl Printer<'_> {
 
     /// A function of *GLSL.std.450*.
     fn glsl(&self, inst: &Instruction) -> Res<String> {
+        let set = Self::operand(inst, 0)?;
+        let names = self.def(set)?.operands.first();
+        if !matches!(names, Some(Operand::LiteralString(name)) if name == "GLSL.std.450") {
+            return Err(self.unsupported("`DebugPrintf`"));
+        }
         let function = match inst.operands.get(1) {
             Some(Operand::LiteralExtInstInteger(number)) => GlOp::from_u32(*number),
             _ => None,
