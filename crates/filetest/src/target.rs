@@ -67,7 +67,7 @@ impl Target {
                 interpret(expanded.as_ref().unwrap_or(&module), file).map(|(outcome, _)| outcome)
             }
             Self::Cpu(processor) => cpu(processor, module, file),
-            Self::Lowered => interpret(&lowered_and_read(module)?, file),
+            Self::Lowered => interpret(&lowered_and_read(module)?, file).map(|(outcome, _)| outcome),
         }
     }
 }
