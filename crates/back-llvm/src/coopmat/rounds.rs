@@ -51,7 +51,9 @@ pub(crate) fn rounds(func: &Function, isa: KernelSet, round: &Round) -> u32 {
 /// parts of what fills a register, too.
 fn limits(func: &Function, isa: KernelSet, round: &Round) -> Limits {
     let Some(inst) = round.mul_adds().next() else { return VECTORS };
-    let bytes = match plan_of(func, isa, inst, Grid::ONE).kernel {
+    // Narrow matrices are multiplied there only in many steps.
+    let many = Grid { k: 64, ..Grid::ONE };
+    let bytes = match plan_of(func, isa, inst, many).kernel {
         KernelId::MUL_ADD_AMX_BF16 => 2,
         KernelId::MUL_ADD_AMX_I8 => 1,
         _ => return VECTORS,

@@ -489,6 +489,8 @@ fn matrix_registers_are_used_where_they_are() {
                 ((64, 64, 64), Grid::ONE),
                 ((16, 16, 16), Grid { m: 4, n: 4, k: 4 }),
                 ((32, 32, 16), Grid { m: 2, n: 2, k: 3 }),
+                ((16, 8, 32), Grid { m: 3, n: 3, k: 5 }),
+                ((8, 24, 48), Grid { m: 3, n: 1, k: 4 }),
             ] {
                 assert_eq!(
                     Run { case, shape, grid, in_place: true }.check(isa, &mut random),

@@ -4,7 +4,7 @@ use super::{Cut, REGISTER_BYTES, ROW_BYTES, ROWS, WORDS};
 use crate::arch::x86_64::amx::{self, Product};
 use crate::mul_add::MulAddParams;
 use crate::mul_add::panel::{Finish, Operands};
-use std::arch::x86_64::{__m512i, _mm512_mask_storeu_epi32, _mm512_maskz_loadu_epi32};
+use std::arch::x86_64::{__m128i, __m256i, __m512i};
 use std::ops::Range;
 
 /// Blocks, by their addresses, and the bytes from row to row of each.
@@ -195,7 +195,6 @@ unsafe fn blocks_of_a(
             zero_last(blocks, cut.rows, cut.depth);
         }
         let (piece, piece_rows) = (piece(words), piece(rows));
-        let mask = mask(piece);
         for i in 0..params.m as usize {
             for x in 0..count {
                 let tile = tile(i, x);
@@ -203,13 +202,9 @@ unsafe fn blocks_of_a(
                     for row in (0..rows).step_by(piece_rows) {
                         let (line, at) = (i * rows + row, x * words + word);
                         let block = line / ROWS * cut.depth + at / WORDS;
-                        let mut to = blocks.add(place(block, line % ROWS, at % WORDS));
-                        let mut from = tile.add(row * stride + word * 4);
-                        for _ in 0..piece_rows {
-                            copy(to, from, mask);
-                            to = to.add(ROW_BYTES);
-                            from = from.wrapping_add(stride);
-                        }
+                        let to = blocks.add(place(block, line % ROWS, at % WORDS));
+                        let from = tile.add(row * stride + word * 4);
+                        copy((to, ROW_BYTES), (from, stride), piece_rows, piece);
                     }
                 }
             }
@@ -252,21 +247,17 @@ unsafe fn blocks_of_b(
         if !(count * words).is_multiple_of(WORDS) {
             zero_last(blocks, cut.cols, cut.depth);
         }
-        let piece_words = piece(words);
+        let (piece, piece_words) = (piece(cols), piece(words));
         for j in 0..params.n as usize {
             for x in 0..count {
                 let tile = tile(x, j);
-                for col in (0..cols).step_by(WORDS) {
+                for col in (0..cols).step_by(piece) {
                     for word in (0..words).step_by(piece_words) {
-                        let line = x * words + word;
-                        let block = (j * cols + col) / WORDS * cut.depth + line / ROWS;
-                        let mut to = blocks.add(place(block, line % ROWS, 0));
-                        let mut from = tile.add(word * stride + col * 4);
-                        for _ in 0..piece_words {
-                            copy(to, from, u16::MAX);
-                            to = to.add(ROW_BYTES);
-                            from = from.wrapping_add(stride);
-                        }
+                        let (line, at) = (x * words + word, j * cols + col);
+                        let block = at / WORDS * cut.depth + line / ROWS;
+                        let to = blocks.add(place(block, line % ROWS, at % WORDS));
+                        let from = tile.add(word * stride + col * 4);
+                        copy((to, ROW_BYTES), (from, stride), piece_words, piece);
                     }
                 }
             }
@@ -312,19 +303,22 @@ unsafe fn copy_sums<const IN: bool>(
 ) {
     let (rows, cols, n) = (params.rows as usize, params.b.cols as usize, params.n as usize);
     let stride = stride as usize;
+    let (piece, piece_rows) = (piece(cols), piece(rows));
     for i in 0..params.m as usize {
         for j in 0..n {
             // SAFETY: the tile is in the grid.
             let tile = unsafe { *tiles.add(i * n + j) };
-            for col in (0..cols).step_by(WORDS) {
-                for row in 0..rows {
-                    let line = i * rows + row;
-                    let block = line / ROWS * cut.cols + (j * cols + col) / WORDS;
-                    // SAFETY: the row of a block lies in the tile, and in the block, which is one of the grid's.
+            for col in (0..cols).step_by(piece) {
+                for row in (0..rows).step_by(piece_rows) {
+                    let (line, at) = (i * rows + row, j * cols + col);
+                    let block = line / ROWS * cut.cols + at / WORDS;
+                    // SAFETY: the piece lies in the tile, and in the block, which is one of the grid's.
                     unsafe {
                         let tile = tile.add(row * stride + col * 4);
-                        let block = blocks.add(place(block, line % ROWS, 0));
-                        if IN { copy(block, tile, u16::MAX) } else { copy(tile, block, u16::MAX) }
+                        let block = blocks.add(place(block, line % ROWS, at % WORDS));
+                        let (tile, block) = ((tile, stride), (block, ROW_BYTES));
+                        let (to, from) = if IN { (block, tile) } else { (tile, block) };
+                        copy(to, (from.0.cast_const(), from.1), piece_rows, piece);
                     }
                 }
             }
@@ -336,12 +330,6 @@ unsafe fn copy_sums<const IN: bool>(
 #[inline(always)]
 fn piece(length: usize) -> usize {
     1 << length.trailing_zeros().min(WORDS.trailing_zeros())
-}
-
-/// The mask of the first words of a row.
-#[inline(always)]
-fn mask(words: usize) -> u16 {
-    u16::MAX >> (WORDS - words)
 }
 
 /// Where a word is in blocks that follow each other, in bytes.
@@ -359,15 +347,31 @@ unsafe fn zero_last(blocks: *mut u8, count: usize, depth: usize) {
     }
 }
 
-/// Copies the words of a mask.
+/// Copies a piece of 4, 8 or 16 words of so many rows, between places with so many bytes from row to row.
 ///
 /// # Safety
-/// They are readable and writable; the processor has AVX-512.
+/// The words are readable and writable; the processor has AVX-512.
 #[inline(always)]
-unsafe fn copy(to: *mut u8, from: *const u8, mask: u16) {
+unsafe fn copy(to: (*mut u8, usize), from: (*const u8, usize), rows: usize, words: usize) {
     // SAFETY: forwarded.
     unsafe {
-        let words: __m512i = _mm512_maskz_loadu_epi32(mask, from.cast());
-        _mm512_mask_storeu_epi32(to.cast(), mask, words);
+        match words {
+            WORDS => copy_rows::<__m512i>(to, from, rows),
+            8 => copy_rows::<__m256i>(to, from, rows),
+            _ => copy_rows::<__m128i>(to, from, rows),
+        }
+    }
+}
+
+/// Copies rows of one vector.
+#[inline(always)]
+unsafe fn copy_rows<V>(to: (*mut u8, usize), from: (*const u8, usize), rows: usize) {
+    let (mut to, to_stride) = to;
+    let (mut from, from_stride) = from;
+    for _ in 0..rows {
+        // SAFETY: the caller vouches for the vectors of all rows.
+        unsafe { to.cast::<V>().write_unaligned(from.cast::<V>().read_unaligned()) };
+        to = to.wrapping_add(to_stride);
+        from = from.wrapping_add(from_stride);
     }
 }

@@ -14,7 +14,7 @@
 //! So each block that is read serves two products, which take twice the time of two reads from the first cache. Where
 //! blocks lie in the tiles as they are, they are read from there. Where tiles are smaller or end in parts of blocks,
 //! blocks are put together in scratch memory, across tiles: two tiles of 16×16 bf16 are one block of A. What the inner
-//! dimension lacks of whole blocks is zero in both factors; what rows lack is whatever lies there.
+//! dimension lacks of whole blocks is zero in both factors; what rows and columns lack is whatever lies there.
 //!
 //! Products of bf16 add up in another order than the dot product of vectors does, and do to denormals what that does
 //! (see `flush`). Sums are rounded to narrower types where they lie, after each step.
@@ -38,17 +38,22 @@ pub(crate) const ROW_BYTES: usize = 4 * WORDS;
 /// Bytes of a register.
 pub(crate) const REGISTER_BYTES: usize = ROWS * ROW_BYTES;
 
-/// Rows that tiles consist of, at least: half a block.
-const LEAST_ROWS: u32 = 8;
+/// Rows or columns that tiles consist of, at least: half a block.
+const LEAST: u32 = 8;
 /// Words of rows of A that tiles consist of, at least.
 const LEAST_WORDS: u32 = 4;
 
-/// Whether tiles of a multiplication consist of such pieces of blocks as are put together here. Those half a block wide
-/// are not: the sums would have to be copied twice, which takes longer than to multiply them without this.
+/// Words of the inner dimension from which on it gains to copy sums into blocks and back.
+const DEEP: u32 = 32;
+
+/// Whether tiles of a multiplication consist of such pieces of blocks as are put together here, and that gains.
 pub(super) fn is_possible(params: &MulAddParams) -> bool {
-    params.rows.is_multiple_of(LEAST_ROWS)
-        && params.b.cols.is_multiple_of(WORDS as u32)
+    let is_whole = params.rows.is_multiple_of(ROWS as u32) && params.b.cols.is_multiple_of(WORDS as u32);
+    let is_deep = params.k.saturating_mul(params.words) >= DEEP;
+    params.rows.is_multiple_of(LEAST)
+        && params.b.cols.is_multiple_of(LEAST)
         && params.words.is_multiple_of(LEAST_WORDS)
+        && (is_whole || is_deep)
 }
 
 /// How a grid is cut into blocks, and the places of its parts in scratch memory, as byte offsets.
@@ -77,12 +82,12 @@ impl Cut {
     /// Cuts the grid, of so many tiles along the inner dimension.
     #[inline(always)]
     fn new(params: &MulAddParams, steps: usize) -> Self {
-        let (row, word) = (params.rows as usize, params.words as usize);
+        let (row, col, word) = (params.rows as usize, params.b.cols as usize, params.words as usize);
         let rows = (params.m as usize * row).div_ceil(ROWS);
-        let cols = params.n as usize * params.b.cols as usize / WORDS;
+        let cols = (params.n as usize * col).div_ceil(WORDS);
         let depth = (steps * word).div_ceil(WORDS);
-        let (c_lies, b_lies) = (row.is_multiple_of(ROWS), word.is_multiple_of(WORDS));
-        let a_lies = c_lies && b_lies;
+        let [row_lies, col_lies, word_lies] = [row, col, word].map(|n| n.is_multiple_of(WORDS));
+        let (a_lies, b_lies, c_lies) = (row_lies && word_lies, col_lies && word_lies, row_lies && col_lies);
         let mut end = 0;
         let mut take = |count: usize, bytes: usize| {
             let start = end;
