@@ -44,7 +44,7 @@ const LEAST: u32 = 8;
 const LEAST_WORDS: u32 = 4;
 
 /// Words of the inner dimension from which on it gains to copy sums into blocks and back.
-const DEEP: u32 = 32;
+const DEEP: u32 = 16;
 
 /// Whether tiles of a multiplication consist of such pieces of blocks as are put together here, and that gains.
 pub(super) fn is_possible(params: &MulAddParams) -> bool {
