@@ -15,7 +15,7 @@ use crate::data::DType;
 use crate::data::spec::{BindSpec, OutSpec, PushSpec, SpecConstant};
 use crate::ladder::plan::Mnk;
 use crate::ladder::{Rung, Types};
-use crate::runtime::Processor;
+use crate::runtime::{Processor, Sizes};
 use workload::WorkloadCommand;
 
 /// Runs cooperative-matrix kernels on this machine's CPU.
@@ -159,9 +159,8 @@ pub(crate) struct RunArgs {
     /// A specialisation constant; the shader knows its type, unless it is written as TYPE:VALUE
     #[arg(long, value_name = "ID=VALUE")]
     pub(crate) spec: Vec<SpecConstant>,
-    /// How many invocations a subgroup has: a power of two from 4 to 128
-    #[arg(long, value_name = "N")]
-    pub(crate) subgroup_size: Option<u32>,
+    #[command(flatten)]
+    pub(crate) sizes: SizeArgs,
     /// Push constants; a number without a type has the type before it
     #[arg(long, value_name = "TYPE:VALUE,...")]
     pub(crate) push: Vec<PushSpec>,
@@ -216,9 +215,8 @@ pub(crate) struct CheckArgs {
     /// Matrix shapes and array sizes may depend on specialisation constants
     #[arg(long, value_name = "ID=VALUE")]
     pub(crate) spec: Vec<SpecConstant>,
-    /// How many invocations a subgroup has: a power of two from 4 to 128
-    #[arg(long, value_name = "N")]
-    pub(crate) subgroup_size: Option<u32>,
+    #[command(flatten)]
+    pub(crate) sizes: SizeArgs,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -242,6 +240,22 @@ pub(crate) struct CompileArgs {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) glsl: GlslArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SizeArgs {
+    /// How many invocations a subgroup has: a power of two from 4 to 128
+    #[arg(long, value_name = "N")]
+    pub(crate) subgroup_size: Option<u32>,
+    /// How many invocations a work-group of MLIR has along each axis, where it does not say so; one subgroup without this
+    #[arg(long, value_name = "X,Y,Z", value_parser = workgroup_size)]
+    pub(crate) workgroup_size: Option<[u32; 3]>,
+}
+
+impl SizeArgs {
+    pub(crate) fn sizes(&self) -> Sizes {
+        Sizes { subgroup: self.subgroup_size, workgroup: self.workgroup_size }
+    }
 }
 
 const EXEC_HELP: &str = "\
@@ -435,13 +449,28 @@ impl FromStr for Groups {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let numbers: Result<Vec<u32>, _> = text.split(',').map(|number| number.trim().parse()).collect();
-        match numbers.as_deref() {
-            Ok(&[x]) => Ok(Self([x, 1, 1])),
-            Ok(&[x, y]) => Ok(Self([x, y, 1])),
-            Ok(&[x, y, z]) => Ok(Self([x, y, z])),
-            _ => bail!("`{text}` is no number of work-groups; write X,Y,Z"),
+        match triple(text) {
+            Some(groups) => Ok(Self(groups)),
+            None => bail!("`{text}` is no number of work-groups; write X,Y,Z"),
         }
+    }
+}
+
+fn workgroup_size(text: &str) -> Result<[u32; 3]> {
+    match triple(text) {
+        Some(size) => Ok(size),
+        None => bail!("`{text}` is no size of a work-group; write X,Y,Z"),
+    }
+}
+
+/// Numbers along the axes; missing ones are 1.
+fn triple(text: &str) -> Option<[u32; 3]> {
+    let numbers: Option<Vec<u32>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+    match numbers.as_deref() {
+        Some(&[x]) => Some([x, 1, 1]),
+        Some(&[x, y]) => Some([x, y, 1]),
+        Some(&[x, y, z]) => Some([x, y, z]),
+        _ => None,
     }
 }
 
@@ -512,6 +541,7 @@ mod tests {
         refuse("phalanx bench gemm --types f64", "not written for");
         refuse("phalanx run a.comp --groups 1,2,3,4", "work-groups");
         refuse("phalanx run a.comp --groups 1 --bind 0:0", "no `=`");
+        refuse("phalanx check a.mlir --workgroup-size 8,x", "no size of a work-group");
         refuse("phalanx run a.comp --groups 1 --timeout=-1", "no number of seconds");
     }
 }

@@ -162,12 +162,20 @@ pub(crate) struct Binding<'a> {
     pub(crate) buffer: &'a Buffer,
 }
 
+/// How many invocations there are together, where the user says it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    pub(crate) subgroup: Option<u32>,
+    /// Along each axis, of MLIR that does not say it.
+    pub(crate) workgroup: Option<[u32; 3]>,
+}
+
 /// What distinguishes one pipeline of a module from another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PipelineOptions<'a> {
     pub(crate) entry: &'a str,
     pub(crate) constants: &'a [SpecConstant],
-    pub(crate) subgroup_size: Option<u32>,
+    pub(crate) sizes: Sizes,
     /// Stops compiling when it is cancelled.
     pub(crate) cancel: Option<&'a CancelToken>,
 }
@@ -226,13 +234,13 @@ fn has_class(error: &anyhow::Error, class: ErrorClass) -> bool {
 pub(crate) fn obstacle(
     shader: &Shader,
     constants: &[SpecConstant],
-    subgroup_size: Option<u32>,
+    sizes: Sizes,
     entries: &[&str],
     cancel: &CancelToken,
 ) -> Result<Option<String>> {
     let device = Device::new(Some(1))?;
     for entry in entries {
-        let options = PipelineOptions { entry, constants, subgroup_size, cancel: Some(cancel) };
+        let options = PipelineOptions { entry, constants, sizes, cancel: Some(cancel) };
         let Err(error) = device.create_pipeline_of(shader, options) else { continue };
         return if is_unsupported(&error) { Ok(Some(error.to_string())) } else { Err(error) };
     }
@@ -414,7 +422,8 @@ impl Device {
             module,
             entry: Some(options.entry),
             specialization: &spec_values(module.info(), options.constants)?,
-            subgroup_size: options.subgroup_size,
+            subgroup_size: options.sizes.subgroup,
+            workgroup_size: options.sizes.workgroup,
         };
         Ok(Pipeline(self.device.create_pipeline_or_cancel(&descriptor, options.cancel)?))
     }

@@ -242,6 +242,19 @@ fn mlir_runs_on_files() {
     let refuses = |line: &str, expected: &[&str]| {
         refuses(&line.split_whitespace().collect::<Vec<_>>(), directory.path(), expected);
     };
+    let wide = run(&format!("{line} --groups 1 --workgroup-size 4 --device interpreter"));
+    assert!(wide.contains("elements read: 0:0 4"), "{wide}");
+    let shader = concat!(env!("CARGO_MANIFEST_DIR"), "/shaders/conv/rotate.mlir");
+    let row = "matrices of 16x64x32: f16 * f16 + f32 -> f32, scope subgroup";
+    let json: serde_json::Value =
+        serde_json::from_str(&run(&format!("check {shader} --json"))).expect("JSON");
+    assert_eq!(json["requirements"], serde_json::json!([row]));
+    let text = run(&format!("check {shader} --workgroup-size 32"));
+    assert!(text.contains(&format!("a device must offer     {row}")), "{text}");
+    let stated = ["work-groups of [64, 1, 1] invocations are asked for, it states [32, 1, 1]"];
+    refuses(&format!("check {shader} --workgroup-size 64"), &stated);
+    std::fs::write(path("scale.comp"), SCALE).expect("writable");
+    refuses("check scale.comp --workgroup-size 64", &["only MLIR leaves their size open"]);
     refuses(&format!("{line} --entry other"), &["no entry point `other`; it has kernels::scale"]);
     refuses(&line.replace("f32:2.5", "u32:2"), &["the shader has `factor`, f32 at byte 0, not u32"]);
     std::fs::write(path("odd.mlir"), SCALE_MLIR.replace("arith.mulf", "arith.odd")).expect("writable");

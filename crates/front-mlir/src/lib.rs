@@ -8,7 +8,7 @@ mod lower;
 pub mod syntax;
 
 pub use error::{Class, Error};
-pub use lower::{BufferInfo, EntryInfo, Info, Limits, Options, PushInfo};
+pub use lower::{BufferInfo, EntryInfo, Info, Limits, MulAddInfo, Options, PushInfo};
 pub use syntax::{SyntaxError, parse};
 
 /// Translates an entry point of a text.

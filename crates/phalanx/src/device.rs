@@ -439,6 +439,7 @@ impl Device {
             entry: descriptor.entry.map(str::to_owned),
             specialization: specialization(descriptor),
             subgroup_size: self.checked_subgroup_size(descriptor)?,
+            workgroup_size: workgroup_size(descriptor)?,
             limits: self.inner.limits,
             relaxed_accumulation: self.inner.relaxed_accumulation,
             passes: self.inner.debug.passes(),
@@ -503,7 +504,8 @@ impl Device {
     ) -> CacheKey {
         let entry = descriptor.entry.map_or(String::new(), |name| format!("entry {name}"));
         let numbers = format!(
-            "{subgroup_size} {:?} {:?} relaxed accumulation {}",
+            "{subgroup_size} {:?} {:?} {:?} relaxed accumulation {}",
+            descriptor.workgroup_size,
             specialization(descriptor),
             self.inner.limits,
             self.inner.relaxed_accumulation,
@@ -527,6 +529,7 @@ struct Task {
     entry: Option<String>,
     specialization: Vec<(u32, u64)>,
     subgroup_size: u32,
+    workgroup_size: Option<[u32; 3]>,
     limits: front::Limits,
     relaxed_accumulation: bool,
     passes: passes::Options,
@@ -556,7 +559,8 @@ impl Task {
                 front::translate(words, &options)?
             }
             Source::Mlir(source) => {
-                mlir::translate(source, self.entry.as_deref(), self.subgroup_size, self.limits)?
+                let entry = self.entry.as_deref();
+                mlir::translate(source, entry, self.workgroup_size, self.subgroup_size, self.limits)?
             }
         };
         if self.relaxed_accumulation {
@@ -564,6 +568,14 @@ impl Task {
         }
         let module = verify(module).map_err(|errors| Error::bug(errors.to_string()))?;
         Ok((module, start.elapsed()))
+    }
+}
+
+/// The work-group size that is asked for, if it can be.
+pub(crate) fn workgroup_size(descriptor: &PipelineDescriptor<'_>) -> Result<Option<[u32; 3]>, Error> {
+    match (descriptor.workgroup_size, descriptor.module.source()) {
+        (Some(found), Source::Spirv(_)) => Err(Error::WorkgroupSize { found }),
+        (wanted, _) => Ok(wanted),
     }
 }
 

@@ -63,6 +63,12 @@ pub enum Error {
         /// The size asked for.
         found: u32,
     },
+    /// A work-group size for SPIR-V, which states its own.
+    #[error("work-groups of {found:?} invocations: only MLIR leaves their size open")]
+    WorkgroupSize {
+        /// The size asked for.
+        found: [u32; 3],
+    },
     /// Buffers that do not fit the shader.
     #[error(transparent)]
     Bindings(#[from] BindingError),
@@ -177,6 +183,7 @@ impl Error {
             | Self::FileType { .. }
             | Self::Setting { .. }
             | Self::SubgroupSize { .. }
+            | Self::WorkgroupSize { .. }
             | Self::Bindings(_)
             | Self::PushConstants { .. }
             | Self::TooManyGroups { .. }

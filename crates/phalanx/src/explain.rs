@@ -15,6 +15,7 @@ use phalanx_front_spirv as front;
 use phalanx_ir::tree::Tree;
 use phalanx_ir::{InstInfo, MatType, Op, Value, Verified, passes, verify};
 
+use crate::device::workgroup_size;
 use crate::error::Error;
 use crate::mlir;
 use crate::module::Source;
@@ -79,7 +80,8 @@ pub(crate) fn translated(descriptor: &PipelineDescriptor<'_>) -> Result<Verified
     let module = match descriptor.module.source() {
         Source::Spirv(words) => front::translate(words, &options)?,
         Source::Mlir(source) => {
-            mlir::translate(source, options.entry, options.subgroup_size, options.limits)?
+            let size = workgroup_size(descriptor)?;
+            mlir::translate(source, options.entry, size, options.subgroup_size, options.limits)?
         }
     };
     verify(module).map_err(|errors| Error::bug(errors.to_string()))

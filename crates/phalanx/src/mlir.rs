@@ -2,9 +2,9 @@
 
 use phalanx_front_mlir as mlir;
 use phalanx_front_spirv::{
-    BindingLayout, EntryInfo, Info, Limits, MatrixInfo, MemberLayout, ScalarType, TypeLayout,
+    BindingLayout, EntryInfo, Info, Limits, MatrixInfo, MemberLayout, MulAddInfo, ScalarType, TypeLayout,
 };
-use phalanx_ir::{BindingInfo, BindingKind, Module, Scalar};
+use phalanx_ir::{BindingInfo, BindingKind, Module, MulAddFlags, Scalar};
 
 use crate::error::Error;
 use crate::module::MlirText;
@@ -13,12 +13,13 @@ use crate::module::MlirText;
 pub(crate) fn translate(
     source: &MlirText,
     entry: Option<&str>,
+    workgroup_size: Option<[u32; 3]>,
     subgroup_size: u32,
     limits: Limits,
 ) -> Result<Module, Error> {
     let options = mlir::Options {
         entry,
-        workgroup_size: None,
+        workgroup_size,
         subgroup_size,
         file: &source.name,
         limits: mlir::Limits {
@@ -50,11 +51,19 @@ pub(crate) fn module_info(info: &mlir::Info) -> Info {
         declared,
         spec_constants: Vec::new(),
         matrices: info.matrices.iter().map(|&(ty, signed)| MatrixInfo { ty, signed }).collect(),
-        mul_adds: Vec::new(),
+        mul_adds: info.mul_adds.iter().map(mul_add).collect(),
         atomics: Vec::new(),
         addressed: Vec::new(),
         shared_blocks: Vec::new(),
     }
+}
+
+fn mul_add(found: &mlir::MulAddInfo) -> MulAddInfo {
+    let [a_signed, b_signed, c_signed] = found.signed;
+    let matrix = |i: usize| MatrixInfo { ty: found.types[i], signed: found.signed[i] };
+    let flags =
+        MulAddFlags { a_signed, b_signed, c_signed, result_signed: c_signed, ..MulAddFlags::default() };
+    MulAddInfo { a: matrix(0), b: matrix(1), c: matrix(2), result: matrix(2), flags }
 }
 
 fn entry(found: &mlir::EntryInfo) -> EntryInfo {

@@ -19,12 +19,15 @@ pub struct PipelineDescriptor<'a> {
     pub specialization: &'a [(u32, SpecValue)],
     /// Invocations of a subgroup; the device's default without it.
     pub subgroup_size: Option<u32>,
+    /// Invocations of a work-group along each axis, of an entry point in MLIR that does not state others. Without it they
+    /// are those of its launch in the text, and without that one subgroup. SPIR-V states its own.
+    pub workgroup_size: Option<[u32; 3]>,
 }
 
 impl<'a> PipelineDescriptor<'a> {
     /// The module's only entry point, with all at its defaults.
     pub fn new(module: &'a Module) -> Self {
-        Self { module, entry: None, specialization: &[], subgroup_size: None }
+        Self { module, entry: None, specialization: &[], subgroup_size: None, workgroup_size: None }
     }
 }
 

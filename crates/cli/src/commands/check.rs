@@ -63,14 +63,14 @@ fn examine(args: &CheckArgs) -> Result<(Reflection, Option<String>)> {
     let interrupt = Interrupt::listen()?;
     let cancel = interrupt.token();
     let context = || format!("{} is not accepted", args.shader.display());
-    let reflection = runtime::reflect(&shader, &args.spec, args.subgroup_size, None, Some(cancel))
+    let reflection = runtime::reflect(&shader, &args.spec, args.sizes.sizes(), None, Some(cancel))
         .with_context(context)?;
     let kernels = reflection.entry_points.iter().filter(|entry| entry.model == "GLCompute");
     let names: Vec<&str> = kernels.map(|entry| entry.name.as_str()).collect();
     let obstacle = if names.is_empty() {
         Some("it has no entry point for compute".to_owned())
     } else {
-        let reason = runtime::obstacle(&shader, &args.spec, args.subgroup_size, &names, cancel)
+        let reason = runtime::obstacle(&shader, &args.spec, args.sizes.sizes(), &names, cancel)
             .with_context(context)?;
         // The interpreter has accepted it already.
         reason.map(|reason| format!("{reason}; `run --device interpreter` does"))

@@ -57,7 +57,8 @@ pub(crate) fn prepare<'a>(args: &'a RunArgs, interrupt: &Interrupt) -> Result<Re
     let entry = shader.entry(args.entry.as_deref())?;
     let groups = groups(args, &shader, &entry)?;
     let cancel = Some(interrupt.token());
-    let reflection = runtime::reflect(&shader, &args.spec, args.subgroup_size, Some(&entry), cancel)
+    let sizes = args.sizes.sizes();
+    let reflection = runtime::reflect(&shader, &args.spec, sizes, Some(&entry), cancel)
         .with_context(|| format!("{} is not accepted", args.shader.display()))?;
     let inputs = interrupt.aside(|| args.bind.iter().map(open).collect::<Result<Vec<Input>>>())?;
     fit::check(&reflection, &args.bind, &inputs)?.into_iter().for_each(warn);
@@ -68,8 +69,7 @@ pub(crate) fn prepare<'a>(args: &'a RunArgs, interrupt: &Interrupt) -> Result<Re
     let choices =
         Choices { threads: args.threads, relax: args.relax, checks_addresses: args.check_addresses };
     let device = Device::of_kind(args.device, choices)?;
-    let options =
-        PipelineOptions { entry: &entry, constants: &args.spec, subgroup_size: args.subgroup_size, cancel };
+    let options = PipelineOptions { entry: &entry, constants: &args.spec, sizes, cancel };
     let pipeline = device.create_pipeline_of(&shader, options)?;
     runtime::release_compiler_memory();
     let bound = interrupt.aside(|| upload(&device, &args.bind, inputs))?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use super::{Constant, Kernel, Source, Watch};
 use crate::data::spec::{SpecConstant, SpecNumber};
 use crate::progress::Interrupt;
-use crate::runtime::{self, Device, Glsl, Pipeline, PipelineOptions, Shader};
+use crate::runtime::{self, Device, Glsl, Pipeline, PipelineOptions, Shader, Sizes};
 
 /// The pipelines of each kernel, whose workload has a name, in their order; nothing if it was interrupted.
 pub(crate) fn compile(
@@ -100,7 +100,7 @@ fn to_pipeline(device: &Device, kernel: &Kernel, shader: &Shader, interrupt: &In
     let options = PipelineOptions {
         entry: &shader.entry(wanted)?,
         constants: &constants,
-        subgroup_size: Some(kernel.subgroup_size),
+        sizes: Sizes { subgroup: Some(kernel.subgroup_size), workgroup: None },
         cancel: Some(interrupt.token()),
     };
     device.create_pipeline_of(shader, options)

@@ -32,7 +32,8 @@ pub(crate) fn explain(found: &Shader, options: PipelineOptions<'_>) -> Result<Ex
         module,
         entry: Some(options.entry),
         specialization: &specialization,
-        subgroup_size: options.subgroup_size,
+        subgroup_size: options.sizes.subgroup,
+        workgroup_size: options.sizes.workgroup,
     })?;
     let matrices = info.matrices.iter().map(|&matrix| (requirements::matrix(matrix), matrix.ty)).collect();
     let workgroup_invocations = shader.workgroup_size.iter().product();

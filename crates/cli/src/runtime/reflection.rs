@@ -5,7 +5,7 @@ use phalanx::{CancelToken, DeviceOptions, ModuleInfo, PipelineDescriptor, TypeLa
 use serde::Serialize;
 
 use super::vector::VectorUse;
-use super::{Shader, called, list_or_none, requirements, spec_values};
+use super::{Shader, Sizes, called, list_or_none, requirements, spec_values};
 use crate::data::DType;
 use crate::data::spec::SpecConstant;
 
@@ -82,11 +82,11 @@ pub(crate) struct BindingInfo {
 ///
 /// Every constant must be one that the module has.
 ///
-/// What is valid may depend on the size of the subgroup; without one, it is the device's own choice.
+/// What is valid may depend on the sizes; without them, they are the device's own choice.
 pub(crate) fn reflect(
     shader: &Shader,
     constants: &[SpecConstant],
-    subgroup_size: Option<u32>,
+    sizes: Sizes,
     entry: Option<&str>,
     cancel: Option<&CancelToken>,
 ) -> Result<Reflection> {
@@ -108,8 +108,13 @@ pub(crate) fn reflect(
     let mut shared = Vec::new();
     for name in info.entry_points.iter().filter(|entry| entry.model == "GLCompute").map(|entry| &entry.name) {
         if entry.is_none_or(|entry| entry == name) {
-            let descriptor =
-                PipelineDescriptor { module, entry: Some(name), specialization: &values, subgroup_size };
+            let descriptor = PipelineDescriptor {
+                module,
+                entry: Some(name),
+                specialization: &values,
+                subgroup_size: sizes.subgroup,
+                workgroup_size: sizes.workgroup,
+            };
             shared.push((
                 name.as_str(),
                 checker.create_pipeline_or_cancel(&descriptor, cancel)?.shared_bytes(),
@@ -284,7 +289,7 @@ mod tests {
         let glsl = Glsl { name: "a.comp", source: &source, definitions: &[], include_directories: &[] };
         let constants: Vec<SpecConstant> =
             constants.iter().map(|text| text.parse().expect("well formed")).collect();
-        reflect(&Shader::from_words(&compile_glsl(glsl)?)?, &constants, None, Some("main"), None)
+        reflect(&Shader::from_words(&compile_glsl(glsl)?)?, &constants, Sizes::default(), Some("main"), None)
     }
 
     #[test]

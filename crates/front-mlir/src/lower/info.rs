@@ -1,10 +1,10 @@
 //! What a text holds, without translating it.
 
-use phalanx_ir::{MatType, Scalar};
+use phalanx_ir::{MatType, Scalar, Use};
 
 use super::cx::Cx;
 use super::symbols::{self, Symbols};
-use super::{Options, launch, stated_size, types};
+use super::{Options, attr, launch, stated_size, types};
 use crate::ast::{Ast, Op, Type};
 
 /// What a text holds.
@@ -14,6 +14,17 @@ pub struct Info {
     pub entry_points: Vec<EntryInfo>,
     /// The types of matrices, each once, and whether their elements are integers with a sign.
     pub matrices: Vec<(MatType, bool)>,
+    /// The types of multiply-adds, each once.
+    pub mul_adds: Vec<MulAddInfo>,
+}
+
+/// What a multiply-add takes; its result has the type of the addend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MulAddInfo {
+    /// The left factor, the right one, and the addend.
+    pub types: [MatType; 3],
+    /// Whether their elements are integers with a sign.
+    pub signed: [bool; 3],
 }
 
 impl Info {
@@ -101,7 +112,36 @@ pub(crate) fn inspect(ast: &Ast) -> Info {
             }
         }
     }
-    Info { entry_points, matrices }
+    let mut mul_adds = Vec::new();
+    let mut work: Vec<&Op> = ast.ops.iter().collect();
+    while let Some(op) = work.pop() {
+        if let Some(found) = mul_add(ast, op)
+            && !mul_adds.contains(&found)
+        {
+            mul_adds.push(found);
+        }
+        let blocks = op.regions.iter().rev().flat_map(|region| region.blocks.iter().rev());
+        work.extend(blocks.flat_map(|block| block.ops.iter().rev()));
+    }
+    Info { entry_points, matrices, mul_adds }
+}
+
+/// The types of a multiply-add, if its operands are matrices. Those of a factor that it transposes are those behind that.
+fn mul_add(ast: &Ast, op: &Op) -> Option<MulAddInfo> {
+    let matrix = |operand: usize| match &ast.values.get(op.operands.get(operand)?.0 as usize)?.ty {
+        Type::Mma(mma) => Some((types::matrix(mma).ok()?, types::is_signed(&mma.elem))),
+        _ => None,
+    };
+    if &*op.name != "gpu.subgroup_mma_compute" {
+        return None;
+    }
+    let [(a, a_signed), (b, b_signed), (c, c_signed)] = [matrix(0)?, matrix(1)?, matrix(2)?];
+    let factor = |ty: MatType, flag, use_| match attr::flag(op, flag) {
+        true => MatType { rows: ty.cols, cols: ty.rows, use_, ..ty },
+        false => ty,
+    };
+    let types = [factor(a, "a_transpose", Use::A), factor(b, "b_transpose", Use::B), c];
+    Some(MulAddInfo { types, signed: [a_signed, b_signed, c_signed] })
 }
 
 fn entry(ast: &Ast, symbols: &Symbols<'_>, name: &str, op: &Op) -> Option<EntryInfo> {
@@ -118,4 +158,29 @@ fn entry(ast: &Ast, symbols: &Symbols<'_>, name: &str, op: &Op) -> Option<EntryI
         push: cx.pushes,
         push_bytes: cx.module.push_bytes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use phalanx_ir::Scope;
+
+    #[test]
+    fn multiply_adds_are_told_once_and_as_they_multiply() {
+        let text = r#"gpu.module @m {
+          gpu.func @f(%a: !gpu.mma_matrix<8x4xsi8, "AOp">, %b: !gpu.mma_matrix<8x2xi8, "BOp">, %c: !gpu.mma_matrix<4x2xi32, "COp">) {
+            %d = gpu.subgroup_mma_compute %a, %b, %c {a_transpose} : !gpu.mma_matrix<8x4xsi8, "AOp">, !gpu.mma_matrix<8x2xi8, "BOp"> -> !gpu.mma_matrix<4x2xi32, "COp">
+            %e = gpu.subgroup_mma_compute %a, %b, %d {a_transpose} : !gpu.mma_matrix<8x4xsi8, "AOp">, !gpu.mma_matrix<8x2xi8, "BOp"> -> !gpu.mma_matrix<4x2xi32, "COp">
+            gpu.return
+          }
+        }"#;
+        let ast = crate::parse(text).unwrap_or_else(|error| panic!("{error}"));
+        let matrix = |elem, rows, cols, use_| MatType { elem, scope: Scope::Subgroup, rows, cols, use_ };
+        let types = [
+            matrix(Scalar::I8, 4, 8, Use::A),
+            matrix(Scalar::I8, 8, 2, Use::B),
+            matrix(Scalar::I32, 4, 2, Use::Accumulator),
+        ];
+        assert_eq!(inspect(&ast).mul_adds, [MulAddInfo { types, signed: [true, false, false] }]);
+    }
 }

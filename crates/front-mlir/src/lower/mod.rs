@@ -25,7 +25,7 @@ mod vector;
 mod view;
 
 pub(crate) use info::inspect;
-pub use info::{BufferInfo, EntryInfo, Info, PushInfo};
+pub use info::{BufferInfo, EntryInfo, Info, MulAddInfo, PushInfo};
 
 use cx::Cx;
 use symbols::Symbols;
@@ -38,8 +38,8 @@ use crate::error::{Res, invalid, not_built, unsupported};
 pub struct Options<'a> {
     /// Name of the entry point: a function, with its module (`kernels::gemm`) or without. `None` for the only kernel.
     pub entry: Option<&'a str>,
-    /// Invocations of a work-group along each axis, where the function does not state them. Without both they are those
-    /// of its launch in the text, and without that one subgroup.
+    /// Invocations of a work-group along each axis, where the function does not state others. Without both they are
+    /// those of its launch in the text, and without that one subgroup.
     pub workgroup_size: Option<[u32; 3]>,
     /// Invocations of a subgroup: a power of two from 4 to 128.
     pub subgroup_size: u32,
@@ -182,8 +182,15 @@ fn stated_size(op: &Op) -> Res<Option<[u32; 3]>> {
 }
 
 fn workgroup_size(op: &Op, launch: Option<[u32; 3]>, options: &Options<'_>) -> Res<[u32; 3]> {
-    let size =
-        stated_size(op)?.or(options.workgroup_size).or(launch).unwrap_or([options.subgroup_size, 1, 1]);
+    let stated = stated_size(op)?;
+    if let Some((stated, wanted)) = stated.zip(options.workgroup_size)
+        && stated != wanted
+    {
+        return Err(invalid(format!(
+            "work-groups of {wanted:?} invocations are asked for, it states {stated:?}"
+        )));
+    }
+    let size = stated.or(options.workgroup_size).or(launch).unwrap_or([options.subgroup_size, 1, 1]);
     let limit = options.limits.workgroup_invocations;
     let count = size.iter().try_fold(1_u32, |n, &axis| n.checked_mul(axis));
     match count {

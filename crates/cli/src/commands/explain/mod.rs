@@ -17,7 +17,7 @@ use self::picture::{Limit, Picture};
 use self::tensor::Access;
 use super::load_shader;
 use crate::runtime::explain::{self as library, MatType, Scope, Use};
-use crate::runtime::{self, Choices, Device, PipelineOptions, list_or_none};
+use crate::runtime::{self, Choices, Device, PipelineOptions, Sizes, list_or_none};
 use crate::{Status, output, say};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Status> {
@@ -116,7 +116,7 @@ fn shader(args: &ShaderArgs) -> Result<Status> {
     let options = PipelineOptions {
         entry: &entry,
         constants: &args.spec,
-        subgroup_size: Some(subgroup_size),
+        sizes: Sizes { subgroup: Some(subgroup_size), workgroup: None },
         cancel: None,
     };
     let found =

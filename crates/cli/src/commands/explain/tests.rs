@@ -4,7 +4,7 @@ use clap::Parser;
 
 use super::*;
 use crate::args::{Cli, Command};
-use crate::runtime::{Binding, Dispatch, Shader};
+use crate::runtime::{Binding, Dispatch, Shader, Sizes};
 
 fn parse(line: &str) -> ExplainArgs {
     let line = std::iter::once("phalanx").chain(line.split_whitespace());
@@ -40,8 +40,8 @@ fn run(source: &str, subgroup_size: u32, input: &[u32], count: usize) -> Vec<u32
     let glsl = runtime::Glsl { name: "test", source: &source, definitions: &[], include_directories: &[] };
     let words = runtime::compile_glsl(glsl).expect("GLSL");
     let device = Device::new(Some(1)).expect("a device");
-    let options =
-        PipelineOptions { entry: "main", constants: &[], subgroup_size: Some(subgroup_size), cancel: None };
+    let sizes = Sizes { subgroup: Some(subgroup_size), workgroup: None };
+    let options = PipelineOptions { entry: "main", constants: &[], sizes, cancel: None };
     let shader = Shader::from_words(&words).expect("a shader");
     let pipeline = device.create_pipeline_of(&shader, options).expect("a pipeline");
     let buffer = |numbers: &[u32]| {
@@ -165,8 +165,8 @@ fn the_tensors_of_a_shader_are_found_and_computed_numbers_can_be_given() {
     let line = |more: &str| format!("explain {} {more}", path.display());
     let args = parse(&line("--spec 0=12 --let offset0=4")).shader;
     let words = load_shader(&path, &args.glsl).expect("a shader");
-    let options =
-        PipelineOptions { entry: "main", constants: &args.spec, subgroup_size: Some(32), cancel: None };
+    let sizes = Sizes { subgroup: Some(32), workgroup: None };
+    let options = PipelineOptions { entry: "main", constants: &args.spec, sizes, cancel: None };
     let found = library::explain(&words, options).expect("a module");
     assert_eq!(found.matrices.len(), 1);
     let words = |index: usize| found.tensors[index].words.clone();

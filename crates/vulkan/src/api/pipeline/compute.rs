@@ -137,6 +137,7 @@ unsafe fn find_or_compile(
         entry: Some(entry),
         specialization: &constants,
         subgroup_size: subgroup_size.map(|size| size.required_subgroup_size),
+        workgroup_size: None,
     };
 
     let key = device.phalanx.pipeline_key(&descriptor);
