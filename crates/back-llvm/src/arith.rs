@@ -7,6 +7,7 @@
 //! itself: for one addition, multiplication, division or square root that rounds the same, because
 //! `f32` has more than twice the precision.
 
+mod dot;
 mod float;
 mod fused;
 mod integer;
@@ -108,6 +109,9 @@ impl<'c> Lower<'_, 'c> {
             B::Sdiv | B::Udiv | B::Srem | B::Umod | B::Smod => self.int_division(op, x, y),
             B::SmulHi => self.mul_high(x, y, InstructionOpcode::SExt),
             B::UmulHi => self.mul_high(x, y, InstructionOpcode::ZExt),
+            B::Sdot4 => self.dot_bytes((true, true), x, y),
+            B::Udot4 => self.dot_bytes((false, false), x, y),
+            B::Sudot4 => self.dot_bytes((true, false), x, y),
             B::Smin => self.e.map2("llvm.smin", x, y),
             B::Smax => self.e.map2("llvm.smax", x, y),
             B::Umin => self.e.map2("llvm.umin", x, y),

@@ -38,7 +38,20 @@ impl<'c> Lower<'_, 'c> {
         if self.e.caps.mask_registers && elems == self.w {
             return self.load_masked(ty, elem_bytes, p, at, inside);
         }
-        let count = self.e.i64(elems.into());
+        let from = self.copied_at_edge(ty, elem_bytes, p, at, inside)?;
+        self.e.load(ty, from, 1)
+    }
+
+    /// Where a vector can be read whose elements, of `elem_bytes` bytes, are zero out of bounds: where it is, or a copy.
+    pub(crate) fn copied_at_edge(
+        &mut self,
+        ty: BasicTypeEnum<'c>,
+        elem_bytes: u64,
+        p: &Ptr<'c>,
+        at: PointerValue<'c>,
+        inside: V<'c>,
+    ) -> Result<PointerValue<'c>> {
+        let count = self.e.i64(ty.into_vector_type().get_size().into());
         let copy = self.spill_slot(ty, 0)?;
         let [edge, access] = ["edge", "access"].map(|n| self.new_block(n));
         let before = self.e.here()?;
@@ -48,8 +61,7 @@ impl<'c> Lower<'_, 'c> {
         self.e.call_direct(function, &[copy.into(), p.base.v, p.size.v, p.offset.v, count])?;
         self.e.br(access)?;
         self.e.b.position_at_end(access);
-        let from = self.e.merge(&[(at.into(), before), (copy.into(), edge)])?;
-        self.e.load(ty, from.into_pointer_value(), 1)
+        Ok(self.e.merge(&[(at.into(), before), (copy.into(), edge)])?.into_pointer_value())
     }
 
     /// Reads a vector with a mask if a part of it is out of bounds.

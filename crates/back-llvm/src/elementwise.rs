@@ -1,13 +1,13 @@
 //! Operations that each lane does by itself, and the form their results take.
 //!
 //! If all operands are uniform, the operation is done once. It is done once as well, for lane 0,
-//! if the analysis knows that the result rises evenly from lane to lane. Otherwise it is done on
+//! if the analysis knows what the result of the other lanes has more than that. Otherwise it is done on
 //! vectors.
 
 use crate::emit::V;
 use crate::error::{Error, Result};
 use crate::lower::Lower;
-use crate::value::{Lowered, Ptr, Val};
+use crate::value::{Lowered, Ptr, Shape, Val};
 use inkwell::IntPredicate;
 use phalanx_ir::uniformity::Shape as Known;
 use phalanx_ir::{CompareOp, Inst, InstInfo, Op, Scalar, Space, Value};
@@ -28,20 +28,34 @@ impl<'c> Lower<'_, 'c> {
         let args = info.args.iter().map(|&v| self.scalar(v)).collect::<Result<SmallVec<[_; 4]>>>()?;
         let result = info.results[0];
         let known = self.uniformity.value(result);
-        let one_is_enough = args.iter().all(|a| a.stride().is_some())
+        let one_is_enough = args.iter().all(Val::is_based)
             && known != Known::Varying
             && self.uniformity.guards(result).is_empty();
         if one_is_enough && !args.iter().all(Val::is_uniform) {
             let bases: SmallVec<[_; 4]> = args.iter().map(|a| a.v).collect();
             let v = self.apply(info, &bases)?;
-            let stride = if let Known::Affine { stride } = known { stride } else { 0 };
-            self.set(inst, Val::affine(v, stride));
+            let shape = self.known_shape(known);
+            self.set(inst, Val { shape, v });
             return Ok(());
         }
         let (shape, vectors) = self.together(&args)?;
         let v = self.apply(info, &vectors)?;
         self.set(inst, Val { shape, v });
         Ok(())
+    }
+
+    /// The shape of a value that is kept as that of lane 0.
+    fn known_shape(&mut self, known: Known) -> Shape {
+        match known {
+            Known::Uniform => Shape::Uniform,
+            Known::Affine { stride } => Shape::Affine(stride),
+            Known::Bits { steps } => {
+                let bits = |l: usize| (0..steps.len()).filter(move |k| l >> k & 1 == 1);
+                let sum = |l| bits(l).fold(0_i64, |sum, k| sum.wrapping_add(steps[k]));
+                self.patterns.shape((0..self.w as usize).map(sum).collect())
+            }
+            Known::Varying => Shape::Varying,
+        }
     }
 
     /// The operation on values of one form.

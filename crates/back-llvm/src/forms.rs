@@ -7,14 +7,16 @@
 
 use crate::abi::{self, Meta, offset};
 use crate::coopmat;
-use crate::emit::Emit;
+use crate::emit::{Emit, V};
 use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::prologue::{Prologue, entry_function};
 use inkwell::IntPredicate;
+use inkwell::basic_block::BasicBlock;
 use inkwell::module::Linkage;
 use inkwell::values::FunctionValue;
 use phalanx_ir::passes::{self, PassBug, Scratch, Split, SpreadError};
+use phalanx_ir::uniformity::Assumptions;
 use phalanx_ir::{Function, InstInfo, Uniformity, Verified};
 use phalanx_kernels::KernelSet;
 
@@ -58,9 +60,29 @@ fn lower_only<'c>(
     module: &Verified,
     isa: KernelSet,
 ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
-    let start = Prologue::new(&e, abi::ENTRY_SYMBOL, Linkage::External);
-    let (e, function, meta) = lower_form(e, start, module, Scratch::of(module), isa, module.num_subgroups())?;
-    Ok((e, vec![function], meta))
+    let passed = prepare(module, Scratch::of(module), isa)?;
+    let module = passed.as_ref().unwrap_or(module);
+    let subgroups = module.num_subgroups();
+    let uniformity = Uniformity::analyse(module);
+    let assumptions = Assumptions::useful(module, &uniformity);
+    if assumptions.is_empty() {
+        let start = Prologue::new(&e, abi::ENTRY_SYMBOL, Linkage::External);
+        let (e, function, meta) = Lower::module(e, start, module, &uniformity, isa, subgroups)?;
+        return Ok((e, vec![function], meta));
+    }
+    let start = Prologue::new(&e, "general", Linkage::Internal);
+    let (e, general, meta) = Lower::module(e, start, module, &uniformity, isa, subgroups)?;
+    let uniformity = Uniformity::analyse_if(module, &assumptions);
+    let start = Prologue::new(&e, "aligned", Linkage::Internal);
+    let (e, aligned, other) = Lower::module(e, start, module, &uniformity, isa, subgroups)?;
+    choose_aligned(&e, &assumptions, aligned, general)?;
+    // All subgroups of a dispatch run the same form, and both place matrices alike.
+    let meta = Meta {
+        scratch_bytes: meta.scratch_bytes.max(other.scratch_bytes),
+        common_bytes: meta.common_bytes.max(other.common_bytes),
+        ..meta
+    };
+    Ok((e, vec![general, aligned], meta))
 }
 
 fn lower_form<'c>(
@@ -71,15 +93,58 @@ fn lower_form<'c>(
     isa: KernelSet,
     subgroups: u32,
 ) -> Result<(Emit<'c>, FunctionValue<'c>, Meta)> {
+    let passed = prepare(module, scratch, isa)?;
+    let module = passed.as_ref().unwrap_or(module);
+    let uniformity = Uniformity::analyse(module);
+    Lower::module(e, start, module, &uniformity, isa, subgroups)
+}
+
+/// What the passes make of a form, if it is another module then.
+fn prepare(module: &Verified, scratch: Scratch, isa: KernelSet) -> Result<Option<Verified>> {
     let is_whole = |f: &Function, i: &InstInfo| coopmat::is_whole(module, isa, f, i);
     let options = passes::Options::default();
     let expanded = passes::expand_but(&is_whole, module, scratch, &options).map_err(bug)?;
-    let module = expanded.as_ref().unwrap_or(module);
-    let chained =
-        passes::chain(module, &|func, round| coopmat::rounds(func, isa, round), &options).map_err(bug)?;
-    let module = chained.as_ref().unwrap_or(module);
-    let uniformity = Uniformity::analyse(module);
-    Lower::module(e, start, module, &uniformity, isa, subgroups)
+    let chained = {
+        let module = expanded.as_ref().unwrap_or(module);
+        passes::chain(module, &|func, round| coopmat::rounds(func, isa, round), &options).map_err(bug)?
+    };
+    Ok(chained.or(expanded))
+}
+
+/// The entry: calls the form that assumes something of the push constants, if they are so, or the general one.
+fn choose_aligned<'c>(
+    e: &Emit<'c>,
+    assumptions: &Assumptions,
+    aligned: FunctionValue<'c>,
+    general: FunctionValue<'c>,
+) -> Result<()> {
+    let function = entry_function(e, abi::ENTRY_SYMBOL, Linkage::External);
+    let context = function.get_nth_param(0).ok_or_else(|| Error::bug("an entry without a parameter"))?;
+    let [entry, even, odd] = ["entry", "aligned", "general"].map(|name| e.new_block(function, name));
+    e.b.position_at_end(entry);
+    let dispatch = e.field(context.into_pointer_value(), offset::SUBGROUP_DISPATCH as u64)?;
+    let dispatch = e.load_invariant(e.ptr_ty(), dispatch, 8)?.into_pointer_value();
+    let push = e.field(dispatch, offset::DISPATCH_PUSH as u64)?;
+    let push = e.load_invariant(e.ptr_ty(), push, 8)?.into_pointer_value();
+    let mut low = e.i32(0);
+    for (at, log2) in assumptions.aligned() {
+        let word = e.field(push, at.into())?;
+        let word = e.load_invariant(e.cx.i32_type(), word, 1)?;
+        low = e.or(low, e.and(word, e.i32((1 << log2) - 1))?)?;
+    }
+    let is_aligned = e.icmp(IntPredicate::EQ, low, e.i32(0))?;
+    e.cond_br(is_aligned, even, odd)?;
+    call_forms(e, &[(even, aligned), (odd, general)], context)
+}
+
+/// Ends blocks by calls of forms.
+fn call_forms<'c>(e: &Emit<'c>, calls: &[(BasicBlock<'c>, FunctionValue<'c>)], context: V<'c>) -> Result<()> {
+    for &(block, form) in calls {
+        e.b.position_at_end(block);
+        e.b.build_call(form, &[context.into()], "")?;
+        e.b.build_return(None)?;
+    }
+    Ok(())
 }
 
 /// The entry: calls the form of subgroup 0, or that of the others.
@@ -92,12 +157,7 @@ fn choose<'c>(e: &Emit<'c>, lead: FunctionValue<'c>, follow: FunctionValue<'c>) 
     let id = e.load_invariant(e.cx.i32_type(), id, 4)?;
     let is_first = e.icmp(IntPredicate::EQ, id, e.i32(0))?;
     e.cond_br(is_first, first, other)?;
-    for (block, form) in [(first, lead), (other, follow)] {
-        e.b.position_at_end(block);
-        e.b.build_call(form, &[context.into()], "")?;
-        e.b.build_return(None)?;
-    }
-    Ok(())
+    call_forms(e, &[(first, lead), (other, follow)], context)
 }
 
 fn bug(bug: PassBug) -> Error {

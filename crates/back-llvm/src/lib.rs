@@ -37,6 +37,7 @@ mod target;
 mod value;
 mod vars;
 mod vector;
+mod window;
 
 use inkwell::context::Context;
 use phalanx_ir::Verified;

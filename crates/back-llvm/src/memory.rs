@@ -6,7 +6,7 @@
 //! - uniform: one scalar access; the check chooses another address instead of branching;
 //! - rising evenly by no more than a few elements, all lanes inside: one vector access, with
 //!   shuffles to take it apart where a lane has several scalars or there are gaps;
-//! - known lane by lane, and close together: one vector access and a shuffle, for reading;
+//! - known lane by lane, but for where the first is: vector accesses and shuffles, for reading (`window`);
 //! - anything: gather and scatter where the processor has them;
 //! - what is left (volatile, elements too narrow to scatter, no scatter at all): lane by lane, in a
 //!   loop, because code that is rarely run should be small.
@@ -26,24 +26,21 @@ const MAX_WIDE_BYTES: u64 = 2048;
 /// Elements from lane to lane up to which a vector with gaps is read rather than gathered.
 const MAX_GAP: u64 = 4;
 
-/// Elements up to which a vector is read for scalars that lie in a known pattern.
-const MAX_PATTERN: u64 = 64;
-
 /// An access to `n` consecutive scalars in each lane.
 #[derive(Clone, Copy, Debug)]
-struct Access<'c> {
-    ptr: Ptr<'c>,
-    scalar: Scalar,
-    n: u32,
-    volatile: bool,
+pub(crate) struct Access<'c> {
+    pub(crate) ptr: Ptr<'c>,
+    pub(crate) scalar: Scalar,
+    pub(crate) n: u32,
+    pub(crate) volatile: bool,
 }
 
 impl Access<'_> {
-    fn elem_bytes(&self) -> u64 {
+    pub(crate) fn elem_bytes(&self) -> u64 {
         self.scalar.bytes().into()
     }
 
-    fn is_bounded(&self) -> bool {
+    pub(crate) fn is_bounded(&self) -> bool {
         self.ptr.space != Space::Global
     }
 
@@ -103,7 +100,7 @@ impl<'c> Lower<'_, 'c> {
         {
             return Ok(values);
         }
-        if let Some(values) = self.load_pattern(a)? {
+        if let Some(values) = self.load_windows(a)? {
             return Ok(values);
         }
         if self.e.caps.mask_registers && !a.volatile {
@@ -174,7 +171,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// The address at an offset (all scalars, or all vectors or scalars to be spread).
-    fn at(&mut self, p: &Ptr<'c>, base: V<'c>, offset: V<'c>) -> Result<V<'c>> {
+    pub(crate) fn at(&mut self, p: &Ptr<'c>, base: V<'c>, offset: V<'c>) -> Result<V<'c>> {
         if p.space == Space::Global {
             return self.e.cast(inkwell::values::InstructionOpcode::IntToPtr, offset, self.e.ptr_ty());
         }
@@ -281,40 +278,6 @@ impl<'c> Lower<'_, 'c> {
             return Ok(Some(vec![Val::varying(all)]));
         }
         let parts = (0..a.n).map(|k| self.e.permute(all, (0..lanes).map(move |l| l * gap as u32 + k)));
-        parts.map(|v| v.map(Val::varying)).collect::<Result<_>>().map(Some)
-    }
-
-    /// Reads the memory around scalars whose places are known but for where the first is, and takes them
-    /// from there.
-    fn load_pattern(&mut self, a: &Access<'c>) -> Result<Option<Vec<Val<'c>>>> {
-        let Shape::Pattern(number) = a.ptr.offset.shape else { return Ok(None) };
-        let steps = self.patterns.steps(number).to_vec();
-        let (Some(&low), Some(&high)) = (steps.iter().min(), steps.iter().max()) else { return Ok(None) };
-        let bytes = a.elem_bytes();
-        let elems = high.wrapping_sub(low).cast_unsigned() / bytes + u64::from(a.n);
-        let is_even = steps.iter().all(|s| s.wrapping_sub(low).cast_unsigned().is_multiple_of(bytes));
-        let is_uniform = a.ptr.base.is_uniform() && a.ptr.size.is_uniform();
-        if a.volatile || !is_even || !is_uniform || elems > MAX_PATTERN {
-            return Ok(None);
-        }
-        // Without bounds, all that is read lies on the pages of the first and the last scalar. So both must be.
-        if !a.is_bounded() && self.exec.mask.is_some() {
-            return Ok(None);
-        }
-        let first = self.e.add(a.ptr.offset.v, self.e.i64(low))?;
-        let at = self.at(&a.ptr, a.ptr.base.v, first)?.into_pointer_value();
-        let ty = self.e.vec_of(self.e.scalar_ty(a.scalar), elems as u32).into();
-        let inside = match a.is_bounded() {
-            true => self.is_inside(first, a.ptr.size.v, elems * bytes)?,
-            false => self.e.bool(true),
-        };
-        let p = Ptr { offset: Val::affine(first, bytes as i64), ..a.ptr };
-        let all = match const_int(inside) {
-            Some(1) => self.e.load(ty, at, 1)?,
-            _ => self.load_across_edge(ty, bytes, &p, at, inside)?,
-        };
-        let pick = |k: u32| steps.iter().map(move |s| (s.wrapping_sub(low) as u64 / bytes) as u32 + k);
-        let parts = (0..a.n).map(|k| self.e.permute(all, pick(k)));
         parts.map(|v| v.map(Val::varying)).collect::<Result<_>>().map(Some)
     }
 
@@ -442,7 +405,7 @@ impl<'c> Lower<'_, 'c> {
         self.e.bitcast(narrow, self.e.ty_like(self.e.scalar_ty(s), narrow))
     }
 
-    fn load_lane_by_lane(&mut self, a: &Access<'c>) -> Result<Vec<Val<'c>>> {
+    pub(crate) fn load_lane_by_lane(&mut self, a: &Access<'c>) -> Result<Vec<Val<'c>>> {
         let elem = self.e.scalar_ty(a.scalar);
         let ty: BasicTypeEnum<'c> = self.e.vec_of(elem, self.w).into();
         let mut slots = Vec::new();

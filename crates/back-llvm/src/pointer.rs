@@ -122,48 +122,48 @@ impl<'c> Lower<'_, 'c> {
             let stride = a.wrapping_add(b.wrapping_mul(scale));
             return Ok(Val::affine(self.e.add(offset.v, step)?, stride));
         }
-        if let Some(steps) = self.known_steps(offset, step) {
-            return Ok(Val { shape: self.patterns.shape(steps), v: offset.v });
+        if let Some(steps) = self.known_steps(offset, index, scale) {
+            return Ok(Val { shape: self.patterns.shape(steps), v: self.e.add(offset.v, step)? });
         }
-        let step = Val { v: step, shape: self.scaled_shape(index, scale) };
-        if matches!(offset.shape, Shape::Pattern(_)) && step.is_uniform() {
-            return Ok(Val { v: self.e.add(offset.v, step.v)?, ..offset });
+        // A constant for each lane is one that is added to nothing.
+        if let (Some(steps), Some(constants)) =
+            (self.patterns.of(offset, self.w), const_elems(step).filter(|_| !index.is_based()))
+        {
+            let sum = steps.iter().zip(constants).map(|(a, b)| a.wrapping_add(b.cast_signed())).collect();
+            return Ok(Val { shape: self.patterns.shape(sum), v: offset.v });
         }
-        let (shape, both) = self.together(&[offset, step])?;
-        Ok(Val { shape, v: self.e.add(both[0], both[1])? })
+        // One of them is a vector.
+        let sum = match index.shape {
+            Shape::Varying => self.e.add(self.vector(offset)?, step)?,
+            _ => {
+                let index = Val::varying(self.vector(Val { v: wide, ..index })?);
+                let step = self.e.mul(index.v, self.e.int_like(index.v, scale as u64))?;
+                self.e.add(self.vector(offset)?, step)?
+            }
+        };
+        Ok(Val::varying(sum))
     }
 
-    /// What each lane adds to a scalar offset, if the step is a constant vector.
-    fn known_steps(&self, offset: Val<'c>, step: V<'c>) -> Option<Vec<i64>> {
-        let steps = const_elems(step)?.into_iter().map(u64::cast_signed);
-        match offset.shape {
-            Shape::Varying => None,
-            Shape::Uniform => Some(steps.collect()),
-            Shape::Affine(stride) => {
-                Some((0..).zip(steps).map(|(l, s)| s.wrapping_add(stride.wrapping_mul(l))).collect())
-            }
-            Shape::Pattern(number) => {
-                let known = self.patterns.steps(number).iter();
-                Some(known.zip(steps).map(|(&a, b)| a.wrapping_add(b)).collect())
-            }
-        }
+    /// What each lane adds to the sum of a scalar offset and a multiple of a scalar index.
+    fn known_steps(&self, offset: Val<'c>, index: Val<'c>, scale: i64) -> Option<Vec<i64>> {
+        let (offsets, steps) = (self.patterns.of(offset, self.w)?, self.patterns.of(index, self.w)?);
+        Some(offsets.iter().zip(steps).map(|(a, b)| a.wrapping_add(b.wrapping_mul(scale))).collect())
     }
 
     /// Whether the lanes behind a wrap of an index may come back to the object.
     fn may_wrap_into(&self, index: Val<'c>) -> bool {
         const FAR: u64 = 1 << 24;
-        let Shape::Affine(stride) = index.shape else { return false };
+        let spread = match index.shape {
+            Shape::Uniform | Shape::Varying => return false,
+            Shape::Affine(stride) => stride.unsigned_abs().saturating_mul(self.w.into()),
+            Shape::Pattern(number) => {
+                self.patterns.steps(number).iter().map(|s| s.unsigned_abs()).max().unwrap_or(0)
+            }
+        };
         match index.v.get_type().into_int_type().get_bit_width() {
             64 => false,
-            32 => stride.unsigned_abs().saturating_mul(self.w.into()) >= FAR,
+            32 => spread >= FAR,
             _ => true,
-        }
-    }
-
-    fn scaled_shape(&self, index: Val<'c>, scale: i64) -> Shape {
-        match index.stride() {
-            Some(s) => Val::affine(index.v, s.wrapping_mul(scale)).shape,
-            None => index.shape,
         }
     }
 

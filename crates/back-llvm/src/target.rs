@@ -110,6 +110,12 @@ impl Target {
             f16_conversion: self.has(if is_x86 { "f16c" } else { "fullfp16" }),
             fma: !is_x86 || self.has("fma"),
             mask_registers: is_x86 && self.has("avx512bw") && self.has("avx512vl"),
+            vnni: self.has("avx512vnni") || self.has("avxvnni"),
+            register_bytes: match is_x86 {
+                true if self.has_wide_vectors() => 64,
+                true if self.has("avx2") => 32,
+                _ => 16,
+            },
         }
     }
 
@@ -143,6 +149,10 @@ pub(crate) struct Caps {
     pub(crate) fma: bool,
     /// Masks live in registers of their own, and masked accesses of all widths are instructions.
     pub(crate) mask_registers: bool,
+    /// Dot products of unsigned by signed bytes.
+    pub(crate) vnni: bool,
+    /// Bytes of the widest vector registers that are worth using.
+    pub(crate) register_bytes: u32,
 }
 
 /// Makes LLVM's code generators known, once.

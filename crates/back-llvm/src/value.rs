@@ -26,12 +26,27 @@ pub(crate) struct Patterns(Vec<Vec<i64>>);
 impl Patterns {
     /// The shape of a value to which each lane adds its element.
     pub(crate) fn shape(&mut self, steps: Vec<i64>) -> Shape {
+        if let [0, stride, ..] = steps[..]
+            && (0..).zip(&steps).all(|(l, &s)| s == stride.wrapping_mul(l))
+        {
+            return if stride == 0 { Shape::Uniform } else { Shape::Affine(stride) };
+        }
         let known = self.0.iter().position(|p| *p == steps);
         let number = known.unwrap_or_else(|| {
             self.0.push(steps);
             self.0.len() - 1
         });
         Shape::Pattern(number as u32)
+    }
+
+    /// What each of so many lanes adds to the scalar of a value, if that is known.
+    pub(crate) fn of(&self, x: Val<'_>, lanes: u32) -> Option<Vec<i64>> {
+        match x.shape {
+            Shape::Uniform => Some(vec![0; lanes as usize]),
+            Shape::Affine(stride) => Some((0..i64::from(lanes)).map(|l| l.wrapping_mul(stride)).collect()),
+            Shape::Pattern(number) => Some(self.steps(number).to_vec()),
+            Shape::Varying => None,
+        }
     }
 
     /// What each lane adds.
@@ -65,7 +80,12 @@ impl<'c> Val<'c> {
         self.shape == Shape::Uniform
     }
 
-    /// What each lane adds to lane 0's value, if that is known.
+    /// Whether it is kept as a scalar, to which each lane adds what is known.
+    pub(crate) fn is_based(&self) -> bool {
+        self.shape != Shape::Varying
+    }
+
+    /// What a lane adds to the value of the lane before, if that is the same for all.
     pub(crate) fn stride(&self) -> Option<i64> {
         match self.shape {
             Shape::Uniform => Some(0),

@@ -78,7 +78,8 @@ impl<'c> Lower<'_, 'c> {
             let shape = match self.uniformity.var_shape(var) {
                 Known::Uniform => Shape::Uniform,
                 Known::Affine { stride } => Shape::Affine(stride),
-                Known::Varying => Shape::Varying,
+                // A slot keeps a number for each lane, or one that rises evenly.
+                Known::Bits { .. } | Known::Varying => Shape::Varying,
             };
             let slot = match info.ty {
                 Type::Mat(_) => {

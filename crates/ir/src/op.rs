@@ -293,6 +293,12 @@ pub enum BinaryOp {
     SmulHi,
     /// Upper half of the unsigned product.
     UmulHi,
+    /// The sum of the products of the four signed bytes of two `i32`; wraps.
+    Sdot4,
+    /// The same of unsigned bytes.
+    Udot4,
+    /// The same of the signed bytes of the first and the unsigned ones of the second.
+    Sudot4,
     Smin,
     Smax,
     Umin,

@@ -293,7 +293,21 @@ impl Inserter<'_> {
                     _ => base,
                 }
             }
-            _ => bits,
+            Shape::Bits { steps } => {
+                let mut base = bits;
+                for (k, step) in (0..).zip(steps) {
+                    let (k, one, step) = (b.i64(k), b.i64(1), b.i64(step));
+                    let bit = b.binary(BinaryOp::Lshr, lane, k);
+                    let bit = b.binary(BinaryOp::And, bit, one);
+                    let part = b.binary(BinaryOp::Imul, bit, step);
+                    base = b.binary(BinaryOp::Isub, base, part);
+                }
+                match ty.scalar() {
+                    Some(s) if s != Scalar::I64 => b.convert(ConvertKind::SToS, base, s),
+                    _ => base,
+                }
+            }
+            Shape::Uniform | Shape::Varying => bits,
         };
         let same = b.value(Op::Subgroup(SubgroupOp::AllEqual), &[base], Type::BOOL);
         let mut holds = same;

@@ -24,6 +24,18 @@ pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
     };
     let to = cw::result_scalar(cx, inst, Class::Int)?;
     let packed = inst.args.get(if accumulates { 3 } else { 2 }).copied();
+    if packed == Some(0)
+        && to == Scalar::I32
+        && let Some([x, y]) = words(cx, inst)?
+    {
+        let op = match signs {
+            (true, true) => B::Sdot4,
+            (true, false) => B::Sudot4,
+            _ => B::Udot4,
+        };
+        let sum = cx.b().binary(op, x, y);
+        return finish(cx, inst, sum, to, signs.0, accumulates);
+    }
     let x = factors(cx, inst.arg(0)?, packed, to, signs.0)?;
     let y = factors(cx, inst.arg(1)?, packed, to, signs.1)?;
     cw::expect_as_many(&x, &y)?;
@@ -35,12 +47,38 @@ pub(crate) fn emit(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
             Some(sum) => cx.b().binary(B::Iadd, sum, product),
         });
     }
-    let mut out = sum.ok_or_else(|| operand("expected vectors, found no components"))?;
+    let sum = sum.ok_or_else(|| operand("expected vectors, found no components"))?;
+    finish(cx, inst, sum, to, signs.0, accumulates)
+}
+
+/// Adds what is accumulated, and defines the result.
+fn finish(
+    cx: &mut Cx<'_>,
+    inst: &Inst<'_>,
+    sum: Value,
+    to: Scalar,
+    signed: bool,
+    accumulates: bool,
+) -> Res<()> {
+    let mut out = sum;
     if accumulates {
         let acc = cx.scalar(inst.arg(2)?, to)?;
-        out = add_saturating(cx, out, acc, to, signs.0);
+        out = add_saturating(cx, out, acc, to, signed);
     }
     cx.define_values(inst, &[out])
+}
+
+/// Both operands, if they are words that hold four bytes each.
+fn words(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<Option<[Value; 2]>> {
+    let mut found = [None; 2];
+    for (n, word) in found.iter_mut().enumerate() {
+        let id = inst.arg(n)?;
+        let x = cw::components(cx, id, Class::Int)?;
+        let is_vector = matches!(cx.types().kind(cx.ty_of(id)?), Kind::Vector { .. });
+        let is_word = !is_vector && cw::scalar_ty(cx, x[0])? == Scalar::I32;
+        *word = is_word.then_some(x[0]);
+    }
+    Ok(found[0].zip(found[1]).map(|(x, y)| [x, y]))
 }
 
 /// The components of an operand, extended to the result type.

@@ -13,6 +13,17 @@ pub fn zero_extend(ty: Scalar, x: u64) -> u64 {
     x & ty.mask()
 }
 
+/// The same, as a signed number of more bits.
+pub(super) fn unsigned(ty: Scalar, x: u64) -> i64 {
+    zero_extend(ty, x).cast_signed()
+}
+
+/// The sum of the products of the four low bytes of two numbers, each extended in its own way.
+pub(super) fn dot_bytes(x: u64, y: u64, of_x: fn(Scalar, u64) -> i64, of_y: fn(Scalar, u64) -> i64) -> u64 {
+    let products = (0..4).map(|i| of_x(Scalar::I8, x >> (8 * i)) * of_y(Scalar::I8, y >> (8 * i)));
+    products.sum::<i64>().cast_unsigned()
+}
+
 /// Index of the lowest bit set; all ones for 0.
 pub(super) fn find_lsb(x: u64) -> u64 {
     if x == 0 { u64::MAX } else { u64::from(x.trailing_zeros()) }

@@ -41,7 +41,7 @@ names!(UnaryOp {
 
 names!(BinaryOp {
     Iadd "iadd" Isub "isub" Imul "imul" Sdiv "sdiv" Udiv "udiv" Srem "srem" Smod "smod" Umod "umod"
-    SmulHi "smul_hi" UmulHi "umul_hi" Smin "smin" Smax "smax" Umin "umin" Umax "umax" And "and"
+    SmulHi "smul_hi" UmulHi "umul_hi" Sdot4 "sdot4" Udot4 "udot4" Sudot4 "sudot4" Smin "smin" Smax "smax" Umin "umin" Umax "umax" And "and"
     Or "or" Xor "xor" Shl "shl" Lshr "lshr" Ashr "ashr" Fadd "fadd" Fsub "fsub" Fmul "fmul"
     Fdiv "fdiv" Frem "frem" Fmod "fmod" Fmin "fmin" Fmax "fmax" Pow "pow" Atan2 "atan2"
     Ldexp "ldexp"

@@ -1,7 +1,7 @@
 //! What is known of a value, and what operations make of it.
 //!
-//! Besides its [`Shape`] a value has a range and an alignment. The range makes extensions of narrow
-//! integers safe; the alignment makes `index & 31` affine and `index >> 5` uniform. All three hold
+//! Besides its [`Shape`] a value has a range and bits that are known to be zero. The range makes extensions of narrow
+//! integers safe; the zeros make `index & 31` affine and `index >> 5` uniform. All three hold
 //! in every lane, active or not: an inactive lane has the value it would have computed.
 
 use super::{Guard, Shape};
@@ -22,12 +22,12 @@ pub(super) struct Fact {
     pub(super) shape: Shape,
     /// Least and greatest value, as signed integer.
     pub(super) range: (i64, i64),
-    /// The base is a multiple of two to this power; 64 for zero.
-    pub(super) align: u8,
+    /// Bits that are zero in the base.
+    pub(super) zeros: u64,
     pub(super) guards: SmallVec<[Guard; 2]>,
 }
 
-fn bits(ty: Type) -> u32 {
+pub(super) fn bits(ty: Type) -> u32 {
     ty.scalar().map_or(64, Scalar::bits)
 }
 
@@ -45,8 +45,8 @@ fn fit(ty: Type, lo: i128, hi: i128) -> (i64, i64) {
 }
 
 impl Fact {
-    fn new(ty: Type, shape: Shape) -> Self {
-        Self { shape, range: full(ty), align: 0, guards: SmallVec::new() }
+    pub(super) fn new(ty: Type, shape: Shape) -> Self {
+        Self { shape, range: full(ty), zeros: 0, guards: SmallVec::new() }
     }
 
     pub(super) fn uniform(ty: Type) -> Self {
@@ -58,7 +58,7 @@ impl Fact {
     }
 
     /// An affine value; its stride is reduced to the type's width.
-    fn affine(ty: Type, stride: i64) -> Self {
+    pub(super) fn affine(ty: Type, stride: i64) -> Self {
         let shift = 64 - bits(ty);
         match stride << shift >> shift {
             0 => Self::uniform(ty),
@@ -70,7 +70,7 @@ impl Fact {
         match ty.scalar() {
             Some(s) if s.is_int() => {
                 let x = eval::sign_extend(s, bits);
-                Self { range: (x, x), align: x.trailing_zeros() as u8, ..Self::uniform(ty) }
+                Self { range: (x, x), zeros: !x.cast_unsigned(), ..Self::uniform(ty) }
             }
             Some(_) | None => Self::uniform(ty),
         }
@@ -85,8 +85,18 @@ impl Fact {
         Self { range: (lo, hi), ..self }
     }
 
-    fn with_align(self, align: u32) -> Self {
-        Self { align: align.min(64) as u8, ..self }
+    /// The base is a multiple of two to this power; 64 for zero.
+    pub(super) fn with_align(self, align: u32) -> Self {
+        self.with_zeros(1_u64.checked_shl(align).map_or(u64::MAX, |power| power - 1))
+    }
+
+    pub(super) fn with_zeros(self, zeros: u64) -> Self {
+        Self { zeros, ..self }
+    }
+
+    /// A power of two that divides the base, as exponent; 64 for zero.
+    pub(super) fn align(&self) -> u32 {
+        self.zeros.trailing_ones()
     }
 
     fn with_guards<'a>(mut self, ty: Type, of: impl IntoIterator<Item = &'a Self>) -> Self {
@@ -109,11 +119,11 @@ impl Fact {
         match self.shape {
             Shape::Uniform => Some(0),
             Shape::Affine { stride } => Some(stride),
-            Shape::Varying => None,
+            Shape::Bits { .. } | Shape::Varying => None,
         }
     }
 
-    fn known(&self) -> Option<i64> {
+    pub(super) fn known(&self) -> Option<i64> {
         (self.range.0 == self.range.1).then_some(self.range.0)
     }
 
@@ -123,16 +133,17 @@ impl Fact {
         let widens = widen && range != self.range;
         let range = if widens { full(ty) } else { range };
         let shape = if self.shape == other.shape { self.shape } else { Shape::Varying };
-        let is_lost = widens || shape == Shape::Varying;
-        let align = if is_lost { 0 } else { self.align.min(other.align) };
-        Self { shape, range, align, guards: SmallVec::new() }
+        // Bits that are still lost when ranges are given up are not waited for.
+        let zeros = self.zeros & other.zeros;
+        let is_lost = shape == Shape::Varying || (widen && zeros != self.zeros);
+        Self { shape, range, zeros: if is_lost { 0 } else { zeros }, guards: SmallVec::new() }
     }
 }
 
 /// The lanes of the module's subgroups.
 #[derive(Clone, Debug)]
 pub(super) struct Lanes {
-    count: i64,
+    pub(super) count: i64,
     size: [i64; 3],
     subgroups: i64,
 }
@@ -193,7 +204,7 @@ impl Lanes {
 
     pub(super) fn global_id(&self, axis: usize) -> Fact {
         let local = self.local_id(axis);
-        let align = self.size[axis].trailing_zeros().min(local.align.into());
+        let align = self.size[axis].trailing_zeros().min(local.align());
         let align = if local.shape == Shape::Varying { 0 } else { align };
         // Lanes beyond the end of the last work-group count on, but are less than 128.
         local.with_range(0, MAX_DISPATCH_INVOCATIONS + 127).with_align(align)
@@ -205,7 +216,7 @@ impl Lanes {
         let (lo, hi) = (x.range.0 as i128, x.range.1 as i128);
         let is_int = ty.scalar().is_some_and(Scalar::is_int);
         let (range, align) = match op {
-            UnaryOp::Ineg => (fit(ty, -hi, -lo), x.align),
+            UnaryOp::Ineg => (fit(ty, -hi, -lo), x.align()),
             UnaryOp::Not if is_int => (fit(ty, -1 - hi, -1 - lo), 0),
             UnaryOp::Not
             | UnaryOp::BitReverse
@@ -245,7 +256,7 @@ impl Lanes {
             | UnaryOp::IsInf => return self.any(ty, x, x),
         };
         let f = self.step(ty, x.stride().map(i64::wrapping_neg));
-        f.with_range(range.0, range.1).with_align(align.into()).with_guards(ty, [x])
+        f.with_range(range.0, range.1).with_align(align).with_guards(ty, [x])
     }
 
     /// A fact of this stride, or varying.
@@ -259,16 +270,18 @@ impl Lanes {
             return if is_uniform { Fact::uniform(ty) } else { Fact::varying(ty) };
         }
         let (lo, hi) = range(op, ty, x, y);
-        self.shape(op, ty, x, y).with_range(lo, hi).with_guards(ty, [x, y])
+        let f = self.shape(op, ty, x, y);
+        let f = if f.shape == Shape::Varying { self.by_bits(op, ty, x, y).unwrap_or(f) } else { f };
+        f.with_range(lo, hi).with_guards(ty, [x, y])
     }
 
     /// Shape and alignment of an integer operation.
     fn shape(&self, op: BinaryOp, ty: Type, x: &Fact, y: &Fact) -> Fact {
         use BinaryOp as B;
         let both = |f: fn(i64, i64) -> i64| x.stride().zip(y.stride()).map(|(a, b)| f(a, b));
-        let align = u32::from(x.align.min(y.align));
+        let align = x.align().min(y.align());
         match op {
-            B::Iadd => self.step(ty, both(i64::wrapping_add)).with_align(align),
+            B::Iadd => self.step(ty, both(i64::wrapping_add)).with_zeros(sum_zeros(x, y)),
             B::Isub => self.step(ty, both(i64::wrapping_sub)).with_align(align),
             B::Imul => self.multiply(ty, x, y),
             B::Shl => match y.known() {
@@ -293,7 +306,7 @@ impl Lanes {
                 let f = self.any(ty, x, y);
                 if f.shape == Shape::Uniform { f.with_align(align) } else { f }
             }
-            B::SmulHi | B::UmulHi => self.any(ty, x, y),
+            B::SmulHi | B::UmulHi | B::Sdot4 | B::Udot4 | B::Sudot4 => self.any(ty, x, y),
             B::Fadd | B::Fsub | B::Fmul | B::Fdiv | B::Frem | B::Fmod | B::Fmin | B::Fmax => {
                 self.any(ty, x, y)
             }
@@ -315,7 +328,7 @@ impl Lanes {
         };
         let f = self.step(ty, stride);
         let is_known = stride.is_some();
-        f.with_align(if is_known { u32::from(x.align) + u32::from(y.align) } else { 0 })
+        f.with_align(if is_known { x.align() + y.align() } else { 0 })
     }
 
     /// The number of low bits that the lanes' part of an affine value takes, if its base has zeros
@@ -324,18 +337,18 @@ impl Lanes {
         let Shape::Affine { stride: stride @ 1.. } = x.shape else { return None };
         let top = stride.checked_mul(self.count - 1)?;
         let low = 64 - top.leading_zeros();
-        (low <= x.align.into() && low < bits(ty)).then_some(low)
+        (low <= x.align() && low < bits(ty)).then_some(low)
     }
 
     fn mask(&self, ty: Type, x: &Fact, mask: i64) -> Fact {
         if x.shape == Shape::Uniform {
-            return Fact::uniform(ty).with_align(u32::from(x.align).max(mask.trailing_zeros()));
+            return Fact::uniform(ty).with_zeros(x.zeros | !mask.cast_unsigned());
         }
         let Some(low) = self.low_bits(ty, x) else { return Fact::varying(ty) };
         let lanes = (1 << low) - 1;
         if mask & lanes == lanes {
             let is_base_kept = mask & !lanes != 0;
-            self.step(ty, x.stride()).with_align(if is_base_kept { x.align.into() } else { 64 })
+            self.step(ty, x.stride()).with_align(if is_base_kept { x.align() } else { 64 })
         } else if mask & lanes == 0 {
             Fact::uniform(ty).with_align(mask.trailing_zeros())
         } else {
@@ -345,12 +358,12 @@ impl Lanes {
 
     /// `or` and `xor`: an addition where the lanes' part meets zeros.
     fn set_bits(&self, ty: Type, x: &Fact, y: &Fact) -> Fact {
-        let align = u32::from(x.align.min(y.align));
+        let align = x.align().min(y.align());
         let adds = |x: &Fact, y: &Fact| {
-            y.shape == Shape::Uniform && self.low_bits(ty, x).is_some_and(|low| low <= y.align.into())
+            y.shape == Shape::Uniform && self.low_bits(ty, x).is_some_and(|low| low <= y.align())
         };
         match (x.shape, y.shape) {
-            (Shape::Uniform, Shape::Uniform) => Fact::uniform(ty).with_align(align),
+            (Shape::Uniform, Shape::Uniform) => Fact::uniform(ty).with_zeros(x.zeros & y.zeros),
             _ if adds(x, y) => self.step(ty, x.stride()).with_align(align),
             _ if adds(y, x) => self.step(ty, y.stride()).with_align(align),
             _ => Fact::varying(ty),
@@ -358,7 +371,7 @@ impl Lanes {
     }
 
     fn shift_right(&self, ty: Type, x: &Fact, n: u32) -> Fact {
-        let align = if x.align == 64 { 64 } else { u32::from(x.align).saturating_sub(n) };
+        let align = if x.align() == 64 { 64 } else { x.align().saturating_sub(n) };
         match (x.shape, self.low_bits(ty, x)) {
             (Shape::Uniform, _) => Fact::uniform(ty).with_align(align),
             (Shape::Affine { .. }, Some(low)) if n >= low => Fact::uniform(ty).with_align(align),
@@ -385,11 +398,11 @@ impl Lanes {
         }
     }
 
-    pub(super) fn compare(&self, op: CompareOp, x: &Fact, y: &Fact) -> Fact {
+    pub(super) fn compare(&self, op: CompareOp, ty: Type, x: &Fact, y: &Fact) -> Fact {
         let is_equality = matches!(op, CompareOp::Ieq | CompareOp::Ine);
         let same_step = x.stride().is_some() && x.stride() == y.stride();
         let unguarded = x.guards.is_empty() && y.guards.is_empty();
-        if is_equality && same_step && unguarded {
+        if (is_equality && same_step && unguarded) || self.separates(op, ty, x, y) {
             return Fact::uniform(Type::BOOL);
         }
         self.any(Type::BOOL, x, y)
@@ -428,7 +441,7 @@ impl Lanes {
             return self.extend(from, ty, x, value, is_signed);
         }
         let (lo, hi) = fit(ty, x.range.0.into(), x.range.1.into());
-        let f = self.step(ty, x.stride()).with_align(x.align.into());
+        let f = self.step(ty, x.stride()).with_zeros(x.zeros);
         f.with_range(lo, hi).with_guards(ty, [x])
     }
 
@@ -437,8 +450,8 @@ impl Lanes {
         let keeps_value = is_signed || x.range.0 >= 0;
         let (lo, hi) = if keeps_value { x.range } else { (0, (1 << bits(from)) - 1) };
         let is_zero = x.known() == Some(0);
-        let align = if is_zero || u32::from(x.align) < bits(from) { x.align } else { bits(from) as u8 };
-        let f = self.step(ty, x.stride()).with_range(lo, hi).with_align(align.into());
+        let align = if is_zero { 64 } else { x.align().min(bits(from)) };
+        let f = self.step(ty, x.stride()).with_range(lo, hi).with_align(align);
         let Shape::Affine { stride } = f.shape else { return f };
         let spread = (hi as i128 - lo as i128) + (stride as i128 * (self.count as i128 - 1)).abs();
         let mut f = f.with_guards(ty, [x]);
@@ -460,6 +473,13 @@ impl Lanes {
         let stride = ptr.stride().zip(index.stride()).map(|(p, i)| p.wrapping_add(i.wrapping_mul(scale)));
         self.step(ty, stride).with_guards(ty, [ptr, &index])
     }
+}
+
+/// Bits that are zero in the sum of two bases: those that are so in both, up to the first that may carry.
+pub(super) fn sum_zeros(x: &Fact, y: &Fact) -> u64 {
+    let carries = !x.zeros & !y.zeros;
+    let below = carries & carries.wrapping_neg();
+    x.zeros & y.zeros & below.wrapping_sub(1)
 }
 
 /// Range of an integer operation.
@@ -497,6 +517,7 @@ fn range(op: BinaryOp, ty: Type, x: &Fact, y: &Fact) -> (i64, i64) {
         B::Umin if c >= 0 => (0, d),
         B::Shl | B::Lshr | B::Ashr | B::Sdiv | B::Udiv | B::Srem | B::Smod | B::Umod => full(ty),
         B::And | B::Or | B::Xor | B::Umin | B::Umax | B::SmulHi | B::UmulHi => full(ty),
+        B::Sdot4 | B::Udot4 | B::Sudot4 => full(ty),
         B::Fadd | B::Fsub | B::Fmul | B::Fdiv | B::Frem | B::Fmod | B::Fmin | B::Fmax => full(ty),
         B::Pow | B::Atan2 | B::Ldexp => full(ty),
     }

@@ -42,6 +42,8 @@
 //! [`Shape::Affine`] and [`Uniformity::guards`] for what a target has to check.
 
 mod agenda;
+mod assume;
+mod bits;
 mod control;
 mod fact;
 
@@ -55,6 +57,7 @@ use crate::op::{Builtin, ImageOp, Op, SubgroupOp};
 use crate::tree::Tree;
 use crate::types::Type;
 use agenda::Agenda;
+pub use assume::Assumptions;
 use control::{Agreement, Control};
 use fact::{Fact, Lanes};
 
@@ -70,9 +73,20 @@ pub enum Shape {
         /// The difference from a lane to the next.
         stride: i64,
     },
+    /// There is a base, as for affine values, to which each bit that is set in the number of a lane adds a constant:
+    /// an active lane `l` has the base and the sum of `steps[k]` over the bits `k` of `l`, wrapping at the width of the
+    /// type. This is what masks and shifts leave of affine values, for instance `lane / 4 * 18 + lane % 4`. Never what
+    /// one of the shapes above says as well.
+    Bits {
+        /// What bit `k` adds, read as signed; 0 for bits that no lane has.
+        steps: [i64; LANE_BITS],
+    },
     /// Anything.
     Varying,
 }
+
+/// Bits of the number of a lane, of at most 128.
+pub const LANE_BITS: usize = 7;
 
 /// A condition on which a shape depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +109,14 @@ pub struct Uniformity {
 impl Uniformity {
     /// Analyses a verified module.
     pub fn analyse(module: &Module) -> Self {
+        Self::analyse_if(module, &Assumptions::default())
+    }
+
+    /// Analyses a verified module under assumptions.
+    pub fn analyse_if(module: &Module, assumptions: &Assumptions) -> Self {
         let tree = Tree::new(&module.body);
         let mut analysis = Analysis::new(module, &tree);
+        analysis.assumptions = Some(assumptions);
         while analysis.round() {}
         analysis.into_result()
     }
@@ -142,10 +162,10 @@ impl Uniformity {
         self.facts[v.index()].range
     }
 
-    /// A power of two that divides a uniform integer, or the base of an affine one; as exponent, up
+    /// A power of two that divides a uniform integer, or the base of one that is not varying; as exponent, up
     /// to 63.
     pub fn align_log2(&self, v: Value) -> u32 {
-        self.facts[v.index()].align.min(63).into()
+        self.facts[v.index()].align().min(63)
     }
 
     /// Whether one scalar (for matrices: one per scope instance) can stand for each element.
@@ -190,6 +210,7 @@ struct Analysis<'m> {
     lanes: Lanes,
     /// Whether the lanes are those of a work-group.
     is_workgroup: bool,
+    assumptions: Option<&'m Assumptions>,
     facts: Vec<Fact>,
     vars: Vec<Option<Fact>>,
     accesses: Vec<control::Accesses>,
@@ -208,6 +229,7 @@ impl<'m> Analysis<'m> {
             tree,
             lanes: Lanes::new(module),
             is_workgroup: false,
+            assumptions: None,
             facts: func.values.iter().map(|v| Fact::uniform(v.ty)).collect(),
             vars: func.vars.iter().map(|v| (v.table.is_some()).then(|| Fact::uniform(v.ty))).collect(),
             accesses: control::accesses(func, tree),
@@ -263,9 +285,16 @@ impl<'m> Analysis<'m> {
             let is_divergent = self.facts[info.args[0].index()].shape != Shape::Uniform;
             self.control.set_if(&self.module.body, inst, is_divergent);
         }
-        for &v in &info.results {
+        for (n, &v) in info.results.iter().enumerate() {
             let ty = self.module.body.ty(v);
             let fact = if ty.mat().is_some() { Fact::uniform(ty) } else { self.result(inst, ty) };
+            let fact = match (&info.op, self.assumptions) {
+                (Op::Load(_), Some(assumptions)) => {
+                    let align = assumptions.align_of(&self.module.body, info.args[0], n, ty);
+                    if align == 0 { fact } else { fact.with_align(align) }
+                }
+                _ => fact,
+            };
             if self.facts[v.index()] != fact {
                 self.facts[v.index()] = fact;
                 self.agenda.value_changed(v);
@@ -315,7 +344,7 @@ impl<'m> Analysis<'m> {
             Op::Const(bits) => Fact::constant(ty, *bits),
             Op::Unary(op) => self.lanes.unary(*op, ty, arg(0)),
             Op::Binary(op) => self.lanes.binary(*op, ty, arg(0), arg(1)),
-            Op::Compare(op) => self.lanes.compare(*op, arg(0), arg(1)),
+            Op::Compare(op) => self.lanes.compare(*op, self.module.body.ty(info.args[0]), arg(0), arg(1)),
             Op::Select => self.lanes.select(ty, arg(0), arg(1), arg(2)),
             Op::Convert(op) => {
                 let from = self.module.body.ty(info.args[0]);

@@ -38,6 +38,7 @@ fn shapes(vars: &str, code: &str) -> String {
             match u.value(v) {
                 Shape::Uniform => format!("u{guard}"),
                 Shape::Affine { stride } => format!("{stride}{guard}"),
+                Shape::Bits { steps } => format!("{:?}", &steps[..5]).replace(' ', ""),
                 Shape::Varying => format!("v{guard}"),
             }
         })
@@ -108,7 +109,10 @@ fn bits_of_indices() {
         %n: i32 = iadd %i, %one
         %o: i32 = and %n, %n31
         %p: i32 = sdiv %i, %n16";
-    assert_eq!(shapes("", code), "u u u u 1 1 u u 1 1 v 1 v v 2 1 1 v v");
+    assert_eq!(
+        shapes("", code),
+        "u u u u 1 1 u u 1 1 [0,0,0,0,16] 1 [1,2,4,8,-16] [1,2,4,8,-16] 2 1 1 v [0,0,0,0,1]"
+    );
 }
 
 #[test]
@@ -425,4 +429,32 @@ fn long_chains_of_decisions_take_no_long_time() {
     let u = Uniformity::analyse(&module);
     // The last one is never loaded.
     assert!(vars[..count - 1].iter().all(|&var| !u.is_var_uniform(var)));
+}
+
+/// The push constants that are worth an assumption: the byte, and the power of two.
+fn assumptions(code: &str) -> Vec<(u32, u32)> {
+    let module = module("", code);
+    let known = Uniformity::analyse(&module);
+    super::Assumptions::useful(&module, &known).aligned().collect()
+}
+
+#[test]
+fn assumptions_are_what_masks_shifts_and_comparisons_need() {
+    let row = "%at: ptr<push> = ptr_add<disp=8> %push
+        %n: i32 = load %at
+        %row: i32 = workgroup_id<x>
+        %start: i32 = imul %row, %n
+        %eight: i32 = const 8
+        %four: i32 = const 4
+        %col: i32 = imul %lane, %eight
+        %i: i32 = iadd %start, %col";
+    let with = |code: &str| assumptions(&format!("{row}\n{code}"));
+    assert_eq!(with("%a: i32 = iadd %i, %four"), []);
+    assert_eq!(with("%a: i32 = and %i, %eight"), [(8, 8)]);
+    assert_eq!(with("%k: i32 = const 5\n%a: i32 = lshr %i, %k"), [(8, 8)]);
+    assert_eq!(with("%a: bool = ult %col, %n"), [(8, 8)]);
+    assert_eq!(with("%a: bool = ult %n, %col"), []);
+    assert_eq!(with("%k: i32 = iadd %i, %four\n%five: i32 = const 5\n%a: i32 = lshr %k, %five"), [(8, 8)]);
+    // Nothing makes the number of a row a multiple of anything.
+    assert_eq!(with("%k: i32 = iadd %i, %row\n%a: i32 = lshr %k, %four"), []);
 }

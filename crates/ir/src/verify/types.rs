@@ -201,6 +201,7 @@ impl Checker<'_> {
             | B::Smax
             | B::Umin
             | B::Umax => self.same(i, Want::ElemOf(Class::Int), 2),
+            B::Sdot4 | B::Udot4 | B::Sudot4 => self.same(i, Want::Is(Type::I32), 2),
             B::And | B::Or | B::Xor => self.same(i, Want::ElemOf(Class::IntOrBool), 2),
             B::Shl | B::Lshr | B::Ashr => self.with_second(i, Want::ElemOf(Class::Int), Class::Int),
             B::Ldexp => self.ldexp(i),

@@ -1,0 +1,88 @@
+//! Dot products of the bytes of words.
+//!
+//! x86 has one instruction, of unsigned by signed bytes. A signed byte is an unsigned one less 128 if its highest bit is
+//! turned over, so other signs take a second product, of what does not depend on the first operand:
+//!
+//! ```text
+//! x · y = (x ^ 0x80) · y - 0x80 · y
+//! ```
+//!
+//! Without it, bytes are extended and multiplied as words.
+
+use crate::emit::{V, lanes};
+use crate::error::Result;
+use crate::lower::Lower;
+use inkwell::values::InstructionOpcode as I;
+
+/// The highest bit of each byte.
+const HIGH: u64 = 0x8080_8080;
+
+impl<'c> Lower<'_, 'c> {
+    /// The sum of the products of four bytes, which have a sign or not.
+    pub(super) fn dot_bytes(&mut self, signs: (bool, bool), x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        match lanes(x) {
+            Some(n) if self.e.caps.vnni && n >= 4 => {
+                let register = (self.e.caps.register_bytes / 4).max(8).min(n);
+                let part = |l: &Self, v: V<'c>, k: u32| l.e.permute(v, k * register..(k + 1) * register);
+                let mut parts = Vec::new();
+                for k in 0..n / register {
+                    let (x, y) = (part(self, x, k)?, part(self, y, k)?);
+                    parts.push(self.dot_register(signs, x, y)?);
+                }
+                self.concat(parts)
+            }
+            _ => self.dot_extended(signs, x, y),
+        }
+    }
+
+    /// With the instruction for it, on vectors of one register.
+    fn dot_register(&mut self, signs: (bool, bool), x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        let (zero, high) = (self.e.int_like(x, 0), self.e.int_like(x, HIGH));
+        match signs {
+            (true, false) => self.dot_unsigned_signed(zero, y, x),
+            (false, true) => self.dot_unsigned_signed(zero, x, y),
+            (true, true) => {
+                let surplus = self.dot_unsigned_signed(zero, high, y)?;
+                let start = self.e.sub(zero, surplus)?;
+                let x = self.e.xor(x, high)?;
+                self.dot_unsigned_signed(start, x, y)
+            }
+            (false, false) => {
+                // What is missing, with -128 for each byte, has the other sign.
+                let missing = self.dot_unsigned_signed(zero, x, high)?;
+                let start = self.e.sub(zero, missing)?;
+                let y = self.e.xor(y, high)?;
+                self.dot_unsigned_signed(start, x, y)
+            }
+        }
+    }
+
+    fn dot_unsigned_signed(&mut self, sum: V<'c>, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        let name = match lanes(x) {
+            Some(16) => "llvm.x86.avx512.vpdpbusd.512",
+            Some(8) => "llvm.x86.avx512.vpdpbusd.256",
+            _ => "llvm.x86.avx512.vpdpbusd.128",
+        };
+        self.e.intrinsic(name, &[], &[sum, x, y])
+    }
+
+    /// By products of extended bytes.
+    fn dot_extended(&mut self, signs: (bool, bool), x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        let mut sum: Option<V<'c>> = None;
+        for i in 0..4_u64 {
+            let (a, b) = (self.byte(signs.0, x, i)?, self.byte(signs.1, y, i)?);
+            let product = self.e.mul(a, b)?;
+            sum = Some(match sum {
+                Some(sum) => self.e.add(sum, product)?,
+                None => product,
+            });
+        }
+        Ok(sum.unwrap_or(x))
+    }
+
+    /// Byte `i` of each word, extended.
+    fn byte(&mut self, signed: bool, x: V<'c>, i: u64) -> Result<V<'c>> {
+        let up = self.e.shl(x, self.e.int_like(x, 24 - 8 * i))?;
+        self.e.bin(if signed { I::AShr } else { I::LShr }, up, self.e.int_like(x, 24))
+    }
+}

@@ -1,0 +1,198 @@
+//! Reading scalars whose places in the lanes are known, but for where the first is.
+//!
+//! They are read through *windows*: registers full of memory, each of which begins at a scalar that no window before
+//! holds. What lanes want of a window is brought to its place by a shuffle, and what comes of several windows is put
+//! together. So blocks of quantised weights, `{ scale, weights[16] }`, are read with a few loads, whatever the shuffles
+//! are that lanes make of them, where gathers would take one load for each lane.
+//!
+//! ```text
+//! lane:      0 1 2 3 | 4 5 6 7 | 8 ...
+//! bytes:     2 4 6 8  20 22 24 26  38 ...        blocks of 18 bytes, four lanes for each
+//! windows:   [2 ................. 65] [74 ...
+//! ```
+//!
+//! Where strides are no multiples of the scalar's size, memory is read in units that divide both.
+
+use crate::emit::{V, const_int};
+use crate::error::Result;
+use crate::lower::Lower;
+use crate::memory::Access;
+use crate::value::{Ptr, Shape, Val};
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::PointerValue;
+
+/// Bytes from the first scalar's to the last one's end, at most.
+const MAX_SPAN_BYTES: u64 = 4096;
+
+/// How the scalars of an access are read.
+struct Plan {
+    /// Bytes that the first lane in memory is before the scalar offset; negative if it is behind.
+    low: i64,
+    /// Bytes of a unit.
+    unit_bytes: u64,
+    /// Units that are looked at in all.
+    span: u64,
+    /// Units in a window.
+    window: u64,
+    /// By scalar of a lane, and then by register of the result: the units in it.
+    registers: Vec<Vec<Vec<u64>>>,
+}
+
+impl Plan {
+    /// The plan for `n` scalars at each of the offsets, unless other ways are better.
+    fn new(steps: &[i64], n: u32, elem_bytes: u64, register_bytes: u64) -> Option<Self> {
+        let (&low, &high) = (steps.iter().min()?, steps.iter().max()?);
+        let total = u64::try_from(high.checked_sub(low)?).ok()?.checked_add(u64::from(n) * elem_bytes)?;
+        if total > MAX_SPAN_BYTES {
+            return None;
+        }
+        let steps: Vec<u64> = steps.iter().map(|s| s.wrapping_sub(low).cast_unsigned()).collect();
+        let bits = steps.iter().fold(elem_bytes, |bits, s| bits | s);
+        let unit_bytes = 1 << bits.trailing_zeros();
+        let (span, parts) = (total / unit_bytes, elem_bytes / unit_bytes);
+        let register = register_bytes / unit_bytes;
+        let window = register.min(1 << span.ilog2());
+        let registers = (0..u64::from(n)).map(|k| {
+            let units =
+                steps.iter().flat_map(|s| (0..parts).map(move |part| s / unit_bytes + k * parts + part));
+            units.collect::<Vec<_>>().chunks(register as usize).map(<[u64]>::to_vec).collect()
+        });
+        Some(Self { low, unit_bytes, span, window, registers: registers.collect() })
+    }
+
+    /// Where the windows begin that hold these units.
+    fn windows(&self, units: &[u64]) -> Vec<u64> {
+        let mut sorted = units.to_vec();
+        sorted.sort_unstable();
+        let mut starts: Vec<u64> = Vec::new();
+        for unit in sorted {
+            if starts.last().is_none_or(|s| unit >= s + self.window) {
+                starts.push(unit.min(self.span - self.window));
+            }
+        }
+        starts
+    }
+
+    /// Windows that are looked at, once for each register that takes something from them.
+    fn cost(&self) -> usize {
+        self.registers.iter().flatten().map(|units| self.windows(units).len()).sum()
+    }
+}
+
+impl<'c> Lower<'_, 'c> {
+    /// Reads scalars through windows, if that is better than lane by lane.
+    pub(crate) fn load_windows(&mut self, a: &Access<'c>) -> Result<Option<Vec<Val<'c>>>> {
+        let is_known = matches!(a.ptr.offset.shape, Shape::Affine(_) | Shape::Pattern(_));
+        if a.volatile || !is_known || !a.ptr.base.is_uniform() || !a.ptr.size.is_uniform() {
+            return Ok(None);
+        }
+        // Without bounds, all that is read lies on the pages of the first and the last scalar. So both must be.
+        if !a.is_bounded() && self.exec.mask.is_some() {
+            return Ok(None);
+        }
+        let Some(steps) = self.patterns.of(a.ptr.offset, self.w) else { return Ok(None) };
+        let register_bytes = self.e.caps.register_bytes.into();
+        let Some(plan) = Plan::new(&steps, a.n, a.elem_bytes(), register_bytes) else { return Ok(None) };
+        // A gather takes about as long for two lanes as a shuffle; without gathers each lane takes longer.
+        let lanes = (a.n * self.w) as usize;
+        if plan.cost() > if self.e.caps.mask_registers { lanes / 2 } else { lanes } {
+            return Ok(None);
+        }
+        let first = self.e.add(a.ptr.offset.v, self.e.i64(plan.low))?;
+        let at = self.at(&a.ptr, a.ptr.base.v, first)?.into_pointer_value();
+        let inside = match a.is_bounded() {
+            true => self.is_inside(first, a.ptr.size.v, plan.span * plan.unit_bytes)?,
+            false => self.e.bool(true),
+        };
+        if const_int(inside) == Some(1) {
+            return self.read_windows(a, &plan, at).map(Some);
+        }
+        if plan.unit_bytes == a.elem_bytes() {
+            let unit = self.e.int_ty(8 * plan.unit_bytes as u32).into();
+            let ty = self.e.vec_of(unit, plan.span as u32).into();
+            let p = Ptr { offset: Val::affine(first, plan.unit_bytes as i64), ..a.ptr };
+            let from = self.copied_at_edge(ty, plan.unit_bytes, &p, at, inside)?;
+            return self.read_windows(a, &plan, from).map(Some);
+        }
+        // A scalar of which a part is outside is zero, whatever its units are.
+        let [whole, edge, join] = ["inside", "edge", "accessed"].map(|n| self.new_block(n));
+        self.e.cond_br_likely(inside, whole, edge)?;
+        self.e.b.position_at_end(whole);
+        let fast = self.read_windows(a, &plan, at)?;
+        let whole = self.e.here()?;
+        self.e.br(join)?;
+        self.e.b.position_at_end(edge);
+        let slow = self.load_lane_by_lane(a)?;
+        let edge = self.e.here()?;
+        self.e.br(join)?;
+        self.e.b.position_at_end(join);
+        let merged = fast.iter().zip(slow).map(|(x, y)| self.e.merge(&[(x.v, whole), (y.v, edge)]));
+        merged.map(|v| v.map(Val::varying)).collect::<Result<_>>().map(Some)
+    }
+
+    /// Reads all windows of a plan, whose units begin at an address.
+    fn read_windows(&mut self, a: &Access<'c>, plan: &Plan, from: PointerValue<'c>) -> Result<Vec<Val<'c>>> {
+        let unit: BasicTypeEnum<'c> = self.e.int_ty(8 * plan.unit_bytes as u32).into();
+        let ty = self.e.vec_of(self.e.scalar_ty(a.scalar), self.w).into();
+        let mut values = Vec::new();
+        for registers in &plan.registers {
+            let mut all = Vec::new();
+            for units in registers {
+                all.push(self.read_register(plan, units, unit, from)?);
+            }
+            let units = self.concat(all)?;
+            values.push(Val::varying(self.e.bitcast(units, ty)?));
+        }
+        Ok(values)
+    }
+
+    /// Reads the units of one register.
+    fn read_register(
+        &mut self,
+        plan: &Plan,
+        units: &[u64],
+        unit: BasicTypeEnum<'c>,
+        from: PointerValue<'c>,
+    ) -> Result<V<'c>> {
+        let starts = plan.windows(units);
+        let ty = self.e.vec_of(unit, plan.window as u32);
+        // The window that each unit is taken from: the last that begins before it.
+        let window_of = |u: u64| starts.partition_point(|&s| s <= u) - 1;
+        let mut parts = Vec::new();
+        for pair in (0..starts.len()).step_by(2) {
+            let window = |i: usize| {
+                let at = self.e.field(from, starts[i] * plan.unit_bytes)?;
+                self.e.load(ty, at, 1)
+            };
+            let first = window(pair)?;
+            let second = if pair + 1 < starts.len() { window(pair + 1)? } else { first };
+            let picks = units.iter().map(|&u| match window_of(u) {
+                w if w == pair => Some((u - starts[w]) as u32),
+                w if w == pair + 1 => Some((u - starts[w] + plan.window) as u32),
+                _ => None,
+            });
+            parts.push((pair, self.e.shuffle(first, second, picks)?));
+        }
+        let (_, mut all) = parts[0];
+        for &(pair, part) in &parts[1..] {
+            let picks = (0..).zip(units).map(|(i, &u)| {
+                let is_later = window_of(u) >= pair;
+                Some(if is_later { i + units.len() as u32 } else { i })
+            });
+            all = self.e.shuffle(all, part, picks)?;
+        }
+        Ok(all)
+    }
+
+    /// One vector of several of one length, which are a power of two.
+    pub(crate) fn concat(&mut self, mut parts: Vec<V<'c>>) -> Result<V<'c>> {
+        while parts.len() > 1 {
+            let pairs = parts.chunks(2).map(|pair| {
+                let n = 2 * pair[0].get_type().into_vector_type().get_size();
+                self.e.shuffle(pair[0], pair[1], (0..n).map(Some))
+            });
+            parts = pairs.collect::<Result<_>>()?;
+        }
+        Ok(parts[0])
+    }
+}
