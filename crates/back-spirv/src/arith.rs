@@ -297,6 +297,7 @@ impl Lower<'_> {
                 let product = self.e.value(op, pair, &[x, y]);
                 return Ok(self.extracted(s, product, 1));
             }
+            BinaryOp::Sdot4 | BinaryOp::Udot4 | BinaryOp::Sudot4 => return Ok(self.dot4(op, s, x, y)),
             BinaryOp::Smin => return Ok(self.e.glsl(GlOp::SMin, ty, &[x, y])),
             BinaryOp::Smax => return Ok(self.e.glsl(GlOp::SMax, ty, &[x, y])),
             BinaryOp::Umin => return Ok(self.e.glsl(GlOp::UMin, ty, &[x, y])),
@@ -332,6 +333,23 @@ impl Lower<'_> {
             BinaryOp::Ldexp => return Ok(self.e.glsl(GlOp::Ldexp, ty, &[x, y])),
         };
         Ok(self.e.value(opcode, ty, &[x, y]))
+    }
+
+    /// The sum of the products of the bytes of two words, one by one: no capability is asked for it.
+    fn dot4(&mut self, op: BinaryOp, s: Scalar, x: Word, y: Word) -> Word {
+        let byte = |this: &mut Self, word: Word, number: u64, signed: bool| {
+            let (left, right) = (this.e.constant(s, 24 - 8 * number), this.e.constant(s, 24));
+            let high = this.e.integer(BinaryOp::Shl, s, word, left);
+            this.e.integer(if signed { BinaryOp::Ashr } else { BinaryOp::Lshr }, s, high, right)
+        };
+        let mut sum = self.e.constant(s, 0);
+        for number in 0..4 {
+            let a = byte(self, x, number, op != BinaryOp::Udot4);
+            let b = byte(self, y, number, op == BinaryOp::Sdot4);
+            let product = self.e.integer(BinaryOp::Imul, s, a, b);
+            sum = self.e.integer(BinaryOp::Iadd, s, sum, product);
+        }
+        sum
     }
 
     /// *Pow* of GLSL.std.450 is not defined for negative bases.

@@ -12,7 +12,7 @@ pub(crate) mod vector;
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -334,22 +334,36 @@ pub(crate) fn peak(peak: Peak, threads: usize, duration: Duration) -> f64 {
         Peak::F32Fma => phalanx::peak::f32_fma(processor, threads, duration),
         Peak::Bf16Dot => phalanx::peak::bf16_dot(processor, threads, duration),
         Peak::I8Dot => phalanx::peak::i8_dot(processor, threads, duration),
+        Peak::Read(bytes) => bandwidth(bytes, threads, duration),
     };
     rate / 1e9
 }
 
 /// What does the work of a peak.
-pub(crate) fn peak_unit(peak: Peak) -> Unit {
-    match peak {
+pub(crate) fn peak_unit(peak: Peak) -> String {
+    let unit = match peak {
         Peak::F32Fma => Unit::Fma,
         Peak::Bf16Dot => phalanx::peak::bf16_unit(processor_of_peaks()),
         Peak::I8Dot => phalanx::peak::i8_unit(processor_of_peaks()),
-    }
+        Peak::Read(_) => return "bytes read".to_owned(),
+    };
+    unit.to_string()
 }
 
 /// What is wrong with a name in the environment, making a device has said.
 fn processor_of_peaks() -> Processor {
     chosen().or_else(|| Processor::detect().ok()).unwrap_or_else(Processor::native)
+}
+
+/// Measures how fast memory of so many bytes is read. It is kept for the next time, so that it is as warm as the buffers of
+/// a kernel that runs in turn.
+fn bandwidth(bytes: usize, threads: usize, duration: Duration) -> f64 {
+    static MEMORY: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+    let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    if memory.len() != bytes / 8 {
+        *memory = vec![1; bytes / 8];
+    }
+    phalanx::peak::read(&memory, threads, duration)
 }
 
 impl Device {

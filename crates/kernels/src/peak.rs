@@ -216,6 +216,36 @@ pub fn i8_dot(isa: Isa, threads: usize, duration: Duration) -> f64 {
     measure(isa, (run, isa.lanes() * depth * CHAINS * STEPS), threads, duration)
 }
 
+/// Bytes that are read in a second by `threads` threads together, each its part of `memory` again and again for about
+/// `duration`.
+#[must_use]
+pub fn read(memory: &[u64], threads: usize, duration: Duration) -> f64 {
+    let one = |part: &[u64]| {
+        let (start, mut passes, mut sum) = (Instant::now(), 0_u32, 0);
+        while passes == 0 || start.elapsed() < duration {
+            sum ^= fold(black_box(part));
+            passes += 1;
+        }
+        black_box(sum);
+        f64::from(passes) * size_of_val(part) as f64 / start.elapsed().as_secs_f64()
+    };
+    let length = memory.len().div_ceil(threads.max(1)).max(1);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = memory.chunks(length).map(|part| scope.spawn(move || one(part))).collect();
+        workers.into_iter().filter_map(|worker| worker.join().ok()).sum()
+    })
+}
+
+/// All words together, so that each is looked at.
+fn fold(words: &[u64]) -> u64 {
+    let (lines, rest) = words.as_chunks::<32>();
+    let mut sums = [0; 32];
+    for line in lines {
+        sums.iter_mut().zip(line).for_each(|(sum, word)| *sum ^= word);
+    }
+    sums.iter().chain(rest).fold(0, |sum, word| sum ^ word)
+}
+
 /// Runs on `threads` threads for about `duration` what does so many products. The middle one of short
 /// windows counts: other programs may take the processor away from some, and the clock is faster in some than a
 /// kernel that runs longer ever sees it.

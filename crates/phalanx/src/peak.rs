@@ -34,6 +34,11 @@ pub fn i8_unit(processor: Processor) -> Unit {
     processor.kernels().i8_unit()
 }
 
+/// Bytes of memory that are read in a second, each thread its part of them. What fits into caches comes from there.
+pub fn read(memory: &[u64], threads: usize, duration: Duration) -> f64 {
+    peak::read(memory, threads, duration)
+}
+
 /// What kernels use: if the machine cannot execute it, creating a device says so.
 fn isa(processor: Processor) -> Isa {
     processor.isa().unwrap_or(Isa::PORTABLE)

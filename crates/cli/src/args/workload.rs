@@ -22,6 +22,9 @@ pub(crate) enum WorkloadCommand {
     /// The product of quantised weights
     #[command(after_help = DEQUANT_HELP)]
     Dequant(DequantArgs),
+    /// Matrix times vectors in plain subgroup code, against the speed of memory
+    #[command(after_help = MATVEC_HELP)]
+    Matvec(MatvecArgs),
     /// A small network that each invocation evaluates
     #[command(after_help = MLP_HELP)]
     Mlp(MlpArgs),
@@ -223,6 +226,51 @@ pub(crate) struct DequantArgs {
     /// Who holds the matrices of the decode functions
     #[arg(long, default_value = "workgroup")]
     pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// What a matrix that multiplies vectors is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Weights {
+    #[value(name = "q4_0")]
+    Q4,
+    #[value(name = "q8_0")]
+    Q8,
+    F16,
+}
+
+/// Ways to multiply vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MatvecForm {
+    /// Weights and vectors as f32
+    Plain,
+    /// Dot products of bytes, the vectors in blocks as the weights; not for f16
+    Dot,
+}
+
+const MATVEC_HELP: &str = "\
+The peak is the speed at which as many bytes as the matrix has are read, in 10⁹ bytes a second, and so is what kernels do.
+Results are compared with an independent product in f64 of what the blocks hold.
+
+Example:
+  phalanx bench matvec --shape 4096x14336 --columns 1,8 --blocks q4_0 --json matvec.json
+  phalanx demo matvec";
+
+#[derive(Debug, Args)]
+pub(crate) struct MatvecArgs {
+    /// Rows and columns of the matrix; the columns are a multiple of 32 [demo: 300x1024, bench: 4096x14336]
+    #[arg(long, value_name = "MxK", value_parser = image_size)]
+    pub(crate) shape: Option<[u32; 2]>,
+    /// How many vectors are multiplied, 1 to 8
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [1], value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub(crate) columns: Vec<u32>,
+    /// What the matrix is made of
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [Weights::Q4, Weights::Q8, Weights::F16], value_enum)]
+    pub(crate) blocks: Vec<Weights>,
+    /// Ways to write it
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [MatvecForm::Plain, MatvecForm::Dot], value_enum)]
+    pub(crate) kernels: Vec<MatvecForm>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -100,9 +100,9 @@ fn peak(args: &PeakArgs) -> Result<Status> {
             "threads": threads,
             "f32_fma_gflops": peaks.f32_fma,
             "bf16_dot_gflops": peaks.bf16_dot,
-            "bf16_unit": runtime::peak_unit(Peak::Bf16Dot).to_string(),
+            "bf16_unit": runtime::peak_unit(Peak::Bf16Dot),
             "i8_dot_gflops": peaks.i8_dot,
-            "i8_unit": runtime::peak_unit(Peak::I8Dot).to_string(),
+            "i8_unit": runtime::peak_unit(Peak::I8Dot),
         });
         say(format!("{value:#}"))?;
     } else {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
 use super::load_shader;
-use crate::args::GlslArgs;
+use crate::args::{GlslArgs, SizeArgs};
 use crate::data::spec::SpecConstant;
 use crate::runtime::{self, Dialect};
 use crate::{Status, output};
@@ -38,9 +38,8 @@ pub(crate) struct LowerArgs {
     /// A specialisation constant; the shader knows its type, unless it is written as TYPE:VALUE
     #[arg(long, value_name = "ID=VALUE")]
     pub(crate) spec: Vec<SpecConstant>,
-    /// How many invocations a subgroup has: a power of two from 4 to 128; 32 without it
-    #[arg(long, value_name = "N")]
-    pub(crate) subgroup_size: Option<u32>,
+    #[command(flatten)]
+    pub(crate) sizes: SizeArgs,
     /// The version of LLVM that the text is for; 19 has no rotation of a subgroup, and gets a shuffle
     #[arg(long, value_name = "VERSION", default_value = "22")]
     pub(crate) llvm: Llvm,
@@ -67,7 +66,8 @@ pub(crate) enum Llvm {
 }
 
 pub(crate) fn run(args: &LowerArgs) -> Result<Status> {
-    runtime::check_subgroup_size(args.subgroup_size)?;
+    let sizes = args.sizes.sizes();
+    runtime::check_subgroup_size(sizes.subgroup)?;
     let shader = load_shader(&args.shader, &args.glsl)?;
     let entry = shader.entry(args.entry.as_deref())?;
     let dialect = match (args.to, args.llvm) {
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &LowerArgs) -> Result<Status> {
         (Form::MlirSpirv, Llvm::V22) => Some(Dialect::Llvm22),
     };
     let lowered = shader
-        .lower(&entry, &args.spec, args.subgroup_size, dialect)
+        .lower(&entry, &args.spec, sizes, dialect)
         .with_context(|| format!("{} is not lowered", args.shader.display()))?;
     let is_words = args.to == Form::Spirv && args.output.as_deref().is_some_and(|path| !is_text(path));
     let bytes = if is_words {

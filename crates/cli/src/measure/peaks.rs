@@ -13,6 +13,8 @@ pub(crate) enum Peak {
     F32Fma,
     Bf16Dot,
     I8Dot,
+    /// Reading so many bytes again and again, each thread its part of them; the operations are bytes.
+    Read(usize),
 }
 
 /// The rates of the machine, in 10⁹ operations a second.

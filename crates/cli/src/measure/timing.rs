@@ -195,7 +195,7 @@ impl Timing {
             operations: subject.operations,
             gflops,
             peak_gflops: self.peak_gflops,
-            peak_unit: runtime::peak_unit(subject.peak).to_string(),
+            peak_unit: runtime::peak_unit(subject.peak),
             share_of_peak: gflops / self.peak_gflops,
             // JSON has no infinity.
             max_rel_error: self.max_rel_error.min(f64::MAX),

@@ -4,7 +4,7 @@ use anyhow::Result;
 use phalanx::PipelineDescriptor;
 use phalanx::lower::{Llvm, Options};
 
-use super::{Shader, spec_values};
+use super::{Shader, Sizes, spec_values};
 use crate::data::spec::SpecConstant;
 
 /// A version of MLIR's `spirv` dialect.
@@ -28,14 +28,15 @@ impl Shader {
         &self,
         entry: &str,
         constants: &[SpecConstant],
-        subgroup_size: Option<u32>,
+        sizes: Sizes,
         dialect: Option<Dialect>,
     ) -> Result<Lowered> {
         let descriptor = PipelineDescriptor {
             module: &self.0,
             entry: Some(entry),
             specialization: &spec_values(self.0.info(), constants)?,
-            subgroup_size,
+            subgroup_size: sizes.subgroup,
+            workgroup_size: sizes.workgroup,
         };
         let options = Options { rotates_by_shuffle: dialect == Some(Dialect::Llvm19) };
         let lowered = phalanx::lower::lower(&descriptor, options)?;

@@ -16,7 +16,7 @@ use crate::reference::{Operands, Reference};
 use crate::runtime::{Buffer, Device};
 
 /// Weights of a block.
-const BLOCK: usize = 32;
+pub(super) const BLOCK: usize = 32;
 
 /// What a work-group computes with a decode function, and its step along K.
 const DECODE_TILE: Mnk = Mnk { m: 128, n: 256, k: 64 };
@@ -25,14 +25,14 @@ const DECODE_TILE: Mnk = Mnk { m: 128, n: 256, k: 64 };
 const CONVERSION_TILE_N: u32 = 128;
 
 impl Quantisation {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Q4 => "q4_0",
             Self::Q8 => "q8_0",
         }
     }
 
-    fn block_bytes(self) -> usize {
+    pub(super) fn block_bytes(self) -> usize {
         match self {
             Self::Q4 => 2 + BLOCK / 2,
             Self::Q8 => 2 + BLOCK,
@@ -40,7 +40,7 @@ impl Quantisation {
     }
 
     /// The bytes of a block that comes near these weights.
-    fn encode(self, weights: &[f64]) -> Vec<u8> {
+    pub(super) fn encode(self, weights: &[f64]) -> Vec<u8> {
         let largest = weights.iter().copied().fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
         let scale = match self {
             Self::Q4 => largest / -8.0,
@@ -67,7 +67,7 @@ impl Quantisation {
     }
 
     /// What a block holds: the scale times each number, before it is rounded to f16.
-    fn decode(self, block: &[u8]) -> Vec<f64> {
+    pub(super) fn decode(self, block: &[u8]) -> Vec<f64> {
         let (scale, numbers) = block.split_at(2.min(block.len()));
         let scale = values_of(DType::F16, scale).first().copied().unwrap_or(f64::NAN);
         let numbers: Vec<f64> = match self {

@@ -9,6 +9,7 @@ pub(crate) mod conv;
 pub(crate) mod dequant;
 mod gradient;
 mod layers;
+pub(crate) mod matvec;
 pub(crate) mod mlp;
 pub(crate) mod neural_texture;
 
@@ -42,6 +43,7 @@ impl WorkloadCommand {
             Self::Conv(args) => (conv::all(args, purpose)?, &args.output),
             Self::ConvRotate(args) => (conv::rotate::all(args, purpose)?, &args.output),
             Self::Dequant(args) => (dequant::all(args, purpose)?, &args.output),
+            Self::Matvec(args) => (matvec::all(args, purpose)?, &args.output),
             Self::Mlp(args) => (mlp::all(args, purpose)?, &args.output),
             Self::NeuralTexture(args) => (neural_texture::all(args, purpose)?, &args.output),
         })
