@@ -1,6 +1,7 @@
 // Atomic operations of 64 invocations on storage: the results do not depend on the order.
 //
 // test run
+// target interp passes cpu lowered
 // subgroup 4 32
 // dispatch 3 1 1
 // inout 0.0 i32 [0 0 0 0 0 -1 0 1000 7 5]

@@ -2,6 +2,7 @@
 // polynomial, which is what is expected.
 //
 // test run
+// target interp passes cpu lowered
 // subgroup 4 8 16 32 64 128
 // out 0.0 i32 gen 64 = (i % 4 == 0 ? (i >= 32 ? i * 3 : (i % 8 == 0 ? i * (i - 1) / 2 : -i))
 //     : i % 4 == 1 ? min(i, 10) * 2

@@ -3,6 +3,7 @@
 // the inner loop adds j for even j up to the first j > i, the outer skips i = 2 and ends at 5.
 //
 // test run
+// target interp passes cpu lowered
 // subgroup 4 32
 // out 0.0 i32 [0 0 0 0 2 8 8 8]
 #version 450

@@ -1,6 +1,7 @@
 // A switch with cases that fall through, share a body, or leave early; each invocation takes its own way.
 //
 // test run
+// target interp passes cpu lowered
 // subgroup 4 32 128
 // out 0.0 i32 [100 11 1 2 3 100 100 1007]
 #version 450

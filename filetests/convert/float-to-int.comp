@@ -1,6 +1,7 @@
 // Conversions from floats truncate; f16 has rounded 100.99 to 101 before. What does not fit is undefined and not tested.
 //
 // test run
+// target interp passes cpu lowered
 // subgroup 4 32
 // in 0.0 f32 [1.9 -1.9 0.5 -0.5 100.99 127 -128 65]
 // out 0.1 i32 [1 -1 0 0 100 127 -128 65]

@@ -2,6 +2,7 @@
 // every use and type; length() is the number of components, and those beyond the matrix are harmless.
 //
 // test run
+// target interp passes cpu lowered
 // keys USE=A
 // spec 0=ROWS 1=COLS
 // define T G

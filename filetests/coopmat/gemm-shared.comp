@@ -1,6 +1,7 @@
 // A product staged through shared memory by a work-group of several subgroups, each of which computes a part.
 //
 // test run
+// target interp passes cpu lowered
 // subgroup 16 32
 // dispatch 2 1 1
 // in 0.0 f16 rand 1024 1 -1 1 0.5

@@ -1,6 +1,7 @@
 // Integer functions: extended multiplication, carry and borrow, minima and clamps of both signs.
 //
 // test run
+// target interp passes cpu lowered
 // in 0.0 u32 [0xffffffff 0x80000000 3 100000]
 // in 0.1 u32 [0xffffffff 2 0xffffffff 100000]
 // out 0.2 u32 [1 0 0xfffffffd 1410065408]

@@ -1,6 +1,7 @@
 // Only the active invocations print, each a line; one in a loop prints as often as it comes by.
 //
 // test run
+// target interp passes cpu lowered
 // subgroup 4 8 32
 // dispatch 2 1 1
 // printf "group 0 lane 5" 1

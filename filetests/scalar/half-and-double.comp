@@ -1,6 +1,7 @@
 // f16 rounds to 11 bits and overflows at 65520; f64 keeps what f32 would lose.
 //
 // test run
+// target interp passes cpu lowered
 // subgroup 4 32
 // in 0.0 f16 [1 2048 65504 0.1]
 // in 0.1 f16 [0.0004885 1 16 0.2]

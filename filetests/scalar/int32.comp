@@ -1,6 +1,7 @@
 // Integer arithmetic at the ends of its range. Division by zero is undefined in GLSL and not tested.
 //
 // test run
+// target interp passes cpu lowered
 // in 0.0 i32 [7 -7 7 -7 -2147483648 2147483647 0 1]
 // in 0.1 i32 [2 2 -2 -2 1 2147483647 5 -1]
 // out 0.2 i32 [9 -5 5 -9 -2147483647 -2 5 0]

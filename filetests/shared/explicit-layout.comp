@@ -1,6 +1,7 @@
 // Shared memory with an explicit layout: two blocks share it, so what one writes the other reads as other types.
 //
 // test run
+// target interp passes cpu lowered
 // subgroup 4 32
 // out 0.0 u32 [0x3f800000 0x40000000 0x40400000 0x40800000] u32 [16384] u32 [12]
 #version 450

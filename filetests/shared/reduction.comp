@@ -1,6 +1,7 @@
 // A tree reduction with a barrier in a loop, in work-groups of two dimensions.
 //
 // test run
+// target interp passes cpu lowered
 // subgroup 4 32 128
 // dispatch 2 2 1
 // in 0.0 i32 rand 512 11 -1000 1000

@@ -1,6 +1,7 @@
 // Reductions and scans of integers and floats over whole subgroups.
 //
 // test run
+// target interp passes cpu lowered
 // out 0.0 i32 gen 128 = sum(k, W, div(i, W) * W + k)
 // out 0.1 i32 gen 128 = sum(k, i % W + 1, div(i, W) * W + k)
 // out 0.2 i32 gen 128 = sum(k, i % W, div(i, W) * W + k)

@@ -1,6 +1,7 @@
 // Clustered reductions, with every cluster that fits the subgroup, and rotation in clusters.
 //
 // test run
+// target interp passes cpu lowered
 // out 0.0 i32 gen 128 = sum(k, 2, div(i, 2) * 2 + k)
 // out 0.1 i32 gen 128 = sum(k, 4, div(i, 4) * 4 + k)
 // out 0.2 i32 gen 128 = div(i, 4) * 4 + 3

@@ -205,10 +205,11 @@ impl Emit {
     pub(crate) fn decorate_member(
         &mut self,
         target: Word,
+        member: u32,
         decoration: spirv::Decoration,
         literal: Option<u32>,
     ) {
-        let mut operands = vec![id(target), Operand::LiteralBit32(0), Operand::Decoration(decoration)];
+        let mut operands = vec![id(target), Operand::LiteralBit32(member), Operand::Decoration(decoration)];
         operands.extend(literal.map(Operand::LiteralBit32));
         self.annotations.push(Instruction::new(Op::MemberDecorate, None, None, operands));
     }

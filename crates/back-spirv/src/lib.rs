@@ -30,6 +30,7 @@ mod group;
 mod lower;
 mod matrix;
 mod memory;
+mod push;
 mod rotate;
 mod vars;
 

@@ -12,6 +12,7 @@ use crate::Options;
 use crate::emit::{Emit, id};
 use crate::error::{Error, Res};
 use crate::memory::{self, Place, Ptr};
+use crate::push;
 use crate::vars::Local;
 
 /// What a value of IR became.
@@ -42,6 +43,8 @@ pub(crate) struct Lower<'m> {
     pub(crate) is_shared: bool,
     /// Whether shared memory is accessed as elements of several types.
     pub(crate) shares_types: bool,
+    /// The push constants, if they are members of a block.
+    pub(crate) members: Option<Vec<(u32, Scalar)>>,
 }
 
 /// Brings a module into the form that is lowered: constants folded, and what is not done whole taken apart.
@@ -83,6 +86,7 @@ impl<'m> Lower<'m> {
             scratch: FxHashMap::default(),
             is_shared,
             shares_types: memory::shares_types(func),
+            members: push::members(func),
         }
     }
 

@@ -7,8 +7,6 @@
 //! Shared memory is one array for each type. If there is only one it is a plain array; else the arrays are blocks with an
 //! explicit layout, at the same place. Objects in it have bounds: an access outside of one is sent to an element behind
 //! all of them, and what is read there is replaced by zero.
-//!
-//! Push constants are words, because a shader has but one block of them; what has not 32 bits is made of those.
 
 use phalanx_ir::{
     AtomicOp, BinaryOp as B, Binding, BindingKind, Function, InstInfo, MemFlags, Op as IrOp, Scalar, Space,
@@ -62,6 +60,13 @@ struct Element {
     pointer: Word,
     /// Whether it is in its object, where that is not known.
     inside: Option<Word>,
+}
+
+impl Ptr {
+    /// Whether its offset is computed in 64 bits.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.terms.iter().any(|term| term.is_wide)
+    }
 }
 
 impl Lower<'_> {
@@ -134,8 +139,8 @@ impl Lower<'_> {
     // ── offsets ──
 
     /// How many `unit`s a pointer is behind its root, rounded down; in 64 bits if `is_wide` or if a part of it is.
-    fn offset(&mut self, ptr: &Ptr, unit: u32, is_wide: bool) -> Word {
-        let is_wide = is_wide || ptr.terms.iter().any(|term| term.is_wide);
+    pub(crate) fn offset(&mut self, ptr: &Ptr, unit: u32, is_wide: bool) -> Word {
+        let is_wide = is_wide || ptr.is_wide();
         let s = if is_wide { Scalar::I64 } else { Scalar::I32 };
         let by = i64::from(unit);
         let is_even = ptr.disp % by == 0 && ptr.terms.iter().all(|term| term.scale % by == 0);
@@ -253,7 +258,7 @@ impl Lower<'_> {
 
     /// The index in shared memory of an index in an object, and its type.
     fn behind(&mut self, ptr: &Ptr, index: Word, start: Word, elem: Scalar) -> (Word, Scalar) {
-        let is_wide = ptr.terms.iter().any(|term| term.is_wide);
+        let is_wide = ptr.is_wide();
         let s = if is_wide { Scalar::I64 } else { Scalar::I32 };
         let shift = elem.bytes().trailing_zeros();
         let mut start = self.e.integer_with(B::Lshr, start, shift);
@@ -300,7 +305,7 @@ impl Lower<'_> {
             let s = self.elem(result)?;
             let ptr = Self::further(&ptr, i as u32 * s.bytes());
             let value = if ptr.root == Root::Push {
-                self.push_constant(&ptr, s)
+                self.push_constant(&ptr, s)?
             } else {
                 let (ty, zero) = (self.e.scalar(s), self.e.constant(s, 0));
                 match self.element(&ptr, s)? {
@@ -327,53 +332,6 @@ impl Lower<'_> {
             }
         }
         Ok(())
-    }
-
-    /// A scalar of the push constants, made of their words.
-    fn push_constant(&mut self, ptr: &Ptr, s: Scalar) -> Word {
-        let bytes = self.offset(ptr, 1, false);
-        let bytes = self.narrowed(bytes, ptr);
-        let index = self.e.integer_with(B::Lshr, bytes, 2);
-        let (int, ty) = (self.e.u32(), self.e.scalar(s));
-        let low = self.push_word(index);
-        match s.bits() {
-            32 if s == Scalar::I32 => low,
-            32 => self.e.value(Op::Bitcast, ty, &[low]),
-            64 => {
-                let next = self.e.integer_with(B::Iadd, index, 1);
-                let high = self.push_word(next);
-                let pair = self.e.vector(Scalar::I32, 2);
-                let pair = self.e.value(Op::CompositeConstruct, pair, &[low, high]);
-                self.e.value(Op::Bitcast, ty, &[pair])
-            }
-            bits => {
-                let within = self.e.integer_with(B::And, bytes, 3);
-                let shift = self.e.integer_with(B::Shl, within, 3);
-                let shifted = match self.e.bits(shift) {
-                    Some(0) => low,
-                    _ => self.e.value(Op::ShiftRightLogical, int, &[low, shift]),
-                };
-                let narrow = if bits == 8 { Scalar::I8 } else { Scalar::I16 };
-                let narrow_ty = self.e.scalar(narrow);
-                let value = self.e.value(Op::UConvert, narrow_ty, &[shifted]);
-                if s == narrow { value } else { self.e.value(Op::Bitcast, ty, &[value]) }
-            }
-        }
-    }
-
-    /// An offset in 32 bits.
-    fn narrowed(&mut self, offset: Word, ptr: &Ptr) -> Word {
-        if !ptr.terms.iter().any(|term| term.is_wide) {
-            return offset;
-        }
-        let int = self.e.u32();
-        self.e.value(Op::UConvert, int, &[offset])
-    }
-
-    fn push_word(&mut self, index: Word) -> Word {
-        let int = self.e.u32();
-        let pointer = self.at(Place::Push, index);
-        self.e.load(int, pointer, MemoryAccess::NONE)
     }
 
     // ── atomic operations ──
@@ -449,7 +407,7 @@ impl Lower<'_> {
     // ── variables ──
 
     /// The pointer to an element of a place.
-    fn at(&mut self, place: Place, index: Word) -> Word {
+    pub(crate) fn at(&mut self, place: Place, index: Word) -> Word {
         let variable = self.place(place);
         let elem = match place {
             Place::Buffer(_, elem) | Place::Shared(elem) => self.e.scalar(elem),
@@ -476,7 +434,7 @@ impl Lower<'_> {
     }
 
     /// The variable of a place. Its type is declared at the end, when all is known of it.
-    fn place(&mut self, place: Place) -> Word {
+    pub(crate) fn place(&mut self, place: Place) -> Word {
         if let Some(&(_, known)) = self.places.iter().find(|(other, _)| *other == place) {
             return known;
         }
@@ -491,10 +449,7 @@ impl Lower<'_> {
             let class = self.class(place);
             let ty = match place {
                 Place::Shared(elem) => self.shared_type(elem, variable),
-                Place::Push => {
-                    let array = self.e.int(self.module.push_bytes.div_ceil(4));
-                    self.block(Scalar::I32, Some(array))
-                }
+                Place::Push => self.push_type(variable),
                 Place::Buffer(binding, elem) => self.buffer_type(binding, elem, variable),
             };
             if let Place::Buffer(_, elem) | Place::Shared(elem) = place {
@@ -519,7 +474,7 @@ impl Lower<'_> {
         self.e.decorate(variable, Decoration::Aliased, &[]);
         let block = self.block(elem, None);
         if !info.writable {
-            self.e.decorate_member(block, Decoration::NonWritable, None);
+            self.e.decorate_member(block, 0, Decoration::NonWritable, None);
         }
         block
     }
@@ -539,7 +494,7 @@ impl Lower<'_> {
     }
 
     /// A block that holds an array; without a length one of any length.
-    fn block(&mut self, elem: Scalar, len: Option<Word>) -> Word {
+    pub(crate) fn block(&mut self, elem: Scalar, len: Option<Word>) -> Word {
         let ty = self.e.scalar(elem);
         let array = match len {
             Some(len) => self.e.own_type(Op::TypeArray, vec![id(ty), id(len)]),
@@ -548,7 +503,7 @@ impl Lower<'_> {
         self.e.decorate(array, Decoration::ArrayStride, &[Operand::LiteralBit32(elem.bytes())]);
         let block = self.e.own_type(Op::TypeStruct, vec![id(array)]);
         self.e.decorate(block, Decoration::Block, &[]);
-        self.e.decorate_member(block, Decoration::Offset, Some(0));
+        self.e.decorate_member(block, 0, Decoration::Offset, Some(0));
         block
     }
 

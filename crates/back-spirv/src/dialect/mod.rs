@@ -178,7 +178,7 @@ impl<'m> Printer<'m> {
                     let _ = write!(more, " built_in(\"{}\")", built_in_name(*built_in));
                 }
                 (Decoration::Aliased, _) => more += " {aliased}",
-                (other, _) => return Err(self.unsupported(format!("the decoration {other:?} of a variable"))),
+                (other, _) => return Err(self.unsupported(format!("decoration {other:?} of variables"))),
             }
         }
         let place = match (set, binding) {
@@ -188,7 +188,7 @@ impl<'m> Printer<'m> {
         // Where this version does not write *Block*, shared memory of several types would have no layout.
         let class = self.class(id)?;
         if class == StorageClass::Workgroup && more.contains("aliased") && self.version < Llvm::V22 {
-            return Err(self.unsupported("a block in shared memory"));
+            return Err(self.unsupported("blocks in shared memory"));
         }
         let (name, ty) = (self.symbol(id)?, self.ty(ty)?);
         self.line(format!("spirv.GlobalVariable {name}{place}{more} : {ty}"));

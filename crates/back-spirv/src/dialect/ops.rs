@@ -292,7 +292,7 @@ impl Printer<'_> {
         if let Some(Operand::GroupOperation(how)) = inst.operands.get(1) {
             let how = format!("{how:?}");
             if how.starts_with("Partitioned") {
-                return Err(self.unsupported(format!("the group operation {how}")));
+                return Err(self.unsupported(format!("group operation {how}")));
             }
             attributes += &format!(", group_operation = #spirv.group_operation<{how}>");
         }

@@ -75,33 +75,33 @@ impl Printer<'_> {
         };
         match encoding {
             FPEncoding::BFloat16KHR if self.version >= Llvm::V22 => Ok("bf16".to_owned()),
-            other => Err(self.unsupported(format!("the encoding {other:?}"))),
+            other => Err(self.unsupported(format!("encoding {other:?}"))),
         }
     }
 
     fn structure(&self, id: Word, inst: &Instruction) -> Res<String> {
-        let mut member = String::new();
-        for inst in &self.module.annotations {
-            match inst.operands.as_slice() {
-                [
-                    Operand::IdRef(target),
-                    _,
-                    Operand::Decoration(Decoration::Offset),
-                    Operand::LiteralBit32(offset),
-                ] if *target == id => {
-                    member = format!(" [{offset}{member}]");
+        let member = |at: usize| {
+            let mut said = Vec::new();
+            for inst in &self.module.annotations {
+                match inst.operands.as_slice() {
+                    [
+                        Operand::IdRef(target),
+                        Operand::LiteralBit32(member),
+                        Operand::Decoration(decoration),
+                        rest @ ..,
+                    ] if *target == id && *member as usize == at => match (decoration, rest) {
+                        (Decoration::Offset, [Operand::LiteralBit32(offset)]) => {
+                            said.insert(0, offset.to_string())
+                        }
+                        (other, _) => said.push(format!("{other:?}")),
+                    },
+                    _ => {}
                 }
-                [Operand::IdRef(target), _, Operand::Decoration(decoration)] if *target == id => {
-                    member = match member.strip_suffix(']') {
-                        Some(before) => format!("{before}, {decoration:?}]"),
-                        None => format!("{member}, {decoration:?}"),
-                    };
-                }
-                _ => {}
             }
-        }
+            if said.is_empty() { String::new() } else { format!(" [{}]", said.join(", ")) }
+        };
         let types: Vec<String> = (0..inst.operands.len())
-            .map(|at| Ok(self.ty(Self::operand(inst, at)?)? + &member))
+            .map(|at| Ok(self.ty(Self::operand(inst, at)?)? + &member(at)))
             .collect::<Res<_>>()?;
         // Earlier versions know which structures are blocks by where they are.
         let is_block = self.decorations(id).any(|(decoration, _)| decoration == Decoration::Block);
