@@ -16,6 +16,17 @@ macro_rules! inputs {
     };
 }
 
+/// What the command measures.
+pub(crate) const LADDER: &str = include_str!("../../../cli/shaders/ladder/shared.mlir");
+const CONVOLUTION: &str = include_str!("../../../cli/shaders/conv/rotate.mlir");
+
+#[test]
+fn the_kernels_of_the_command_are_printed_as_they_were_read() {
+    for (name, text) in [("ladder", LADDER), ("convolution", CONVOLUTION)] {
+        assert_same(name, &canonical(name, text), &canonical(name, &print(&tree(name, text))));
+    }
+}
+
 /// Texts of operations that `mlir-opt` 19 knows.
 pub(crate) const UPSTREAM: [Input; 13] = inputs![
     "affine",

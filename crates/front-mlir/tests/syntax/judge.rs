@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use crate::canonical::{assert_same, canonical, tree};
-use crate::corpus::{Input, UPSTREAM};
+use crate::corpus::{Input, LADDER, UPSTREAM};
 use phalanx_front_mlir::syntax::print;
 
 const TOOL: &str = "mlir-opt-19";
@@ -49,7 +49,7 @@ fn both_read_the_same_tree_from_the_same_text() {
     if !is_here("both_read_the_same_tree_from_the_same_text") {
         return;
     }
-    for Input { name, text } in &UPSTREAM {
+    for Input { name, text } in UPSTREAM.iter().chain(&[Input { name: "ladder", text: LADDER }]) {
         let theirs = mlir_opt(name, text, &[GENERIC]);
         assert_same(name, &canonical(name, text), &canonical("what mlir-opt prints", &theirs));
     }
