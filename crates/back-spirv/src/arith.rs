@@ -84,6 +84,9 @@ impl Lower<'_> {
     fn elementwise(&mut self, info: &InstInfo) -> Res<Word> {
         let result = info.results[0];
         let ty = self.ty(self.func.ty(result))?;
+        if info.op == IrOp::Bitcast && self.func.ty(info.args[0]) == self.func.ty(result) {
+            return self.word(info.args[0]);
+        }
         if let Some(op) = self.whole(info)? {
             let args = self.words(&info.args)?;
             return Ok(self.e.value(op, ty, &args));

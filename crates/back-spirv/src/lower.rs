@@ -86,7 +86,7 @@ impl<'m> Lower<'m> {
             scratch: FxHashMap::default(),
             is_shared,
             shares_types: memory::shares_types(func),
-            members: push::members(func),
+            members: push::members(module),
         }
     }
 

@@ -63,9 +63,15 @@ struct Element {
 }
 
 impl Ptr {
-    /// Whether its offset is computed in 64 bits.
-    pub(crate) fn is_wide(&self) -> bool {
-        self.terms.iter().any(|term| term.is_wide)
+    /// Whether its offset in units of so many bytes is computed in 64 bits: where a part of it has them, or is a constant
+    /// that needs them; and where what wraps in 32 bits might come back into an object whose bounds are kept here.
+    pub(crate) fn is_wide(&self, unit: u32) -> bool {
+        let is_long = |number: i64| i32::try_from(number).is_err();
+        let is_kept = !matches!(self.root, Root::Buffer(_));
+        let wraps = self.terms.len() > 1 || self.terms.iter().any(|term| term.scale != unit.into());
+        is_long(self.disp)
+            || self.terms.iter().any(|term| term.is_wide || is_long(term.scale))
+            || (is_kept && wraps)
     }
 }
 
@@ -140,7 +146,7 @@ impl Lower<'_> {
 
     /// How many `unit`s a pointer is behind its root, rounded down; in 64 bits if `is_wide` or if a part of it is.
     pub(crate) fn offset(&mut self, ptr: &Ptr, unit: u32, is_wide: bool) -> Word {
-        let is_wide = is_wide || ptr.is_wide();
+        let is_wide = is_wide || ptr.is_wide(unit);
         let s = if is_wide { Scalar::I64 } else { Scalar::I32 };
         let by = i64::from(unit);
         let is_even = ptr.disp % by == 0 && ptr.terms.iter().all(|term| term.scale % by == 0);
@@ -258,7 +264,7 @@ impl Lower<'_> {
 
     /// The index in shared memory of an index in an object, and its type.
     fn behind(&mut self, ptr: &Ptr, index: Word, start: Word, elem: Scalar) -> (Word, Scalar) {
-        let is_wide = ptr.is_wide();
+        let is_wide = ptr.is_wide(elem.bytes());
         let s = if is_wide { Scalar::I64 } else { Scalar::I32 };
         let shift = elem.bytes().trailing_zeros();
         let mut start = self.e.integer_with(B::Lshr, start, shift);

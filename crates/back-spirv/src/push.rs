@@ -3,7 +3,7 @@
 //! Its members are the scalars that the code reads, where each is at an offset that is known and no two are at one place;
 //! elsewhere it is an array of words, of which the scalars are made.
 
-use phalanx_ir::{BinaryOp as B, Function, Op as IrOp, Scalar, Space, Type, Value};
+use phalanx_ir::{BinaryOp as B, Function, Module, Op as IrOp, Scalar, Space, Type, Value};
 use rspirv::spirv::{Capability, Decoration, MemoryAccess, Op, StorageClass, Word};
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ use crate::lower::Lower;
 use crate::memory::{Place, Ptr};
 
 /// The members of the block, each with its offset in bytes, if they can be told apart.
-pub(crate) fn members(func: &Function) -> Option<Vec<(u32, Scalar)>> {
+pub(crate) fn members(module: &Module) -> Option<Vec<(u32, Scalar)>> {
+    let func = &module.body;
     let mut found: BTreeMap<u32, Scalar> = BTreeMap::new();
     for info in func.insts.iter().filter(|info| matches!(info.op, IrOp::Load(_))) {
         if func.ty(info.args[0]) != Type::Ptr(Space::Push) {
@@ -23,7 +24,9 @@ pub(crate) fn members(func: &Function) -> Option<Vec<(u32, Scalar)>> {
         for (i, &result) in info.results.iter().enumerate() {
             let s = func.ty(result).scalar()?;
             let at = first.checked_add(i as u32 * s.bytes())?;
-            let is_plain = at.is_multiple_of(s.bytes()) && (s.is_int() || s.is_arithmetic_float());
+            let is_there = at.checked_add(s.bytes())? <= module.push_bytes;
+            let is_plain =
+                is_there && at.is_multiple_of(s.bytes()) && (s.is_int() || s.is_arithmetic_float());
             if !is_plain || *found.entry(at).or_insert(s) != s {
                 return None;
             }
@@ -60,7 +63,7 @@ impl Lower<'_> {
     pub(crate) fn push_constant(&mut self, ptr: &Ptr, s: Scalar) -> Res<Word> {
         let Some(members) = &self.members else { return Ok(self.of_words(ptr, s)) };
         let members = members.clone();
-        let at = self.offset(ptr, 1, false);
+        let at = self.offset(ptr, 1, true);
         let at = self.e.bits(at).and_then(|at| members.iter().position(|&member| member == (at as u32, s)));
         let at = at.ok_or_else(|| Error::bug("a push constant that was not found"))?;
         let ty = self.e.scalar(s);
@@ -70,10 +73,26 @@ impl Lower<'_> {
         Ok(self.e.load(ty, pointer, MemoryAccess::NONE))
     }
 
-    /// A scalar made of words.
+    /// A scalar made of words; zero where it is not in them.
     fn of_words(&mut self, ptr: &Ptr, s: Scalar) -> Word {
-        let bytes = self.offset(ptr, 1, false);
-        let bytes = self.narrowed(bytes, ptr);
+        let offset = self.offset(ptr, 1, true);
+        let end = u64::from(self.module.push_bytes).saturating_sub(u64::from(s.bytes()) - 1);
+        let (ty, zero) = (self.e.scalar(s), self.e.constant(s, 0));
+        if let Some(known) = self.e.bits(offset) {
+            let at = self.e.int(known as u32);
+            return if known < end { self.at_byte(at, s) } else { zero };
+        }
+        let (bool, int, first) = (self.e.bool(), self.e.u32(), self.e.int(0));
+        let end = self.e.constant(Scalar::I64, end);
+        let is_there = self.e.value(Op::ULessThan, bool, &[offset, end]);
+        let at = self.e.value(Op::UConvert, int, &[offset]);
+        let at = self.e.select(int, is_there, at, first);
+        let value = self.at_byte(at, s);
+        self.e.select(ty, is_there, value, zero)
+    }
+
+    /// A scalar at a byte.
+    fn at_byte(&mut self, bytes: Word, s: Scalar) -> Word {
         let index = self.e.integer_with(B::Lshr, bytes, 2);
         let (int, ty) = (self.e.u32(), self.e.scalar(s));
         let low = self.push_word(index);
@@ -100,15 +119,6 @@ impl Lower<'_> {
                 if s == narrow { value } else { self.e.value(Op::Bitcast, ty, &[value]) }
             }
         }
-    }
-
-    /// An offset in 32 bits.
-    fn narrowed(&mut self, offset: Word, ptr: &Ptr) -> Word {
-        if !ptr.is_wide() {
-            return offset;
-        }
-        let int = self.e.u32();
-        self.e.value(Op::UConvert, int, &[offset])
     }
 
     fn push_word(&mut self, index: Word) -> Word {

@@ -47,18 +47,25 @@ impl std::fmt::Display for Judged {
 /// What was refused, or gave another result.
 pub fn judge(files: &[PathBuf]) -> Result<Judged, Failure> {
     let judges = Judges::installed();
-    let mut judged = Judged::default();
+    let (mut judged, mut texts) = (Judged::default(), Vec::new());
     for file in files {
         for test in read(file)? {
             let is_run = test.commands.contains(&Directive::Run) && test.run_error.is_none();
             if !is_run || !test.targets.contains(&TargetKind::Lowered) {
                 continue;
             }
-            judges.test(&test, &mut judged).map_err(|why| {
+            judges.test(&test, &mut judged, &mut texts).map_err(|why| {
                 let case = if test.case.is_empty() { "" } else { " " };
                 Failure(format!("{}{case}{}: {why}", file.display(), test.case))
             })?;
         }
+    }
+    if !texts.is_empty() {
+        // Starting it takes longer than what it does.
+        let all = texts.join("// -----\n");
+        ask(MLIR_OPT, &["--split-input-file"], all.as_bytes())
+            .map_err(|why| Failure(format!("{MLIR_OPT}: {why}")))?;
+        judged.accepted = texts.len();
     }
     Ok(judged)
 }
@@ -79,7 +86,7 @@ impl Judges {
         }
     }
 
-    fn test(&self, test: &TestFile, judged: &mut Judged) -> Result<(), String> {
+    fn test(&self, test: &TestFile, judged: &mut Judged, texts: &mut Vec<String>) -> Result<(), String> {
         let source = load(test).map_err(|findings| format!("{findings:?}"))?;
         for &size in &test.subgroups {
             let module = source.module(test, Some(size)).map_err(|findings| format!("{findings:?}"))?;
@@ -90,25 +97,28 @@ impl Judges {
             }
             // The text does not depend on the size, but for numbers.
             if self.mlir_opt && test.subgroups.first() == Some(&size) {
-                self.text(test, &module, judged)?;
+                texts.extend(self.text(test, &module, judged)?);
             }
         }
         Ok(())
     }
 
     /// The text for LLVM 19, if its dialect has words for everything.
-    fn text(&self, test: &TestFile, module: &Verified, judged: &mut Judged) -> Result<(), String> {
+    fn text(
+        &self,
+        test: &TestFile,
+        module: &Verified,
+        judged: &mut Judged,
+    ) -> Result<Option<String>, String> {
         let lowered =
             lower(module, Options { rotates_by_shuffle: true }).map_err(|error| error.to_string())?;
         let text = match lowered.to_mlir(Llvm::V19) {
             Ok(text) => text,
-            Err(Error::NotInDialect { .. }) => return Ok(()),
+            Err(Error::NotInDialect { .. }) => return Ok(None),
             Err(error) => return Err(error.to_string()),
         };
-        ask(MLIR_OPT, &[], text.as_bytes()).map_err(|why| format!("{MLIR_OPT}: {why}\n{text}"))?;
-        judged.accepted += 1;
         if !self.mlir_translate {
-            return Ok(());
+            return Ok(Some(text));
         }
         let serialize = ["--no-implicit-module", "--serialize-spirv"];
         let bytes = ask(MLIR_TRANSLATE, &serialize, text.as_bytes())
@@ -124,7 +134,7 @@ impl Judges {
             return Err(format!("what {MLIR_TRANSLATE} makes gives another result\n{text}"));
         }
         judged.serialized += 1;
-        Ok(())
+        Ok(Some(text))
     }
 }
 

@@ -98,7 +98,12 @@ impl Printer<'_> {
                 format!("{name} {} : {}, {}", self.list(inst, 0)?, ty(0)?, ty(1)?)
             }
             Op::SMulExtended | Op::UMulExtended => format!("{name} {} : {}", self.list(inst, 0)?, result()?),
-            Op::MatrixTimesScalar => self.generic(&name, inst, 0, "")?,
+            Op::MatrixTimesScalar => {
+                if !ty(1)?.starts_with('f') {
+                    return Err(self.unsupported("`OpMatrixTimesScalar` of integers"));
+                }
+                self.generic(&name, inst, 0, "")?
+            }
             Op::ExtInst => self.glsl(inst)?,
             Op::ControlBarrier => {
                 let (execution, memory) = (self.scope(id(0)?)?, self.scope(id(1)?)?);
@@ -117,7 +122,17 @@ impl Printer<'_> {
             | Op::ConvertUToF
             | Op::ConvertFToS
             | Op::ConvertFToU
-            | Op::Bitcast => format!("{name} %{} : {} to {}", id(0)?, ty(0)?, result()?),
+            | Op::Bitcast => {
+                let (from, to) = (ty(0)?, result()?);
+                if op == Op::Bitcast && from.contains("coopmatrix") {
+                    return Err(self.unsupported("`OpBitcast` of matrices"));
+                }
+                let is_half = |ty: &str| ["f16", "bf16"].contains(&ty);
+                if op == Op::FConvert && is_half(&from) && is_half(&to) {
+                    return Err(self.unsupported("`OpFConvert` between types of one width"));
+                }
+                format!("{name} %{} : {from} to {to}", id(0)?)
+            }
             _ if is_plain(op) => {
                 let flags = self.no_contraction(inst);
                 format!("{name} {}{flags} : {}", self.list(inst, 0)?, ty(0)?)
@@ -255,6 +270,11 @@ impl Printer<'_> {
                     _ => String::new(),
                 };
                 let (list, a, b) = (self.list(inst, 0)?, ty(0)?, ty(1)?);
+                if ty(2)? != result()? {
+                    return Err(
+                        self.unsupported("multiply-adds whose addend is of another type than the result")
+                    );
+                }
                 format!("spirv.KHR.CooperativeMatrixMulAdd {list}{signs} : {a}, {b} -> {}", result()?)
             }
         })

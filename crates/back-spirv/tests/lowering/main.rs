@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "a test says why it fails")]
 
 mod control;
+mod random;
 mod rotation;
 
 use phalanx_back_spirv::{Options, lower};
