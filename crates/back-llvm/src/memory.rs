@@ -95,12 +95,15 @@ impl<'c> Lower<'_, 'c> {
             let loads = (0..a.n).map(|k| self.load_uniform(a, k));
             return loads.map(|v| v.map(Val::uniform)).collect();
         }
-        if let Some(gap) = a.gap(self.w)
-            && let Some(values) = self.load_wide(a, gap)?
+        let gap = a.gap(self.w);
+        if gap != Some(1)
+            && let Some(values) = self.load_windows(a)?
         {
             return Ok(values);
         }
-        if let Some(values) = self.load_windows(a)? {
+        if let Some(gap) = gap
+            && let Some(values) = self.load_wide(a, gap)?
+        {
             return Ok(values);
         }
         if self.e.caps.mask_registers && !a.volatile {

@@ -34,7 +34,9 @@ struct Plan {
     span: u64,
     /// Units in a window.
     window: u64,
-    /// By scalar of a lane, and then by register of the result: the units in it.
+    /// Scalars of a lane that registers have one after the other: all, if they are a power of two, or one.
+    together: u32,
+    /// By each so many scalars, and then by register: the units in it, lane by lane.
     registers: Vec<Vec<Vec<u64>>>,
 }
 
@@ -52,12 +54,17 @@ impl Plan {
         let (span, parts) = (total / unit_bytes, elem_bytes / unit_bytes);
         let register = register_bytes / unit_bytes;
         let window = register.min(1 << span.ilog2());
-        let registers = (0..u64::from(n)).map(|k| {
-            let units =
-                steps.iter().flat_map(|s| (0..parts).map(move |part| s / unit_bytes + k * parts + part));
-            units.collect::<Vec<_>>().chunks(register as usize).map(<[u64]>::to_vec).collect()
+        let together = if n.is_power_of_two() { n } else { 1 };
+        let registers = (0..n / together).map(|k| {
+            let first = u64::from(k * together) * parts;
+            let of_lane = |s: &u64| {
+                let start = s / unit_bytes + first;
+                start..start + u64::from(together) * parts
+            };
+            let units: Vec<u64> = steps.iter().flat_map(of_lane).collect();
+            units.chunks(register as usize).map(<[u64]>::to_vec).collect()
         });
-        Some(Self { low, unit_bytes, span, window, registers: registers.collect() })
+        Some(Self { low, unit_bytes, span, window, together, registers: registers.collect() })
     }
 
     /// Where the windows begin that hold these units.
@@ -133,17 +140,40 @@ impl<'c> Lower<'_, 'c> {
     /// Reads all windows of a plan, whose units begin at an address.
     fn read_windows(&mut self, a: &Access<'c>, plan: &Plan, from: PointerValue<'c>) -> Result<Vec<Val<'c>>> {
         let unit: BasicTypeEnum<'c> = self.e.int_ty(8 * plan.unit_bytes as u32).into();
-        let ty = self.e.vec_of(self.e.scalar_ty(a.scalar), self.w).into();
+        let elem = self.e.scalar_ty(a.scalar);
+        let parts = a.elem_bytes() / plan.unit_bytes;
         let mut values = Vec::new();
         for registers in &plan.registers {
             let mut all = Vec::new();
             for units in registers {
-                all.push(self.read_register(plan, units, unit, from)?);
+                let ty = self.e.vec_of(elem, (units.len() as u64 / parts) as u32).into();
+                let units = self.read_register(plan, units, unit, from)?;
+                all.push(self.e.bitcast(units, ty)?);
             }
-            let units = self.concat(all)?;
-            values.push(Val::varying(self.e.bitcast(units, ty)?));
+            for scalar in self.take_apart(all, plan.together)? {
+                values.push(Val::varying(self.concat(scalar)?));
+            }
         }
         Ok(values)
+    }
+
+    /// The vectors of each of the `n` scalars, a power of two, that lanes have one after the other in vectors of one length.
+    fn take_apart(&mut self, all: Vec<V<'c>>, n: u32) -> Result<Vec<Vec<V<'c>>>> {
+        if n == 1 {
+            return Ok(vec![all]);
+        }
+        let length = all[0].get_type().into_vector_type().get_size();
+        if let [one] = all[..] {
+            let scalars = (0..n).map(|k| Ok(vec![self.e.permute(one, (0..length / n).map(|l| l * n + k))?]));
+            return scalars.collect();
+        }
+        let half = |l: &Self, odd: u32| -> Result<Vec<V<'c>>> {
+            let pairs = all.chunks(2);
+            pairs.map(|pair| l.e.shuffle(pair[0], pair[1], (0..length).map(|i| Some(2 * i + odd)))).collect()
+        };
+        let (even, odd) = (half(self, 0)?, half(self, 1)?);
+        let (even, odd) = (self.take_apart(even, n / 2)?, self.take_apart(odd, n / 2)?);
+        Ok(even.into_iter().zip(odd).flat_map(|(x, y)| [x, y]).collect())
     }
 
     /// Reads the units of one register.

@@ -200,6 +200,7 @@ impl Search<'_> {
             }
             (Op::Binary(B::Imul), &[x, y]) => {
                 // One of them is enough if it is hoped to have the zeros that the other one lacks.
+                let log2 = log2.min(self.hoped.align_log2(v));
                 let (a, b) = (log2.saturating_sub(self.align(y)), log2.saturating_sub(self.align(x)));
                 (self.hoped.align_log2(x) >= a && self.demand_one(x, a))
                     || (self.hoped.align_log2(y) >= b && self.demand_one(y, b))

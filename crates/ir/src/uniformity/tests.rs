@@ -432,8 +432,8 @@ fn long_chains_of_decisions_take_no_long_time() {
 }
 
 /// The push constants that are worth an assumption: the byte, and the power of two.
-fn assumptions(code: &str) -> Vec<(u32, u32)> {
-    let module = module("", code);
+fn assumptions(vars: &str, code: &str) -> Vec<(u32, u32)> {
+    let module = module(vars, code);
     let known = Uniformity::analyse(&module);
     super::Assumptions::useful(&module, &known).aligned().collect()
 }
@@ -448,13 +448,26 @@ fn assumptions_are_what_masks_shifts_and_comparisons_need() {
         %four: i32 = const 4
         %col: i32 = imul %lane, %eight
         %i: i32 = iadd %start, %col";
-    let with = |code: &str| assumptions(&format!("{row}\n{code}"));
+    let with = |code: &str| assumptions("", &format!("{row}\n{code}"));
     assert_eq!(with("%a: i32 = iadd %i, %four"), []);
     assert_eq!(with("%a: i32 = and %i, %eight"), [(8, 8)]);
     assert_eq!(with("%k: i32 = const 5\n%a: i32 = lshr %i, %k"), [(8, 8)]);
     assert_eq!(with("%a: bool = ult %col, %n"), [(8, 8)]);
     assert_eq!(with("%a: bool = ult %n, %col"), []);
     assert_eq!(with("%k: i32 = iadd %i, %four\n%five: i32 = const 5\n%a: i32 = lshr %k, %five"), [(8, 8)]);
+    let counted = "var_store<$i> %zero
+        loop @0 {
+          %j: i32 = var_load<$i>
+          %more: i32 = iadd %j, %one
+          var_store<$i> %more
+          %base: i32 = imul %j, %eight
+          %kk: i32 = imul %base, %n
+          %at2: i32 = iadd %kk, %col
+          %a: i32 = udiv %at2, %four
+          %go: bool = ult %a, %lane
+          if %go { br @0 }
+        }";
+    assert_eq!(assumptions("var $i: i32", &format!("{row}\n{counted}")), [(8, 5)]);
     // Nothing makes the number of a row a multiple of anything.
     assert_eq!(with("%k: i32 = iadd %i, %row\n%a: i32 = lshr %k, %four"), []);
 }
