@@ -16,7 +16,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use phalanx::peak::Unit;
+use phalanx::peak::{Probe, Unit};
 pub(crate) use phalanx::{Allocator, CancelToken, Processor};
 use phalanx::{DeviceOptions, ErrorClass, ModuleInfo, PipelineDescriptor, SpecValue, glsl};
 use serde::Serialize;
@@ -356,14 +356,15 @@ fn processor_of_peaks() -> Processor {
 }
 
 /// Measures how fast memory of so many bytes is read. It is kept for the next time, so that it is as warm as the buffers of
-/// a kernel that runs in turn.
+/// a kernel that runs in turn. Without that much memory nothing is read.
 fn bandwidth(bytes: usize, threads: usize, duration: Duration) -> f64 {
-    static MEMORY: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+    static MEMORY: Mutex<Option<Probe>> = Mutex::new(None);
     let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-    if memory.len() != bytes / 8 {
-        *memory = vec![1; bytes / 8];
+    if memory.as_ref().is_none_or(|probe| probe.size() != bytes) {
+        *memory = None;
+        *memory = Probe::new(bytes).ok();
     }
-    phalanx::peak::read(&memory, threads, duration)
+    memory.as_ref().map_or(0.0, |probe| probe.read(threads, duration))
 }
 
 impl Device {

@@ -57,6 +57,8 @@ fn help_has_an_example_for_each_command_that_needs_one() {
         "bench dequant",
         "bench kernel",
         "demo neural-texture",
+        "bench matvec",
+        "demo rows",
     ] {
         let command: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let output = phalanx(&command, directory.path());

@@ -10,6 +10,7 @@
 
 mod allocations;
 mod attempt;
+mod bandwidth;
 mod binary;
 mod cache;
 mod check;
@@ -38,6 +39,7 @@ mod tests;
 pub use allocations::{Allocation, NearestBuffer};
 pub use attempt::exhaustion::Allocator;
 pub use attempt::{Abandoned, Attempt};
+pub use bandwidth::Probe;
 pub use cache::{CacheKey, SealedCode, cache_uuid};
 pub use cores::usable as usable_cores;
 pub use device::{Addresses, Compiled, Compiler, Config, Created, Device, Dispatch, Report};

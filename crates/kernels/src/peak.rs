@@ -238,8 +238,8 @@ pub fn read(memory: &[u64], threads: usize, duration: Duration) -> f64 {
 
 /// All words together, so that each is looked at.
 fn fold(words: &[u64]) -> u64 {
-    let (lines, rest) = words.as_chunks::<32>();
-    let mut sums = [0; 32];
+    let (lines, rest) = words.as_chunks::<16>();
+    let mut sums = [0; 16];
     for line in lines {
         sums.iter_mut().zip(line).for_each(|(sum, word)| *sum ^= word);
     }

@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+/// Memory like that of buffers, and how fast it is read.
+pub use phalanx_cpu::Probe;
 pub use phalanx_kernels::peak::Unit;
 use phalanx_kernels::{Isa, Processor, peak};
 
@@ -32,11 +34,6 @@ pub fn bf16_unit(processor: Processor) -> Unit {
 /// What multiplies bytes on a processor.
 pub fn i8_unit(processor: Processor) -> Unit {
     processor.kernels().i8_unit()
-}
-
-/// Bytes of memory that are read in a second, each thread its part of them. What fits into caches comes from there.
-pub fn read(memory: &[u64], threads: usize, duration: Duration) -> f64 {
-    peak::read(memory, threads, duration)
 }
 
 /// What kernels use: if the machine cannot execute it, creating a device says so.

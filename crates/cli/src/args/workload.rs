@@ -28,6 +28,9 @@ pub(crate) enum WorkloadCommand {
     /// A small network that each invocation evaluates
     #[command(after_help = MLP_HELP)]
     Mlp(MlpArgs),
+    /// Softmax, RMS norm, sums and prefix sums of rows in plain subgroup code, against the speed of memory
+    #[command(after_help = ROWS_HELP)]
+    Rows(RowsArgs),
     /// Training of a small network on a texture, and its decompression
     #[command(after_help = NEURAL_TEXTURE_HELP)]
     NeuralTexture(NeuralTextureArgs),
@@ -271,6 +274,35 @@ pub(crate) struct MatvecArgs {
     /// Ways to write it
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [MatvecForm::Plain, MatvecForm::Dot], value_enum)]
     pub(crate) kernels: Vec<MatvecForm>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// What is done to rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowsForm {
+    Softmax,
+    RmsNorm,
+    Sum,
+    PrefixSum,
+}
+
+const ROWS_HELP: &str = "\
+The peak is the speed at which as many bytes as the input has are read, in 10⁹ bytes a second. What kernels do is counted as
+the bytes of the input and of the result. Results are compared with plain loops in f64.
+
+Example:
+  phalanx bench rows --shape 4096x8192 --kernels softmax,prefix-sum --json rows.json
+  phalanx demo rows";
+
+#[derive(Debug, Args)]
+pub(crate) struct RowsArgs {
+    /// How many rows, and how many numbers each has, a multiple of 4 [demo: 100x1000, bench: 4096x8192]
+    #[arg(long, value_name = "NxLENGTH", value_parser = image_size)]
+    pub(crate) shape: Option<[u32; 2]>,
+    /// What is done to them
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RowsForm::Softmax, RowsForm::RmsNorm, RowsForm::Sum, RowsForm::PrefixSum], value_enum)]
+    pub(crate) kernels: Vec<RowsForm>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -12,6 +12,7 @@ mod layers;
 pub(crate) mod matvec;
 pub(crate) mod mlp;
 pub(crate) mod neural_texture;
+pub(crate) mod rows;
 
 use anyhow::Result;
 
@@ -45,6 +46,7 @@ impl WorkloadCommand {
             Self::Dequant(args) => (dequant::all(args, purpose)?, &args.output),
             Self::Matvec(args) => (matvec::all(args, purpose)?, &args.output),
             Self::Mlp(args) => (mlp::all(args, purpose)?, &args.output),
+            Self::Rows(args) => (rows::all(args, purpose)?, &args.output),
             Self::NeuralTexture(args) => (neural_texture::all(args, purpose)?, &args.output),
         })
     }
