@@ -10,9 +10,10 @@
 #extension GL_EXT_integer_dot_product : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 
-layout(local_size_x = 32) in;
-layout(constant_id = 0) const uint COLUMNS = 1;
-layout(constant_id = 1) const uint ROWS = 2;
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint LANES = 16;
+layout(constant_id = 1) const uint ROWS = 4;
+layout(constant_id = 2) const uint COLUMNS = 1;
 layout(push_constant) uniform Sizes { uint m; uint k; };
 
 #if defined(BLOCK_Q4_0)
@@ -20,15 +21,15 @@ struct Block { float16_t scale; uint16_t weights[8]; };
 #else
 struct Block { float16_t scale; uint16_t weights[16]; };
 #endif
-// The sum of what 32 bytes stand for, with the scale, is what weights of 4 bits are too large by, divided by 8.
-struct Bytes { float scale; float sum; int bytes[8]; };
 layout(set = 0, binding = 0) readonly buffer Matrix { Block blocks[]; };
-layout(set = 0, binding = 1) readonly buffer Vectors { Bytes x[]; };
-layout(set = 0, binding = 2) writeonly buffer Result { float y[]; };
+// The bytes that a part of a block is multiplied by, in the order of its weights.
+layout(set = 0, binding = 1) readonly buffer Vectors { ivec2 x[]; };
+// The scale of 32 bytes, and the sum of what they stand for: what weights of 4 bits are too large by, divided by 8.
+layout(set = 0, binding = 2) readonly buffer Scales { vec2 scales[]; };
+layout(set = 0, binding = 3) writeonly buffer Result { float y[]; };
 
-// The weights of a part of a block, by fours, and the words of the vector that they are multiplied by.
+// The weights of a part of a block, by fours.
 #if defined(BLOCK_Q4_0)
-const uint FIRST = 1, APART = 4;
 ivec2 decode(uint block, uint part)
 {
     const int both = int(blocks[block].weights[2 * part]) | int(blocks[block].weights[2 * part + 1]) << 16;
@@ -36,7 +37,6 @@ ivec2 decode(uint block, uint part)
 }
 const float OFFSET = 8.0 / 4.0;
 #else
-const uint FIRST = 2, APART = 1;
 ivec2 decode(uint block, uint part)
 {
     return ivec2(int(blocks[block].weights[4 * part]) | int(blocks[block].weights[4 * part + 1]) << 16,
@@ -54,23 +54,21 @@ void main()
         [[unroll]] for (uint c = 0; c < COLUMNS; ++c)
             sums[r][c] = 0.0;
 
-    for (uint col = 8 * lane; col < k; col += 8 * 32) {
+    for (uint col = 8 * lane; col < k; col += 8 * LANES) {
         const uint part = col % 32 / 8;
-        float scales[COLUMNS], offsets[COLUMNS];
-        ivec2 bytes[COLUMNS];
-        [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-            const uint at = c * (k / 32) + col / 32;
-            scales[c] = x[at].scale;
-            offsets[c] = OFFSET == 0.0 ? 0.0 : OFFSET * x[at].sum;
-            bytes[c] = ivec2(x[at].bytes[FIRST * part], x[at].bytes[FIRST * part + APART]);
-        }
+        ivec2 weights[ROWS];
+        float factors[ROWS];
         [[unroll]] for (uint r = 0; r < ROWS; ++r) {
             const uint block = ((row + r) * k + col) / 32;
-            const ivec2 weights = decode(block, part);
-            const float s = float(blocks[block].scale);
-            [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-                const int sum = dotPacked4x8EXT(weights.x, bytes[c].x) + dotPacked4x8EXT(weights.y, bytes[c].y);
-                sums[r][c] += s * (scales[c] * float(sum) - offsets[c]);
+            weights[r] = decode(block, part);
+            factors[r] = float(blocks[block].scale);
+        }
+        [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
+            const ivec2 bytes = x[(c * k + col) / 8];
+            const vec2 s = vec2(1.0, OFFSET) * scales[c * (k / 32) + col / 32];
+            [[unroll]] for (uint r = 0; r < ROWS; ++r) {
+                const int sum = dotPacked4x8EXT(weights[r].x, bytes.x) + dotPacked4x8EXT(weights[r].y, bytes.y);
+                sums[r][c] += factors[r] * (s.x * float(sum) - s.y);
             }
         }
     }

@@ -8,9 +8,10 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
 
-layout(local_size_x = 32) in;
-layout(constant_id = 0) const uint COLUMNS = 1;
-layout(constant_id = 1) const uint ROWS = 2;
+layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint LANES = 16;
+layout(constant_id = 1) const uint ROWS = 4;
+layout(constant_id = 2) const uint COLUMNS = 1;
 layout(push_constant) uniform Sizes { uint m; uint k; };
 
 #if defined(BLOCK_Q4_0)
@@ -72,7 +73,7 @@ void main()
         [[unroll]] for (uint c = 0; c < COLUMNS; ++c)
             sums[r][c] = 0.0;
 
-    for (uint col = 8 * lane; col < k; col += 8 * 32) {
+    for (uint col = 8 * lane; col < k; col += 8 * LANES) {
         const uint part = col % 32 / 8;
         const uint at = (col - col % 32) / 4 + FIRST * part;
         vec4 low[COLUMNS], high[COLUMNS];

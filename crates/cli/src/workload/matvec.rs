@@ -7,15 +7,18 @@
 use anyhow::{Result, bail, ensure};
 
 use super::dequant::BLOCK;
-use super::{Purpose, SUBGROUP_SIZE, Source, values_of, words};
+use super::{Purpose, Source, values_of, words};
 use crate::args::workload::{MatvecArgs, MatvecForm, Quantisation, Weights};
 use crate::data::{Array, DType};
 use crate::measure::{Constant, Kernel, Peak, Problem, Subject, Watch, Workload, upload};
 use crate::reference::{Operands, Reference};
 use crate::runtime::{Buffer, Device};
 
-/// Rows that a subgroup computes.
-const ROWS: u32 = 2;
+/// Invocations of a subgroup.
+const LANES: u32 = 16;
+
+/// Sums that an invocation has at most, half of the registers.
+const SUMS: u32 = 16;
 
 impl Weights {
     fn quantisation(self) -> Option<Quantisation> {
@@ -91,14 +94,16 @@ impl Matvec {
             Weights::Q8 => "BLOCK_Q8_0",
             Weights::F16 => "BLOCK_F16",
         };
+        let rows = (SUMS / columns).clamp(1, 4);
+        let constants = [LANES, rows, columns];
         let kernel = Kernel {
             name: name.to_owned(),
-            tile: format!("{ROWS}x{columns}x{}", 8 * SUBGROUP_SIZE),
+            tile: format!("{rows}x{columns}x{}", 8 * LANES),
             source: Source::Glsl(source.to_owned()),
             definitions: vec![(definition, String::new())],
-            constants: vec![(0, Constant::U32(columns)), (1, Constant::U32(ROWS))],
-            subgroup_size: SUBGROUP_SIZE,
-            groups: [m.div_ceil(ROWS), 1, 1],
+            constants: (0..).zip(constants.map(Constant::U32)).collect(),
+            subgroup_size: LANES,
+            groups: [m.div_ceil(rows), 1, 1],
             push_constants: words(&[m, k]),
             then: None,
         };
@@ -109,24 +114,33 @@ impl Matvec {
         self.m as usize * (self.k as usize / BLOCK) * self.weights.block_bytes()
     }
 
-    /// The bytes of the vectors, and the numbers that they stand for.
-    fn vectors(&self) -> Result<(Vec<u8>, Array)> {
+    /// The buffers of the vectors, and the numbers that they stand for.
+    fn vectors(&self) -> Result<(Vec<Vec<u8>>, Array)> {
         let shape = vec![self.columns as usize, self.k as usize];
         let numbers = Array::random(DType::F32, shape.clone(), 2)?;
         if self.form == MatvecForm::Plain {
-            return Ok((numbers.bytes.clone(), numbers));
+            return Ok((vec![numbers.bytes.clone()], numbers));
         }
-        let (mut bytes, mut held) = (Vec::new(), Vec::new());
+        let (mut bytes, mut scales, mut held) = (Vec::new(), Vec::new(), Vec::new());
         for block in numbers.bytes.chunks_exact(BLOCK * DType::F32.size_bytes()) {
             let block = Quantisation::Q8.encode(&values_of(DType::F32, block));
             let numbers = Quantisation::Q8.decode(&block);
             let (scale, steps) = block.split_at(DType::F16.size_bytes());
-            bytes.extend(super::bytes_of(DType::F32, values_of(DType::F16, scale)));
-            bytes.extend(super::bytes_of(DType::F32, [numbers.iter().sum()]));
-            bytes.extend(steps);
+            scales.extend(super::bytes_of(DType::F32, values_of(DType::F16, scale)));
+            scales.extend(super::bytes_of(DType::F32, [numbers.iter().sum()]));
             held.extend(super::bytes_of(DType::F32, numbers));
+            match self.weights {
+                // A byte of weights has one of each half of its block.
+                Weights::Q4 => {
+                    let (low, high) = steps.split_at(BLOCK / 2);
+                    low.chunks(4)
+                        .zip(high.chunks(4))
+                        .for_each(|(low, high)| bytes.extend([low, high].concat()));
+                }
+                Weights::Q8 | Weights::F16 => bytes.extend(steps),
+            }
         }
-        Ok((bytes, Array { dtype: DType::F32, shape, bytes: held }))
+        Ok((vec![bytes, scales], Array { dtype: DType::F32, shape, bytes: held }))
     }
 
     /// The bytes of the matrix, and the numbers that they stand for.
@@ -180,10 +194,14 @@ impl Workload for Matvec {
         let operands = Operands { m, n, k, a: &weights, b: &x, c: &c, is_b_column_major: true };
         let Some(reference) = Reference::new(&operands, watch.interrupt) else { return Ok(None) };
         let result = device.create_buffer(c.bytes.len())?;
-        let buffers = vec![upload(device, matrix)?, upload(device, vectors)?, result];
+        let mut buffers = vec![upload(device, matrix)?];
+        for bytes in vectors {
+            buffers.push(upload(device, bytes)?);
+        }
+        buffers.push(result);
         let check = move |buffers: &[Buffer]| match buffers {
-            [_, _, d] => reference.compare(|range| Ok(vec![0; range.len()]), |range| d.read(range)),
-            _ => bail!("a product of a matrix and vectors has three buffers"),
+            [.., d] => reference.compare(|range| Ok(vec![0; range.len()]), |range| d.read(range)),
+            [] => bail!("a product has a buffer for its result"),
         };
         Ok(Some(Problem { buffers, check: Box::new(check) }))
     }

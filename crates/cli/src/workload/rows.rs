@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use anyhow::{Result, bail, ensure};
 
-use super::{Purpose, SUBGROUP_SIZE, values_of, words};
+use super::{Purpose, SUBGROUP_SIZE, Source, values_of, words};
 use crate::args::workload::{RowsArgs, RowsForm};
 use crate::data::{Array, DType};
 use crate::measure::{Kernel, Peak, Problem, Subject, Watch, Workload, upload, with_includes};
@@ -101,7 +101,7 @@ impl Rows {
         let kernel = Kernel {
             name: form.name().to_owned(),
             tile: format!("1x{}", VECTOR as u32 * SUBGROUP_SIZE),
-            source: with_includes(form.source(), &[("row.glsl", row)]),
+            source: Source::Glsl(with_includes(form.source(), &[("row.glsl", row)])),
             definitions: Vec::new(),
             constants: Vec::new(),
             subgroup_size: SUBGROUP_SIZE,
