@@ -87,7 +87,7 @@ impl Lower<'_> {
         if info.op == IrOp::Bitcast && self.func.ty(info.args[0]) == self.func.ty(result) {
             return self.word(info.args[0]);
         }
-        if let Some(op) = self.whole(info)? {
+        if let Some(op) = self.whole(info) {
             let args = self.words(&info.args)?;
             return Ok(self.e.value(op, ty, &args));
         }
@@ -123,11 +123,11 @@ impl Lower<'_> {
     }
 
     /// The instruction of SPIR-V that does an operation on whole matrices, and is defined for all numbers.
-    fn whole(&self, info: &InstInfo) -> Res<Option<Op>> {
+    fn whole(&self, info: &InstInfo) -> Option<Op> {
         let result = self.func.ty(info.results[0]);
         let is_float = result.elem().is_some_and(Scalar::is_arithmetic_float);
         let is_int = result.elem().is_some_and(Scalar::is_int);
-        Ok(match &info.op {
+        match &info.op {
             IrOp::Unary(UnaryOp::Fneg) if is_float => Some(Op::FNegate),
             IrOp::Unary(UnaryOp::Ineg) if is_int => Some(Op::SNegate),
             IrOp::Binary(BinaryOp::Fadd) if is_float => Some(Op::FAdd),
@@ -138,15 +138,15 @@ impl Lower<'_> {
             IrOp::Binary(BinaryOp::Isub) if is_int => Some(Op::ISub),
             IrOp::Binary(BinaryOp::Imul) if is_int => Some(Op::IMul),
             IrOp::Convert(op) => self.whole_conversion(*op, info.args[0], info.results[0]),
-            IrOp::Bitcast => {
-                let use_ = |v: Value| self.func.ty(v).mat().map(|m| m.use_);
-                if use_(info.args[0]) != use_(info.results[0]) {
-                    return Err(Error::unsupported("another use of a matrix's components"));
-                }
-                Some(Op::Bitcast)
-            }
+            IrOp::Bitcast if self.keeps_use(info.args[0], info.results[0]) => Some(Op::Bitcast),
             _ => None,
-        })
+        }
+    }
+
+    /// Whether two matrices have one use. SPIR-V converts none to another use; its components are the same elements here.
+    pub(crate) fn keeps_use(&self, from: Value, to: Value) -> bool {
+        let use_ = |v: Value| self.func.ty(v).mat().map(|m| m.use_);
+        use_(from) == use_(to)
     }
 
     // ── one operand ──

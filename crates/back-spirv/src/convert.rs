@@ -12,6 +12,9 @@ use crate::lower::Lower;
 impl Lower<'_> {
     /// The instruction that converts a whole matrix, where it is defined for all numbers.
     pub(crate) fn whole_conversion(&self, op: ConvertOp, from: Value, to: Value) -> Option<Op> {
+        if !self.keeps_use(from, to) {
+            return None;
+        }
         let (from, to) = (self.func.ty(from).elem()?, self.func.ty(to).elem()?);
         if op.rounding != Rounding::NearestEven || op.saturate || from == to || from.bits() == to.bits() {
             return None;
