@@ -22,6 +22,7 @@
 // out 0.14 i32 gen 15 = $0.2[i] * $0.3[i]
 // out 0.15 i32 gen 15 = $0.2[i] >= 0 ? div($0.2[i], $0.3[i]) : -div(-$0.2[i], $0.3[i])
 // out 0.16 i32 gen 15 = -$0.2[i]
+// out 0.17 u32 gen 15 = div($0.2[i] >= 0 ? $0.2[i] : $0.2[i] + 4294967296, $0.3[i])
 !h = !gpu.mma_matrix<3x5xf16, "COp">
 !f = !gpu.mma_matrix<3x5xf32, "COp">
 !i = !gpu.mma_matrix<3x5xi32, "COp">
@@ -30,7 +31,7 @@
 !mi = memref<3x5xi32>
 module {
   gpu.module @kernels {
-    gpu.func @main(%a: !mh, %b: !mh, %p: !mi, %q: !mi, %add: !mh, %sub: !mh, %mul: !mh, %div: !mh, %max: !mh, %min: !mh, %neg: !mh, %ext: !mf, %addi: !mi, %subi: !mi, %muli: !mi, %divs: !mi, %negs: !mi) kernel {
+    gpu.func @main(%a: !mh, %b: !mh, %p: !mi, %q: !mi, %add: !mh, %sub: !mh, %mul: !mh, %div: !mh, %max: !mh, %min: !mh, %neg: !mh, %ext: !mf, %addi: !mi, %subi: !mi, %muli: !mi, %divs: !mi, %negs: !mi, %divu: !mi) kernel {
       %c0 = arith.constant 0 : index
       %x = gpu.subgroup_mma_load_matrix %a[%c0, %c0] {leadDimension = 5 : index} : !mh -> !h
       %y = gpu.subgroup_mma_load_matrix %b[%c0, %c0] {leadDimension = 5 : index} : !mh -> !h
@@ -62,6 +63,8 @@ module {
       gpu.subgroup_mma_store_matrix %11, %divs[%c0, %c0] {leadDimension = 5 : index} : !i, !mi
       %12 = gpu.subgroup_mma_elementwise negates %u : (!i) -> !i
       gpu.subgroup_mma_store_matrix %12, %negs[%c0, %c0] {leadDimension = 5 : index} : !i, !mi
+      %13 = gpu.subgroup_mma_elementwise divu %u, %v : (!i, !i) -> !i
+      gpu.subgroup_mma_store_matrix %13, %divu[%c0, %c0] {leadDimension = 5 : index} : !i, !mi
       gpu.return
     }
   }
