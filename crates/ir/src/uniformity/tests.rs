@@ -464,7 +464,7 @@ fn assumptions_are_what_masks_shifts_and_comparisons_need() {
           %kk: i32 = imul %base, %n
           %at2: i32 = iadd %kk, %col
           %a: i32 = udiv %at2, %four
-          %go: bool = ult %a, %lane
+          %go: bool = ult %more, %n
           if %go { br @0 }
         }";
     assert_eq!(assumptions("var $i: i32", &format!("{row}\n{counted}")), [(8, 5)]);
