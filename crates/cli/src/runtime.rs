@@ -345,7 +345,7 @@ pub(crate) fn peak_unit(peak: Peak) -> String {
         Peak::F32Fma => Unit::Fma,
         Peak::Bf16Dot => phalanx::peak::bf16_unit(processor_of_peaks()),
         Peak::I8Dot => phalanx::peak::i8_unit(processor_of_peaks()),
-        Peak::Read(_) => return "bytes read".to_owned(),
+        Peak::Read(_) => return "GB/s read".to_owned(),
     };
     unit.to_string()
 }
