@@ -1,6 +1,6 @@
 //! IR to SPIR-V: the reverse of `front-spirv`, for other devices and other compilers.
 //!
-//! [`lower`] makes of a verified module a [`Lowered`] one: a SPIR-V 1.5 compute shader for Vulkan with the Vulkan memory
+//! [`lower()`] makes of a verified module a [`Lowered`] one: a SPIR-V 1.5 compute shader for Vulkan with the Vulkan memory
 //! model, [as a binary](Lowered::words) or [as text](Lowered::disassemble), and [as text](Lowered::to_mlir) of MLIR's
 //! `spirv` dialect, both from the same instructions.
 //!

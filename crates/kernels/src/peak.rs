@@ -98,7 +98,7 @@ mod x86 {
             }
         }
     }
-    /// Products of numbers in a run of [`amx`], of so many numbers in a word.
+    /// Products of numbers in a run of [`amx()`], of so many numbers in a word.
     pub(super) const fn amx_products(per_word: usize) -> usize {
         STEPS * 4 * ROWS * WORDS * WORDS * per_word
     }
