@@ -6,13 +6,13 @@
 //!
 //! That is right where nothing writes the memory meanwhile. Without a barrier between, no subgroup may write what another
 //! one reads (Vulkan memory model, *data races*), unless atomic operations put the two in order, so functions with such
-//! operations are left alone. What a subgroup writes itself must not come between the barrier and the load.
+//! operations are left alone; those with volatile accesses, too, with which older shaders do the same. What a subgroup writes itself must not come between the barrier and the load.
 //!
 //! [`Services::tile`]: crate::abi::Services::tile
 
 use super::uses::nested;
 use crate::lower::waits;
-use phalanx_ir::{Block, Function, Inst, Op, Space, Type, Value};
+use phalanx_ir::{Block, Function, ImageOp, Inst, Op, Space, Type, Value};
 use std::collections::BTreeSet;
 
 /// Most tiles that are kept of one load.
@@ -31,8 +31,7 @@ pub(crate) struct Once {
 impl Once {
     /// Finds what `subgroups` subgroups of a work-group may load once for all.
     pub(crate) fn of(func: &Function, subgroups: u32, tile_bytes: impl Fn(Type) -> u64) -> Self {
-        let has_atomics = func.insts.iter().any(|i| matches!(i.op, Op::Atomic(_)));
-        if subgroups < 2 || has_atomics {
+        if subgroups < 2 || func.insts.iter().any(|i| may_order(&i.op)) {
             return Self::default();
         }
         let mut search = Search { func, writing: BTreeSet::new(), found: BTreeSet::new() };
@@ -96,8 +95,8 @@ impl Search<'_> {
                     self.visit(*body, stays);
                     stays
                 }
-                Op::MatLoad { flags, .. } => {
-                    if clean && !flags.volatile && is_shared(func, info.args[0]) {
+                Op::MatLoad { .. } => {
+                    if clean && is_shared(func, info.args[0]) {
                         self.found.insert(info.results[0]);
                     }
                     clean
@@ -106,6 +105,16 @@ impl Search<'_> {
             };
         }
         clean
+    }
+}
+
+/// Whether subgroups may put in order by an operation what they access without a barrier between.
+fn may_order(op: &Op) -> bool {
+    match op {
+        Op::Atomic(_) | Op::Image(_, ImageOp::Atomic(_)) => true,
+        Op::Load(flags) | Op::Store(flags) => flags.volatile,
+        Op::MatLoad { flags, .. } | Op::MatStore { flags, .. } => flags.volatile,
+        _ => false,
     }
 }
 

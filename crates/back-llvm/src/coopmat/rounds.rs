@@ -13,6 +13,7 @@ use phalanx_kernels::{Grid, KernelId, KernelSet};
 const SMALL: usize = 24 << 10;
 /// Bytes of sums and kept factors that stay in the second cache.
 const LARGE: usize = 768 << 10;
+
 /// What limits the rounds that are done together.
 struct Limits {
     /// An inner dimension beyond which there is little to gain.

@@ -252,6 +252,11 @@ fn subgroups_load_once_what_nothing_writes_since_a_barrier() {
         assert_eq!(once.contains(v), expected, "{v}");
     }
     assert_eq!(once.ways, 4);
+    let mut ordered = func.clone();
+    let b = &mut Builder::new(&mut ordered);
+    let ptr = b.value(Op::SharedPtr { offset: 0, bytes: 4096 }, &[], Type::Ptr(phalanx_ir::Space::Shared));
+    b.value(Op::Load(MemFlags { volatile: true, ..MemFlags::default() }), &[ptr], Type::I32);
+    assert_eq!(Once::of(&ordered, 8, |_| 1024).ways, 0);
     assert_eq!(Once::of(&func, 3, |_| 1024).ways, 3);
     assert_eq!(Once::of(&func, 8, |_| 20 << 10).ways, 1);
     assert_eq!(Once::of(&func, 8, |_| 1 << 20).ways, 0);
