@@ -59,32 +59,22 @@ const EVERYTHING: [&str; 10] = [
     "phalanx-spirv-asm",
 ];
 
+/// The rooms that read or write SPIR-V.
+const SPIRV_ROOMS: &[&str] = &[
+    "phalanx-back-spirv",
+    "phalanx-front-spirv",
+    "phalanx-front-mlir",
+    "phalanx",
+    "phalanx-filetest",
+    "phalanx-spirv-asm",
+];
+
 /// Outside crates that belong to some rooms only.
 const CONFINED: [(&str, &[&str]); 9] = [
     ("inkwell", &["phalanx-back-llvm", "phalanx-cpu"]),
     ("llvm-sys", &["phalanx-back-llvm", "phalanx-cpu"]),
-    (
-        "rspirv",
-        &[
-            "phalanx-back-spirv",
-            "phalanx-front-spirv",
-            "phalanx-front-mlir",
-            "phalanx",
-            "phalanx-filetest",
-            "phalanx-spirv-asm",
-        ],
-    ),
-    (
-        "spirv",
-        &[
-            "phalanx-back-spirv",
-            "phalanx-front-spirv",
-            "phalanx-front-mlir",
-            "phalanx",
-            "phalanx-filetest",
-            "phalanx-spirv-asm",
-        ],
-    ),
+    ("rspirv", SPIRV_ROOMS),
+    ("spirv", SPIRV_ROOMS),
     ("glslang", &["phalanx", "phalanx-filetest"]),
     ("glslang-sys", &["phalanx"]),
     ("ash", &["phalanx-vulkan"]),
