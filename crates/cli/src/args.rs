@@ -13,7 +13,7 @@ use crate::commands::explain::args::{EXPLAIN_HELP, ExplainArgs};
 use crate::commands::lower::{LOWER_HELP, LowerArgs};
 use crate::data::DType;
 use crate::data::spec::{BindSpec, OutSpec, PushSpec, SpecConstant};
-use crate::ladder::plan::Mnk;
+use crate::ladder::plan::{DEFAULT_SHAPE, Mnk};
 use crate::ladder::{Rung, Types};
 use crate::runtime::{Processor, Sizes};
 use workload::WorkloadCommand;
@@ -351,6 +351,7 @@ const GEMM_HELP: &str = "\
 Types are written f16:f32 (A and B, then C and the sums) or, with the usual sums, f16.
 Sizes are written 512, or 512x256x1024 for M, N and K.
 Every result is compared with an independent one in f64.
+The rungs are measured with matrices of each --shape; a scalar one has none, and that of `workgroup` is its tile.
 The rung `shared-mlir` is `shared` in MLIR, for f16:f32, and only measured if it is named. The last example compares both.
 
 Example:
@@ -374,9 +375,9 @@ pub(crate) struct GemmArgs {
     /// What a work-group computes and the step along K, where the rung has a choice
     #[arg(long, value_name = "MxNxK")]
     pub(crate) tile: Option<Mnk>,
-    /// The size of one matrix
-    #[arg(long, value_name = "MxNxK")]
-    pub(crate) shape: Option<Mnk>,
+    /// Sizes of one matrix; GPUs have 16x16x16, and larger ones are faster here
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [DEFAULT_SHAPE])]
+    pub(crate) shape: Vec<Mnk>,
     /// Store B column by column
     #[arg(long)]
     pub(crate) col_major_b: bool,

@@ -10,6 +10,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::output;
 use crate::record::Record;
+use crate::table::BYTES;
 
 const PANEL_WIDTH: u32 = 560;
 const PANEL_HEIGHT: u32 = 300;
@@ -92,8 +93,14 @@ impl Panel {
 
     fn rates(problem: &[&Record]) -> Self {
         let first = problem[0];
+        // Matrices of one shape need no mention.
+        let is_one = |rung: &str| problem.iter().filter(|record| record.rung == rung).count() == 1;
+        let name = |record: &Record| match is_one(&record.rung) {
+            true => record.rung.clone(),
+            false => format!("{} {}", record.rung, record.shape),
+        };
         let bar = |record: &&Record| Bar {
-            name: record.rung.clone(),
+            name: name(record),
             value: record.gflops,
             figure: format!("{:.0} ({:.0}%)", record.gflops, 100.0 * record.share_of_peak),
             ok: record.ok,
@@ -103,7 +110,7 @@ impl Panel {
                 "{}: {}, {} → {}, {} threads",
                 first.workload, first.problem, first.a, first.c, first.threads
             ),
-            unit: "GFLOP/s",
+            unit: if first.peak_unit.starts_with(BYTES) { BYTES } else { "GFLOP/s" },
             bars: problem.iter().map(bar).collect(),
             // Measured beside each kernel, so not quite the same for all.
             peak: Some(problem.iter().map(|record| record.peak_gflops).fold(0.0, f64::max)),

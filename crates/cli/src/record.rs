@@ -28,6 +28,9 @@ pub(crate) struct Record {
     pub(crate) k: u32,
     /// What a work-group computes and the step along K: `128x128x32`.
     pub(crate) tile: String,
+    /// M, N and K of one matrix: `16x16x16`; empty where nobody chose it.
+    #[serde(default)]
+    pub(crate) shape: String,
     /// How many hardware threads ran it.
     pub(crate) threads: usize,
     /// Of one dispatch, in the spell of dispatches whose share of the peak is the middle one.
@@ -97,6 +100,7 @@ pub(crate) mod tests {
             n: 512,
             k: 512,
             tile: "128x128x32".to_owned(),
+            shape: "16x16x16".to_owned(),
             threads: 2,
             seconds: 2.0 * 512.0_f64.powi(3) / gflops / 1e9,
             operations: 2.0 * 512.0_f64.powi(3),
@@ -129,6 +133,7 @@ pub(crate) mod tests {
             "n",
             "k",
             "tile",
+            "shape",
             "threads",
             "seconds",
             "gflops",

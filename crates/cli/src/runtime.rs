@@ -41,6 +41,8 @@ pub(crate) struct Choices {
     /// All cores without it.
     pub(crate) threads: Option<usize>,
     pub(crate) relax: Option<Relax>,
+    /// What code is made for, if not for what [`choose`] was given.
+    pub(crate) processor: Option<Processor>,
     /// Whether device addresses are checked in any case.
     pub(crate) checks_addresses: bool,
 }
@@ -50,6 +52,8 @@ pub(crate) struct Choices {
 pub(crate) struct Device {
     device: phalanx::Device,
     info: DeviceInfo,
+    /// Whose instructions its code uses.
+    processor: Processor,
 }
 
 /// What a device offers.
@@ -327,34 +331,6 @@ fn processors() -> Vec<ProcessorRow> {
     Processor::all().iter().map(row).collect()
 }
 
-/// Measures a peak for so long, in 10⁹ operations a second.
-pub(crate) fn peak(peak: Peak, threads: usize, duration: Duration) -> f64 {
-    let processor = processor_of_peaks();
-    let rate = match peak {
-        Peak::F32Fma => phalanx::peak::f32_fma(processor, threads, duration),
-        Peak::Bf16Dot => phalanx::peak::bf16_dot(processor, threads, duration),
-        Peak::I8Dot => phalanx::peak::i8_dot(processor, threads, duration),
-        Peak::Read(bytes) => bandwidth(bytes, threads, duration),
-    };
-    rate / 1e9
-}
-
-/// What does the work of a peak.
-pub(crate) fn peak_unit(peak: Peak) -> String {
-    let unit = match peak {
-        Peak::F32Fma => Unit::Fma,
-        Peak::Bf16Dot => phalanx::peak::bf16_unit(processor_of_peaks()),
-        Peak::I8Dot => phalanx::peak::i8_unit(processor_of_peaks()),
-        Peak::Read(_) => return "GB/s read".to_owned(),
-    };
-    unit.to_string()
-}
-
-/// What is wrong with a name in the environment, making a device has said.
-fn processor_of_peaks() -> Processor {
-    chosen().or_else(|| Processor::detect().ok()).unwrap_or_else(Processor::native)
-}
-
 /// Measures how fast memory of so many bytes is read. It is kept for the next time, so that it is as warm as the buffers of
 /// a kernel that runs in turn. Without that much memory nothing is read.
 fn bandwidth(bytes: usize, threads: usize, duration: Duration) -> f64 {
@@ -382,13 +358,14 @@ impl Device {
         let options = DeviceOptions {
             kind,
             threads: choices.threads,
-            processor: chosen(),
+            processor: choices.processor.or_else(chosen),
             relaxed_accumulation: choices.relax == Some(Relax::Accumulate),
             addresses: choices.checks_addresses.then_some(phalanx::Addresses::Check),
             ..DeviceOptions::default()
         };
         let device = phalanx::Device::new(&options)?;
         let info = device.info();
+        let processor = info.processor.unwrap_or_else(Processor::native);
         let range = format!("1-{}", info.max_matrix_dimension);
         let matrices = info.matrix_types.iter().map(|types| MatrixRow {
             m: range.clone(),
@@ -415,11 +392,34 @@ impl Device {
             matrices: matrices.collect(),
             vectors: info.vector_types.iter().map(vector::VectorRow::new).collect(),
         };
-        Ok(Self { device, info })
+        Ok(Self { device, info, processor })
     }
 
     pub(crate) fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    /// Measures a peak of its processor and threads for so long, in 10⁹ operations a second.
+    pub(crate) fn peak(&self, peak: Peak, duration: Duration) -> f64 {
+        let (processor, threads) = (self.processor, self.info.threads);
+        let rate = match peak {
+            Peak::F32Fma => phalanx::peak::f32_fma(processor, threads, duration),
+            Peak::Bf16Dot => phalanx::peak::bf16_dot(processor, threads, duration),
+            Peak::I8Dot => phalanx::peak::i8_dot(processor, threads, duration),
+            Peak::Read(bytes) => bandwidth(bytes, threads, duration),
+        };
+        rate / 1e9
+    }
+
+    /// What does the work of a peak.
+    pub(crate) fn peak_unit(&self, peak: Peak) -> String {
+        let unit = match peak {
+            Peak::F32Fma => Unit::Fma,
+            Peak::Bf16Dot => phalanx::peak::bf16_unit(self.processor),
+            Peak::I8Dot => phalanx::peak::i8_unit(self.processor),
+            Peak::Read(_) => return "GB/s read".to_owned(),
+        };
+        unit.to_string()
     }
 
     pub(crate) fn create_buffer(&self, size: usize) -> Result<Buffer> {

@@ -5,6 +5,9 @@ use comfy_table::{CellAlignment, Table};
 
 use crate::record::Record;
 
+/// How the unit of a peak begins that counts bytes.
+pub(crate) const BYTES: &str = "GB/s";
+
 /// A table whose columns from `first_number` on are aligned to the right.
 pub(crate) fn new(header: &[&str], first_number: usize) -> Table {
     let mut table = Table::new();
@@ -17,19 +20,27 @@ pub(crate) fn new(header: &[&str], first_number: usize) -> Table {
 
 /// One row for each record, in their order.
 pub(crate) fn ladder(records: &[Record]) -> Table {
+    // Where memory bounds, bytes are counted; a table may have both.
+    let is_bytes = |record: &Record| record.peak_unit.starts_with(BYTES);
+    let rate = match (records.iter().all(is_bytes), records.iter().any(is_bytes)) {
+        (true, _) => BYTES,
+        (false, true) => "GFLOP/s, GB/s",
+        (false, false) => "GFLOP/s",
+    };
     let header = [
         "kernel",
         "types",
         "problem",
         "tile",
-        "GFLOP/s",
+        "matrix",
+        rate,
         "peak",
         "share",
         "largest error",
         "compile",
         "result",
     ];
-    let mut table = new(&header, 4);
+    let mut table = new(&header, 5);
     for record in records {
         table.add_row(row(record));
     }
@@ -56,12 +67,13 @@ pub(crate) fn reads(records: &[Record]) -> Option<Table> {
     Some(table)
 }
 
-fn row(record: &Record) -> [String; 10] {
+fn row(record: &Record) -> [String; 11] {
     [
         record.rung.clone(),
         format!("{}->{}", record.a, record.c),
         record.problem.clone(),
         record.tile.clone(),
+        record.shape.clone(),
         format!("{:.1}", record.gflops),
         format!("{:.0} {}", record.peak_gflops, record.peak_unit),
         format!("{:.1}%", 100.0 * record.share_of_peak),
@@ -82,8 +94,18 @@ mod tests {
     #[test]
     fn a_row_shows_what_matters() {
         let text = ladder(&[sample("tiled", 400.0)]).to_string();
-        for part in ["tiled", "f16->f32", "512³", "400.0", "500 f32 FMA", "80.0%", "1.0e-7", "12.5 ms", "ok"]
-        {
+        for part in [
+            "tiled",
+            "f16->f32",
+            "512³",
+            "16x16x16",
+            "400.0",
+            "500 f32 FMA",
+            "80.0%",
+            "1.0e-7",
+            "12.5 ms",
+            "ok",
+        ] {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
     }
@@ -99,6 +121,16 @@ mod tests {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
         assert_eq!(text.matches("loads").count(), 1);
+    }
+
+    #[test]
+    fn rates_are_headed_by_what_they_count() {
+        let peak_unit = "GB/s read".to_owned();
+        let bytes = Record { peak_unit, ..sample("sum", 20.0) };
+        let text = ladder(std::slice::from_ref(&bytes)).to_string();
+        assert!(text.contains("GB/s ") && !text.contains("GFLOP/s"), "{text}");
+        let text = ladder(&[bytes, sample("tiled", 400.0)]).to_string();
+        assert!(text.contains("GFLOP/s, GB/s"), "{text}");
     }
 
     #[test]

@@ -685,6 +685,7 @@ fn are_right(types: &str, count: usize) {
         "n",
         "k",
         "tile",
+        "shape",
         "threads",
         "seconds",
         "gflops",

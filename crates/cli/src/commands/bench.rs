@@ -13,7 +13,7 @@ use crate::ladder::plan::Choices;
 use crate::measure::{self, Outputs, PEAK_TIME, Peak, Peaks, Spell, time};
 use crate::progress::Interrupt;
 use crate::record::{STANDARD_OUTPUT, write_text};
-use crate::runtime::{self, Device};
+use crate::runtime::Device;
 use crate::workload::Purpose;
 use crate::{Status, say, tell};
 
@@ -39,11 +39,11 @@ fn workload(command: &WorkloadCommand) -> Result<Status> {
 fn gemm(args: &GemmArgs) -> Result<Status> {
     let choices = Choices {
         tile: args.tile,
-        shape: args.shape,
         is_b_column_major: args.col_major_b,
         threads: measure::threads(args.threads)?,
+        ..Choices::default()
     };
-    let workloads = Gemm::all(&args.types, &args.sizes, &args.rungs, choices)?;
+    let workloads = Gemm::all(&args.types, &args.sizes, &args.rungs, &args.shape, choices)?;
     let outputs = Outputs { json: args.json.as_deref(), svg: args.svg.as_deref(), pictures: None };
     measure::run(&workloads, args.threads, args.relax, outputs)
 }
@@ -54,7 +54,7 @@ fn kernel(args: &KernelArgs) -> Result<Status> {
     let interrupt = Interrupt::listen()?;
     let ready = run::prepare(&args.run, &interrupt)?;
     let threads = ready.device.info().threads;
-    let peak = || runtime::peak(Peak::F32Fma, threads, PEAK_TIME);
+    let peak = || ready.device.peak(Peak::F32Fma, PEAK_TIME);
     let dispatch = || match ready.dispatch(&interrupt) {
         Err(_cancelled) if interrupt.is_set() => Ok(None),
         report => report.map(|report| Some(report.elapsed)),
@@ -94,19 +94,19 @@ fn kernel(args: &KernelArgs) -> Result<Status> {
 fn peak(args: &PeakArgs) -> Result<Status> {
     let device = Device::new(args.threads)?;
     let threads = device.info().threads;
-    let peaks = Peaks::measure(threads);
+    let peaks = Peaks::measure(&device);
     if args.json {
         let value = json!({
             "threads": threads,
             "f32_fma_gflops": peaks.f32_fma,
             "bf16_dot_gflops": peaks.bf16_dot,
-            "bf16_unit": runtime::peak_unit(Peak::Bf16Dot),
+            "bf16_unit": device.peak_unit(Peak::Bf16Dot),
             "i8_dot_gflops": peaks.i8_dot,
-            "i8_unit": runtime::peak_unit(Peak::I8Dot),
+            "i8_unit": device.peak_unit(Peak::I8Dot),
         });
         say(format!("{value:#}"))?;
     } else {
-        say(peaks.describe(threads))?;
+        say(peaks.describe(&device))?;
     }
     Ok(Status::Done)
 }

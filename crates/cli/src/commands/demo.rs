@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::args::workload::WorkloadCommand;
 use crate::args::{DemoArgs, DemoCommand, LadderArgs};
 use crate::ladder::gemm::Gemm;
-use crate::ladder::plan::Choices;
+use crate::ladder::plan::{Choices, DEFAULT_SHAPE};
 use crate::ladder::{Rung, Types};
 use crate::measure::{self, Outputs, Workload};
 use crate::record::STANDARD_OUTPUT;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<Status> {
 
 fn ladder(args: &LadderArgs) -> Result<Status> {
     let choices = Choices { threads: measure::threads(args.threads)?, ..Choices::default() };
-    let workloads = Gemm::all(&Types::DEFAULT, &[args.size], &Rung::ALL, choices)?;
+    let workloads = Gemm::all(&Types::DEFAULT, &[args.size], &Rung::ALL, &[DEFAULT_SHAPE], choices)?;
     show(&workloads, args.threads, &args.json, &args.svg, None)
 }
 

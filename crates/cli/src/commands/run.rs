@@ -66,8 +66,12 @@ pub(crate) fn prepare<'a>(args: &'a RunArgs, interrupt: &Interrupt) -> Result<Re
     check_outputs(args, &inputs)?;
     check_memory(args.device, &inputs)?;
 
-    let choices =
-        Choices { threads: args.threads, relax: args.relax, checks_addresses: args.check_addresses };
+    let choices = Choices {
+        threads: args.threads,
+        relax: args.relax,
+        checks_addresses: args.check_addresses,
+        processor: None,
+    };
     let device = Device::of_kind(args.device, choices)?;
     let options = PipelineOptions { entry: &entry, constants: &args.spec, sizes, cancel };
     let pipeline = device.create_pipeline_of(&shader, options)?;

@@ -16,35 +16,52 @@ pub(crate) struct Gemm {
     size: Mnk,
     is_b_column_major: bool,
     kernels: Vec<Kernel>,
+    /// Of one matrix of each kernel.
+    shapes: Vec<Option<Mnk>>,
 }
 
 impl Gemm {
     /// Every multiplication of some sizes and types, in the order in which they are measured. Impossible ones are told before
-    /// the first starts.
+    /// the first starts. Rungs whose matrices have no choice of a shape are measured once.
     pub(crate) fn all(
         types: &[Types],
         sizes: &[Mnk],
         rungs: &[Rung],
+        shapes: &[Mnk],
         choices: Choices,
     ) -> Result<Vec<Box<dyn Workload>>> {
         let mut workloads: Vec<Box<dyn Workload>> = Vec::new();
         for &size in sizes {
             for &types in types {
-                let rungs = rungs.iter().filter(|rung| rung.supports(types));
-                let kernels: Vec<Kernel> =
-                    rungs.map(|&rung| kernel(rung, types, size, choices)).collect::<Result<_>>()?;
-                if !kernels.is_empty() {
-                    let is_b_column_major = choices.is_b_column_major;
-                    workloads.push(Box::new(Self { types, size, is_b_column_major, kernels }));
+                let mut ways = Vec::new();
+                for &rung in rungs.iter().filter(|rung| rung.supports(types)) {
+                    let shapes = if rung.has_shapes() { shapes } else { shapes.get(..1).unwrap_or_default() };
+                    for &shape in shapes {
+                        ways.push((rung, Choices { shape: Some(shape), ..choices }));
+                    }
+                }
+                if !ways.is_empty() {
+                    workloads.push(Box::new(Self::new(types, size, &ways)?));
                 }
             }
         }
         ensure!(!workloads.is_empty(), "none of these rungs can be written for these types");
         Ok(workloads)
     }
+
+    /// One multiplication in some ways, all of which have B in the same order.
+    pub(crate) fn new(types: Types, size: Mnk, ways: &[(Rung, Choices)]) -> Result<Self> {
+        let is_b_column_major = ways.first().is_some_and(|(_, choices)| choices.is_b_column_major);
+        let is_same = |(_, choices): &(Rung, Choices)| choices.is_b_column_major == is_b_column_major;
+        ensure!(ways.iter().all(is_same), "B lies by rows or by columns");
+        let kernels = ways.iter().map(|&(rung, choices)| kernel(rung, types, size, choices));
+        let (kernels, shapes) = kernels.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        Ok(Self { types, size, is_b_column_major, kernels, shapes })
+    }
 }
 
-fn kernel(rung: Rung, types: Types, size: Mnk, choices: Choices) -> Result<Kernel> {
+/// A way to multiply, and the size of one matrix.
+fn kernel(rung: Rung, types: Types, size: Mnk, choices: Choices) -> Result<(Kernel, Option<Mnk>)> {
     let plan = Plan::new(rung, types, size, choices)?;
     let source = rung.source(size);
     // MLIR knows its sizes.
@@ -52,7 +69,7 @@ fn kernel(rung: Rung, types: Types, size: Mnk, choices: Choices) -> Result<Kerne
         Source::Glsl(_) => plan.push_constants(),
         Source::Mlir { .. } => Vec::new(),
     };
-    Ok(Kernel {
+    let kernel = Kernel {
         name: rung.name().to_owned(),
         tile: plan.tile.to_string(),
         source,
@@ -62,7 +79,8 @@ fn kernel(rung: Rung, types: Types, size: Mnk, choices: Choices) -> Result<Kerne
         groups: plan.groups,
         push_constants,
         then: None,
-    })
+    };
+    Ok((kernel, plan.shape))
 }
 
 impl Workload for Gemm {
@@ -81,6 +99,10 @@ impl Workload for Gemm {
 
     fn kernels(&self) -> &[Kernel] {
         &self.kernels
+    }
+
+    fn shape(&self, kernel: usize) -> String {
+        self.shapes.get(kernel).copied().flatten().map_or_else(String::new, |shape| shape.to_string())
     }
 
     fn buffer_bytes(&self) -> u64 {
@@ -119,7 +141,10 @@ impl Workload for Gemm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ladder::plan::DEFAULT_SHAPE;
     use crate::measure::tests::assert_right;
+
+    const SHAPES: [Mnk; 1] = [DEFAULT_SHAPE];
 
     fn types(text: &str) -> Types {
         text.parse().expect("types")
@@ -130,7 +155,13 @@ mod tests {
         for is_b_column_major in [false, true] {
             let choices = Choices { is_b_column_major, ..Choices::default() };
             let size = Mnk { m: 150, n: 37, k: 50 };
-            let workloads = Gemm::all(&[types("f16"), types("s8")], &[size], &[Rung::Workgroup], choices);
+            let workloads = Gemm::all(
+                &[types("f16"), types("s8")],
+                &[size],
+                &[Rung::Workgroup],
+                &[DEFAULT_SHAPE],
+                choices,
+            );
             for workload in workloads.expect("possible") {
                 assert_right(&*workload);
             }
@@ -139,7 +170,10 @@ mod tests {
 
     #[test]
     fn the_rung_in_mlir_is_right_and_says_what_it_is_written_for() {
-        let all = |size, choices| Gemm::all(&[types("f16")], &[size], &[Rung::SharedMlir], choices);
+        let all = |size, choices: Choices| {
+            let shape = choices.shape.unwrap_or(DEFAULT_SHAPE);
+            Gemm::all(&[types("f16")], &[size], &[Rung::SharedMlir], &[shape], choices)
+        };
         let size = Mnk { m: 256, n: 128, k: 192 };
         assert_right(&*all(size, Choices::default()).expect("possible")[0]);
         let refuse = |size, choices, expected: &str| {
@@ -154,17 +188,32 @@ mod tests {
     }
 
     #[test]
+    fn each_shape_has_its_kernel_where_there_is_a_choice() {
+        let rungs = [Rung::Scalar, Rung::Tiled, Rung::Workgroup];
+        let shapes = [DEFAULT_SHAPE, Mnk::cube(32)];
+        let workloads = Gemm::all(&[types("f16")], &[Mnk::cube(64)], &rungs, &shapes, Choices::default())
+            .expect("possible");
+        let kernels = workloads[0].kernels().iter().enumerate();
+        let found: Vec<(&str, String)> =
+            kernels.map(|(index, kernel)| (kernel.name.as_str(), workloads[0].shape(index))).collect();
+        let expected =
+            [("scalar", ""), ("tiled", "16x16x16"), ("tiled", "32x32x32"), ("workgroup", "64x64x32")];
+        assert_eq!(found, expected.map(|(name, shape)| (name, shape.to_owned())));
+    }
+
+    #[test]
     fn the_older_dialect_is_left_out_where_it_has_no_type() {
         let rungs = [Rung::Tiled, Rung::TiledNv];
         let workloads =
-            Gemm::all(&[types("bf16"), types("f16")], &[Mnk::cube(64)], &rungs, Choices::default())
+            Gemm::all(&[types("bf16"), types("f16")], &[Mnk::cube(64)], &rungs, &SHAPES, Choices::default())
                 .expect("possible");
         let names: Vec<Vec<&str>> = workloads
             .iter()
             .map(|workload| workload.kernels().iter().map(|kernel| kernel.name.as_str()).collect())
             .collect();
         assert_eq!(names, [vec!["tiled"], vec!["tiled", "tiled-nv"]]);
-        let none = Gemm::all(&[types("bf16")], &[Mnk::cube(64)], &[Rung::TiledNv], Choices::default());
+        let none =
+            Gemm::all(&[types("bf16")], &[Mnk::cube(64)], &[Rung::TiledNv], &SHAPES, Choices::default());
         assert!(none.is_err());
     }
 }

@@ -85,6 +85,11 @@ impl Rung {
         Source::Glsl(with_includes(source, &files))
     }
 
+    /// Whether its matrices may be of any shape.
+    fn has_shapes(self) -> bool {
+        matches!(self, Self::Simple | Self::Tiled | Self::TiledNv | Self::Shared | Self::SharedMlir)
+    }
+
     /// Whether the rung can be written for these types: the older dialect knows no bfloat16 and no 8-bit floats, and MLIR
     /// has no preprocessor.
     pub(crate) fn supports(self, types: Types) -> bool {

@@ -54,7 +54,7 @@ impl FromStr for Mnk {
 pub(crate) struct Choices {
     /// What a work-group computes, and the step along K.
     pub(crate) tile: Option<Mnk>,
-    /// The size of one matrix.
+    /// The size of one matrix, 16x16x16 unless given.
     pub(crate) shape: Option<Mnk>,
     pub(crate) is_b_column_major: bool,
     /// How many threads share the work-groups.
@@ -66,6 +66,8 @@ pub(crate) struct Choices {
 pub(crate) struct Plan {
     pub(crate) size: Mnk,
     pub(crate) tile: Mnk,
+    /// The size of one matrix, where the rung has any.
+    pub(crate) shape: Option<Mnk>,
     pub(crate) is_b_column_major: bool,
     pub(crate) constants: Vec<(u32, Constant)>,
     pub(crate) groups: [u32; 3],
@@ -83,7 +85,7 @@ const SUBGROUP_COLS: u32 = 2;
 
 impl Plan {
     pub(crate) fn new(rung: Rung, types: Types, size: Mnk, choices: Choices) -> Result<Self> {
-        let shape = choices.shape.unwrap_or_else(|| default_shape(rung, types, choices.tile.unwrap_or(size)));
+        let shape = choices.shape.unwrap_or(DEFAULT_SHAPE);
         let local = local_size(rung);
         let smallest = smallest_tile(rung, shape);
         let tile = match choices.tile {
@@ -146,7 +148,12 @@ impl Plan {
             constants.extend([(12, Constant::U32(size.m)), (13, Constant::U32(size.n))]);
         }
         let groups = [size.n.div_ceil(tile.n), size.m.div_ceil(tile.m), 1];
-        Ok(Self { size, tile, is_b_column_major: choices.is_b_column_major, constants, groups })
+        let shape = match rung {
+            Rung::Scalar | Rung::TiledScalar => None,
+            Rung::Workgroup => Some(tile),
+            _ => Some(shape),
+        };
+        Ok(Self { size, tile, shape, is_b_column_major: choices.is_b_column_major, constants, groups })
     }
 
     /// K and the strides of A, B, C and D, in elements and without gaps.
@@ -157,27 +164,9 @@ impl Plan {
     }
 }
 
-/// A shape that suits the rung, halved until it divides `whole`, but no further than what GPUs have in common.
-///
-/// A device that has no registers for matrices gains from large ones: less is moved for each multiplication.
-fn default_shape(rung: Rung, types: Types, whole: Mnk) -> Mnk {
-    let line = line_elems(types);
-    let (wanted, rows, columns) = match rung {
-        Rung::Scalar | Rung::TiledScalar => (Mnk::cube(16), 1, 1),
-        Rung::Simple => (Mnk::cube(32), 1, 1),
-        Rung::Tiled | Rung::TiledNv => (Mnk { k: line, ..Mnk::cube(64) }, 1, 1),
-        Rung::Shared => (Mnk { k: line, ..Mnk::cube(64) }, SUBGROUP_ROWS, SUBGROUP_COLS),
-        // Its matrix is the tile; this is what the tile must be a multiple of.
-        Rung::Workgroup | Rung::SharedMlir => return Mnk::cube(16),
-    };
-    let fit = |whole: u32, mut wanted: u32| {
-        while wanted > 16 && !whole.is_multiple_of(wanted) {
-            wanted /= 2;
-        }
-        wanted
-    };
-    Mnk { m: fit(whole.m / rows, wanted.m), n: fit(whole.n / columns, wanted.n), k: fit(whole.k, wanted.k) }
-}
+/// What GPUs have in common. A device that has no registers for matrices gains from larger ones, as less is moved for each
+/// multiplication; but kernels are written for this.
+pub(crate) const DEFAULT_SHAPE: Mnk = Mnk { m: 16, n: 16, k: 16 };
 
 /// How many elements are 128 bytes, but no fewer than 64: short steps along K do not pay.
 fn line_elems(types: Types) -> u32 {

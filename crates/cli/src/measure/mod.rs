@@ -31,7 +31,7 @@ use crate::data::{DType, check_place};
 use crate::progress::{self, Interrupt};
 use crate::record::{Record, STANDARD_OUTPUT, write_json};
 use crate::reference::Comparison;
-use crate::runtime::{self, Buffer, Choices, Device, Pipeline};
+use crate::runtime::{Buffer, Choices, Device, Pipeline};
 use crate::{Status, chart, memory, table, tell};
 
 /// For so long the peak is measured.
@@ -46,6 +46,11 @@ pub(crate) trait Workload {
     /// What a dispatch is called where its time is worth telling.
     fn unit(&self) -> Option<&'static str> {
         None
+    }
+
+    /// M, N and K of one matrix of a kernel, by the kernel's number, where it has a choice.
+    fn shape(&self, _kernel: usize) -> String {
+        String::new()
     }
 
     /// The names of its first buffers, if the elements that kernels read from them are worth telling. The interpreter
@@ -170,6 +175,9 @@ pub(crate) fn run(
         .iter()
         .flat_map(|workload| workload.kernels().iter().map(move |kernel| (&**workload, kernel)))
         .collect();
+    let shapes = workloads
+        .iter()
+        .flat_map(|workload| (0..workload.kernels().len()).map(|kernel| workload.shape(kernel)));
     let interrupt = Interrupt::listen()?;
     let bar = progress::bar(kernels.len());
     // All before there is data: compilers need more memory than small problems.
@@ -186,10 +194,11 @@ pub(crate) fn run(
     let mut records: Vec<Record> = done
         .timings
         .iter()
-        .zip(&kernels)
-        .map(|(timing, (workload, kernel))| Record {
+        .zip(kernels.iter().zip(shapes))
+        .map(|(timing, ((workload, kernel), shape))| Record {
             relaxed_accumulation,
-            ..timing.record(&workload.subject(), kernel, threads)
+            shape,
+            ..timing.record(&workload.subject(), kernel, &device)
         })
         .collect();
     for (record, count) in records.iter_mut().zip(&done.counts) {
@@ -273,7 +282,7 @@ fn measure(
                 return Ok(());
             }
             bar.set_message(format!("{called}: {}", kernel.name));
-            let peak = || runtime::peak(subject.peak, device.info().threads, PEAK_TIME);
+            let peak = || device.peak(subject.peak, PEAK_TIME);
             let timing = problem.time(device, pipeline, kernel, interrupt, &peak);
             let timing = timing.with_context(|| format!("{} for {called}", kernel.name))?;
             let Some(timing) = timing else { return Ok(()) };

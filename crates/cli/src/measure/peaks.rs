@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::runtime;
+use crate::runtime::Device;
 
 /// Long enough for the best moments of a machine.
 const DURATION: Duration = Duration::from_millis(250);
@@ -26,23 +26,24 @@ pub(crate) struct Peaks {
 }
 
 impl Peaks {
-    pub(crate) fn measure(threads: usize) -> Self {
+    pub(crate) fn measure(device: &Device) -> Self {
         Self {
-            f32_fma: runtime::peak(Peak::F32Fma, threads, DURATION),
-            bf16_dot: runtime::peak(Peak::Bf16Dot, threads, DURATION),
-            i8_dot: runtime::peak(Peak::I8Dot, threads, DURATION),
+            f32_fma: device.peak(Peak::F32Fma, DURATION),
+            bf16_dot: device.peak(Peak::Bf16Dot, DURATION),
+            i8_dot: device.peak(Peak::I8Dot, DURATION),
         }
     }
 
-    pub(crate) fn describe(&self, threads: usize) -> String {
+    pub(crate) fn describe(&self, device: &Device) -> String {
+        let threads = device.info().threads;
         format!(
             "Peaks on {threads} threads, in 10⁹ operations a second: f32 {:.0} ({}), bf16 {:.0} ({}), 8-bit {:.0} ({})",
             self.f32_fma,
-            runtime::peak_unit(Peak::F32Fma),
+            device.peak_unit(Peak::F32Fma),
             self.bf16_dot,
-            runtime::peak_unit(Peak::Bf16Dot),
+            device.peak_unit(Peak::Bf16Dot),
             self.i8_dot,
-            runtime::peak_unit(Peak::I8Dot),
+            device.peak_unit(Peak::I8Dot),
         )
     }
 }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::{Kernel, Problem, Subject};
 use crate::progress::Interrupt;
 use crate::record::Record;
-use crate::runtime::{self, Binding, Buffer, Device, Dispatch, Pipeline};
+use crate::runtime::{Binding, Buffer, Device, Dispatch, Pipeline};
 
 /// Timed dispatches go on until both are reached …
 const MIN_DISPATCHES: usize = 5;
@@ -177,7 +177,7 @@ pub(crate) fn dispatch(
 }
 
 impl Timing {
-    pub(super) fn record(&self, subject: &Subject, kernel: &Kernel, threads: usize) -> Record {
+    pub(super) fn record(&self, subject: &Subject, kernel: &Kernel, device: &Device) -> Record {
         let [m, n, k] = subject.size;
         let gflops = subject.operations / self.seconds / 1e9;
         Record {
@@ -190,12 +190,13 @@ impl Timing {
             n,
             k,
             tile: kernel.tile.clone(),
-            threads,
+            shape: String::new(),
+            threads: device.info().threads,
             seconds: self.seconds,
             operations: subject.operations,
             gflops,
             peak_gflops: self.peak_gflops,
-            peak_unit: runtime::peak_unit(subject.peak),
+            peak_unit: device.peak_unit(subject.peak),
             share_of_peak: gflops / self.peak_gflops,
             // JSON has no infinity.
             max_rel_error: self.max_rel_error.min(f64::MAX),
@@ -256,7 +257,7 @@ mod tests {
             psnr_db: None,
             compile_time: Duration::from_millis(7),
         };
-        let record = timing.record(&subject, &kernel, 2);
+        let record = timing.record(&subject, &kernel, &Device::new(Some(1)).expect("there is one"));
         assert!((record.gflops - 268.435_456).abs() < 1e-9);
         assert!((record.share_of_peak - 0.5).abs() < 1e-9);
         assert_eq!((record.compile_ms, record.tile.as_str()), (7.0, "256x256x64"));
