@@ -17,7 +17,7 @@ pub(crate) struct Package {
 }
 
 /// The workspace crates that each workspace crate may use.
-const ROOMS: [(&str, &[&str]); 14] = [
+const ROOMS: [(&str, &[&str]); 15] = [
     ("phalanx-ir", &[]),
     ("phalanx-kernels", &[]),
     ("phalanx-spirv-asm", &[]),
@@ -29,7 +29,9 @@ const ROOMS: [(&str, &[&str]); 14] = [
     ("phalanx-cpu", &["phalanx-back-llvm", "phalanx-ir", "phalanx-kernels"]),
     ("phalanx", &LIBRARY),
     ("phalanx-vulkan", &["phalanx"]),
-    ("phalanx-cli", &["phalanx", "phalanx-spirv-asm"]),
+    // Other libraries, to measure beside ours.
+    ("phalanx-versus", &[]),
+    ("phalanx-cli", &["phalanx", "phalanx-spirv-asm", "phalanx-versus"]),
     // The test runner looks into every room.
     ("phalanx-filetest", &EVERYTHING),
     ("xtask", &[]),
@@ -70,7 +72,7 @@ const SPIRV_ROOMS: &[&str] = &[
 ];
 
 /// Outside crates that belong to some rooms only.
-const CONFINED: [(&str, &[&str]); 9] = [
+const CONFINED: [(&str, &[&str]); 10] = [
     ("inkwell", &["phalanx-back-llvm", "phalanx-cpu"]),
     ("llvm-sys", &["phalanx-back-llvm", "phalanx-cpu"]),
     ("rspirv", SPIRV_ROOMS),
@@ -79,6 +81,7 @@ const CONFINED: [(&str, &[&str]); 9] = [
     ("glslang-sys", &["phalanx"]),
     ("ash", &["phalanx-vulkan"]),
     ("vulkanalia-sys", &["phalanx-vulkan"]),
+    ("libloading", &["phalanx-versus"]),
     // A library's errors are typed; only programs may flatten them.
     ("anyhow", &["phalanx-cli", "xtask"]),
 ];

@@ -1,0 +1,317 @@
+//! oneDNN: products by `dnnl_matmul`, of version 2, where descriptions are structures, and of version 3, where they are objects.
+//!
+//! What is called takes the same in both but for the making of descriptions. A structure is made in room that is several times
+//! as large as any of them.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::ptr::null_mut;
+
+use libloading::{Library, Symbol};
+
+use crate::{Element, Error, Operands, Product};
+
+/// An object of the library, a description of either version among them.
+type Object = *mut c_void;
+type Status = c_int;
+
+const CPU: c_int = 1;
+const IN_ORDER: c_uint = 1;
+const SRC: c_int = 1;
+const DST: c_int = 17;
+const WEIGHTS: c_int = 33;
+
+/// `DNNL_MAX_NDIMS` numbers.
+type Dims = [i64; 12];
+
+/// `dnnl_version_t`.
+#[repr(C)]
+struct Version {
+    major: c_int,
+    minor: c_int,
+    patch: c_int,
+}
+
+/// `dnnl_exec_arg_t`.
+#[repr(C)]
+struct Argument {
+    which: c_int,
+    memory: Object,
+}
+
+type Create3<A, B> = unsafe extern "C" fn(*mut Object, A, B) -> Status;
+type Describe = unsafe extern "C" fn(*mut c_void, c_int, *const i64, c_int, *const i64) -> Status;
+type Matmul2 = unsafe extern "C" fn(*mut c_void, Object, Object, Object, Object) -> Status;
+type Plan2 = unsafe extern "C" fn(*mut Object, *const c_void, Object, Object, Object) -> Status;
+type Plan3 = unsafe extern "C" fn(*mut Object, Object, Object, Object, Object, Object, Object) -> Status;
+type Execute = unsafe extern "C" fn(Object, Object, c_int, *const Argument) -> Status;
+type Destroy = unsafe extern "C" fn(Object) -> Status;
+type SetThreads = unsafe extern "C" fn(c_int);
+
+/// How a product is described and planned.
+#[derive(Debug)]
+enum Api {
+    Two {
+        describe: Symbol<'static, Describe>,
+        matmul: Symbol<'static, Matmul2>,
+        plan: Symbol<'static, Plan2>,
+    },
+    Three {
+        describe: Symbol<'static, Describe>,
+        plan: Symbol<'static, Plan3>,
+        destroy: Symbol<'static, Destroy>,
+    },
+}
+
+/// What of it is called.
+#[derive(Debug)]
+pub(crate) struct OneDnn {
+    api: Api,
+    primitive_create: Symbol<'static, unsafe extern "C" fn(*mut Object, Object) -> Status>,
+    primitive_destroy: Symbol<'static, Destroy>,
+    plan_destroy: Symbol<'static, Destroy>,
+    memory_create: Symbol<'static, unsafe extern "C" fn(*mut Object, Object, Object, *mut c_void) -> Status>,
+    memory_destroy: Symbol<'static, Destroy>,
+    execute: Symbol<'static, Execute>,
+    wait: Symbol<'static, Destroy>,
+    /// Of the OpenMP that it is built with, if it is.
+    set_threads: Option<Symbol<'static, SetThreads>>,
+    engine: Object,
+    stream: Object,
+}
+
+/// A description of a matrix.
+#[derive(Debug)]
+enum Description<'a> {
+    /// `dnnl_memory_desc_t` of version 2, or `dnnl_matmul_desc_t`.
+    Structure(Box<[u64; ROOM]>),
+    Object(Object, &'a Symbol<'static, Destroy>),
+}
+
+/// 16 KiB; the larger of the two structures has some 3.
+const ROOM: usize = 2048;
+
+impl Description<'_> {
+    fn address(&mut self) -> Object {
+        match self {
+            Self::Structure(room) => room.as_mut_ptr().cast(),
+            Self::Object(object, _) => *object,
+        }
+    }
+}
+
+impl Drop for Description<'_> {
+    fn drop(&mut self) {
+        if let Self::Object(object, destroy) = self {
+            // SAFETY: it was created, and is used no more.
+            unsafe { destroy(*object) };
+        }
+    }
+}
+
+/// A planned product and its matrices.
+#[derive(Debug)]
+pub(crate) struct Multiplication<'a> {
+    library: &'a OneDnn,
+    plan: Object,
+    primitive: Object,
+    /// Of A, B and D.
+    memories: [Object; 3],
+}
+
+impl OneDnn {
+    /// Loads it; gives its name and version.
+    pub(crate) fn open() -> Result<(Self, String), libloading::Error> {
+        let load = |name: &str| {
+            // SAFETY: it is the system's library, whose initialisers only set up itself.
+            unsafe { Library::new(name) }
+        };
+        let library =
+            load("libdnnl.so.3").or_else(|_| load("libdnnl.so.2")).or_else(|_| load("libdnnl.so"))?;
+        // The threads of its OpenMP outlive whoever would unload it.
+        let library: &'static Library = Box::leak(Box::new(library));
+        // SAFETY: the signatures are those of its `dnnl.h`, of the version that it says it is.
+        unsafe { Self::of(library) }
+    }
+
+    /// # Safety
+    /// It must be oneDNN of version 2 or 3.
+    #[allow(
+        clippy::multiple_unsafe_ops_per_block,
+        reason = "all for the same reason: the signatures are those of its header"
+    )]
+    unsafe fn of(library: &'static Library) -> Result<(Self, String), libloading::Error> {
+        // SAFETY: see the function's own; an engine and a stream are made of what has just been made.
+        unsafe {
+            let version = library.get::<unsafe extern "C" fn() -> *const Version>(b"dnnl_version\0")?;
+            let &Version { major, minor, patch } = &*version();
+            let engine_create = library.get::<Create3<c_int, usize>>(b"dnnl_engine_create\0")?;
+            let stream_create = library.get::<Create3<Object, c_uint>>(b"dnnl_stream_create\0")?;
+            let api = if major < 3 {
+                Api::Two {
+                    describe: library.get(b"dnnl_memory_desc_init_by_strides\0")?,
+                    matmul: library.get(b"dnnl_matmul_desc_init\0")?,
+                    plan: library.get(b"dnnl_primitive_desc_create\0")?,
+                }
+            } else {
+                Api::Three {
+                    describe: library.get(b"dnnl_memory_desc_create_with_strides\0")?,
+                    plan: library.get(b"dnnl_matmul_primitive_desc_create\0")?,
+                    destroy: library.get(b"dnnl_memory_desc_destroy\0")?,
+                }
+            };
+            let (mut engine, mut stream) = (null_mut(), null_mut());
+            // A CPU has both; without them, preparing a product fails.
+            if engine_create(&raw mut engine, CPU, 0) == 0 {
+                stream_create(&raw mut stream, engine, IN_ORDER);
+            }
+            let this = Self {
+                api,
+                primitive_create: library.get(b"dnnl_primitive_create\0")?,
+                primitive_destroy: library.get(b"dnnl_primitive_destroy\0")?,
+                plan_destroy: library.get(b"dnnl_primitive_desc_destroy\0")?,
+                memory_create: library.get(b"dnnl_memory_create\0")?,
+                memory_destroy: library.get(b"dnnl_memory_destroy\0")?,
+                execute: library.get(b"dnnl_primitive_execute\0")?,
+                wait: library.get(b"dnnl_stream_wait\0")?,
+                set_threads: library.get(b"omp_set_num_threads\0").ok(),
+                engine,
+                stream,
+            };
+            Ok((this, format!("oneDNN {major}.{minor}.{patch}")))
+        }
+    }
+
+    /// How many threads of its OpenMP work for the calling one from now on.
+    fn use_threads(&self, threads: usize) {
+        if let Some(set_threads) = &self.set_threads {
+            // SAFETY: it takes any number from 1 on, and `Product::check` has looked at this one.
+            unsafe { set_threads(threads as c_int) };
+        }
+    }
+
+    fn describe(
+        &self,
+        element: Element,
+        sizes: [usize; 2],
+        strides: [usize; 2],
+        failed: impl Fn(&'static str, Status) -> Error,
+    ) -> Result<Description<'_>, Error> {
+        let dims = |[rows, columns]: [usize; 2]| {
+            let mut dims: Dims = [0; 12];
+            [dims[0], dims[1]] = [rows as i64, columns as i64];
+            dims
+        };
+        let (sizes, strides, element) = (dims(sizes), dims(strides), number(element));
+        match &self.api {
+            Api::Two { describe, .. } => {
+                let mut room = Box::new([0; ROOM]);
+                let to = room.as_mut_ptr().cast();
+                // SAFETY: it reads as many numbers as it has, and writes less than there is room for.
+                let status = unsafe { describe(to, 2, sizes.as_ptr(), element, strides.as_ptr()) };
+                check(status).map_err(|status| failed("dnnl_memory_desc_init_by_strides", status))?;
+                Ok(Description::Structure(room))
+            }
+            Api::Three { describe, destroy, .. } => {
+                let mut object: Object = null_mut();
+                let to = (&raw mut object).cast();
+                // SAFETY: it reads as many numbers as it has, and writes an address.
+                let status = unsafe { describe(to, 2, sizes.as_ptr(), element, strides.as_ptr()) };
+                check(status).map_err(|status| failed("dnnl_memory_desc_create_with_strides", status))?;
+                Ok(Description::Object(object, destroy))
+            }
+        }
+    }
+
+    /// Lets it choose how to multiply.
+    fn plan(&self, [a, b, d]: [Object; 3]) -> Result<Object, Status> {
+        let mut plan = null_mut();
+        let status = match &self.api {
+            Api::Two { matmul, plan: create, .. } => {
+                let mut description = Description::Structure(Box::new([0; ROOM]));
+                // SAFETY: three descriptions, no bias, and room for the fourth.
+                let status = unsafe { matmul(description.address(), a, b, null_mut(), d) };
+                check(status)?;
+                // SAFETY: the description was made, attributes and hints are optional, the engine is its own.
+                unsafe { create(&raw mut plan, description.address(), null_mut(), self.engine, null_mut()) }
+            }
+            // SAFETY: three descriptions, no bias, no attributes, its own engine.
+            Api::Three { plan: create, .. } => unsafe {
+                create(&raw mut plan, self.engine, a, b, null_mut(), d, null_mut())
+            },
+        };
+        check(status).map(|()| plan)
+    }
+
+    pub(crate) fn prepare(&self, operands: &Operands, name: &str) -> Result<Multiplication<'_>, Error> {
+        let Product { m, n, k, a, b, d, is_b_column_major, threads } = operands.product;
+        let failed = |function, status| Error::Failed { library: name.to_owned(), function, status };
+        // It plans for the threads that there are then.
+        self.use_threads(threads);
+        let strides_b = if is_b_column_major { [1, k] } else { [n, 1] };
+        let mut descriptions = [
+            self.describe(a, [m, k], [k, 1], failed)?,
+            self.describe(b, [k, n], strides_b, failed)?,
+            self.describe(d, [m, n], [n, 1], failed)?,
+        ];
+        let objects = descriptions.each_mut().map(Description::address);
+        let unsupported = |_status| Error::Unsupported { library: name.to_owned(), a, b, d };
+        let plan = self.plan(objects).map_err(unsupported)?;
+        // What is made is destroyed with it, however far it comes.
+        let mut made =
+            Multiplication { library: self, plan, primitive: null_mut(), memories: [null_mut(); 3] };
+        // SAFETY: the plan was made.
+        let status = unsafe { (self.primitive_create)(&raw mut made.primitive, plan) };
+        check(status).map_err(|status| failed("dnnl_primitive_create", status))?;
+        let addresses = [&operands.a, &operands.b, &operands.d].map(|memory| memory.address());
+        for ((memory, description), address) in made.memories.iter_mut().zip(objects).zip(addresses) {
+            // SAFETY: the matrix is there, without gaps, and stays as long as this object.
+            let status = unsafe { (self.memory_create)(memory, description, self.engine, address.cast()) };
+            check(status).map_err(|status| failed("dnnl_memory_create", status))?;
+        }
+        Ok(made)
+    }
+}
+
+impl Multiplication<'_> {
+    pub(crate) fn run(&self, operands: &mut Operands, name: &str) -> Result<(), Error> {
+        let failed = |function| move |status| Error::Failed { library: name.to_owned(), function, status };
+        let library = self.library;
+        library.use_threads(operands.product.threads);
+        let [a, b, d] = self.memories;
+        let arguments = [(SRC, a), (WEIGHTS, b), (DST, d)].map(|(which, memory)| Argument { which, memory });
+        // SAFETY: all of it was made, and D, borrowed for writing, is the only matrix that is written.
+        let status = unsafe { (library.execute)(self.primitive, library.stream, 3, arguments.as_ptr()) };
+        check(status).map_err(failed("dnnl_primitive_execute"))?;
+        // SAFETY: the stream was made.
+        let status = unsafe { (library.wait)(library.stream) };
+        check(status).map_err(failed("dnnl_stream_wait"))
+    }
+}
+
+impl Drop for Multiplication<'_> {
+    fn drop(&mut self) {
+        let library = self.library;
+        let [a, b, d] = self.memories.map(|memory| (memory, &library.memory_destroy));
+        let others = [(self.primitive, &library.primitive_destroy), (self.plan, &library.plan_destroy)];
+        for (object, destroy) in [a, b, d].into_iter().chain(others).filter(|(object, _)| !object.is_null()) {
+            // SAFETY: it was created, and is used no more.
+            unsafe { destroy(object) };
+        }
+    }
+}
+
+fn check(status: Status) -> Result<(), Status> {
+    if status == 0 { Ok(()) } else { Err(status) }
+}
+
+/// `dnnl_data_type_t`.
+fn number(element: Element) -> c_int {
+    match element {
+        Element::F16 => 1,
+        Element::Bf16 => 2,
+        Element::F32 => 3,
+        Element::S32 => 4,
+        Element::S8 => 5,
+        Element::U8 => 6,
+    }
+}

@@ -1,0 +1,119 @@
+//! Products by libraries against plain loops. A library that is not installed is told, not tested.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::panic,
+    reason = "a test says what it skips, and fails where it may not"
+)]
+
+use half::{bf16, f16};
+use phalanx_versus::{Element, Error, Kind, Library, Product};
+
+/// Small whole numbers, which every type has, and whose sums of products are exact.
+fn numbers(count: usize, element: Element, seed: usize) -> Vec<i32> {
+    let least = if element == Element::U8 { 0 } else { -3 };
+    (0..count).map(|index| (index * 7 + index / 5 + seed) as i32 % 7 + least).collect()
+}
+
+fn bytes(numbers: &[i32], element: Element) -> Vec<u8> {
+    let bytes = |&number: &i32| match element {
+        Element::F32 => (number as f32).to_ne_bytes().to_vec(),
+        Element::F16 => f16::from_f32(number as f32).to_ne_bytes().to_vec(),
+        Element::Bf16 => bf16::from_f32(number as f32).to_ne_bytes().to_vec(),
+        Element::S8 => (number as i8).to_ne_bytes().to_vec(),
+        Element::U8 => (number as u8).to_ne_bytes().to_vec(),
+        Element::S32 => number.to_ne_bytes().to_vec(),
+    };
+    numbers.iter().flat_map(bytes).collect()
+}
+
+fn library(kind: Kind) -> Option<Library> {
+    match Library::open(kind) {
+        Ok(library) => Some(library),
+        Err(error) => {
+            assert!(matches!(error, Error::Missing { .. }), "{error}");
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+/// Whether the library has such a product. If so, it is right.
+fn is_right(library: &Library, product: Product) -> bool {
+    let Product { m, n, k, a, b, d, is_b_column_major, .. } = product;
+    let (left, right) = (numbers(m * k, a, 1), numbers(k * n, b, 2));
+    let prepared = library.prepare(product, &bytes(&left, a), &bytes(&right, b));
+    let mut multiplication = match prepared {
+        Ok(multiplication) => multiplication,
+        Err(Error::Unsupported { .. }) => return false,
+        Err(error) => panic!("{product:?}: {error}"),
+    };
+    for _ in 0..2 {
+        multiplication.run().expect("it runs");
+    }
+    let at = |row: usize, column: usize| if is_b_column_major { column * k + row } else { row * n + column };
+    let sum = |index: usize| {
+        let (row, column) = (index / n, index % n);
+        (0..k).map(|inner| left[row * k + inner] * right[at(inner, column)]).sum()
+    };
+    let expected: Vec<i32> = (0..m * n).map(sum).collect();
+    assert_eq!(multiplication.result(), bytes(&expected, d), "{} {product:?}", library.name());
+    true
+}
+
+const F32: Product = Product {
+    m: 37,
+    n: 20,
+    k: 33,
+    a: Element::F32,
+    b: Element::F32,
+    d: Element::F32,
+    is_b_column_major: false,
+    threads: 2,
+};
+
+#[test]
+fn onednn_multiplies() {
+    let Some(library) = library(Kind::OneDnn) else { return };
+    assert!(library.name().starts_with("oneDNN "), "{}", library.name());
+    for is_b_column_major in [false, true] {
+        for threads in [1, 2] {
+            let product = Product { is_b_column_major, threads, ..F32 };
+            assert!(is_right(&library, product));
+            let (a, b) = (Element::S8, Element::S8);
+            assert!(is_right(&library, Product { a, b, d: Element::S32, ..product }));
+            assert!(is_right(&library, Product { a: Element::U8, b, d: Element::S32, ..product }));
+            // As the processor has it.
+            for element in [Element::Bf16, Element::F16] {
+                is_right(&library, Product { a: element, b: element, ..product });
+            }
+        }
+    }
+    let both = Product { a: Element::F32, b: Element::S8, ..F32 };
+    assert!(!is_right(&library, both), "there are no such products");
+}
+
+#[test]
+fn openblas_multiplies_floats() {
+    let Some(library) = library(Kind::OpenBlas) else { return };
+    assert!(library.name().starts_with("OpenBLAS "), "{}", library.name());
+    for is_b_column_major in [false, true] {
+        assert!(is_right(&library, Product { is_b_column_major, ..F32 }));
+    }
+    let bytes = Product { a: Element::S8, b: Element::S8, d: Element::S32, ..F32 };
+    assert!(!is_right(&library, bytes));
+}
+
+#[test]
+fn matrices_of_other_sizes_are_refused() {
+    let Some(library) = library(Kind::OneDnn) else { return };
+    let refuses = |product: Product, a: usize, b: usize| {
+        let error = library.prepare(product, &vec![0; a], &vec![0; b]).expect_err("other sizes");
+        assert!(matches!(error, Error::Size { .. }), "{error}");
+    };
+    refuses(F32, 4 * 37 * 33, 4 * 20 * 32);
+    refuses(F32, 4 * 37 * 33 + 1, 4 * 20 * 33);
+    refuses(Product { m: 0, ..F32 }, 0, 4 * 20 * 33);
+    refuses(Product { threads: 0, ..F32 }, 4 * 37 * 33, 4 * 20 * 33);
+    refuses(Product { m: usize::MAX, k: 2, ..F32 }, 8, 0);
+}
