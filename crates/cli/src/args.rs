@@ -351,6 +351,8 @@ const GEMM_HELP: &str = "\
 Types are written f16:f32 (A and B, then C and the sums) or, with the usual sums, f16.
 Sizes are written 512, or 512x256x1024 for M, N and K.
 Every result is compared with an independent one in f64.
+A library (--versus) gets plain matrices as the kernels do, and brings none into a layout of its own beforehand; it
+computes A*B, without C. Where it has no product of such types, it multiplies f32: libdnnl-dev, libopenblas-dev.
 The rungs are measured with matrices of each --shape; a scalar one has none, and that of `workgroup` is its tile.
 The rung `shared-mlir` is `shared` in MLIR, for f16:f32, and only measured if it is named. The last example compares both.
 
@@ -384,12 +386,26 @@ pub(crate) struct GemmArgs {
     /// Leave for kernels: `accumulate` rounds sums of matrix multiply-adds once for a chain of them, not each
     #[arg(long, value_name = "WHAT")]
     pub(crate) relax: Option<Relax>,
+    /// Measure a library in turn with each kernel, on as many threads, and compare
+    #[arg(long, value_name = "LIBRARY")]
+    pub(crate) versus: Option<Versus>,
     /// Write a record for each rung; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Draw a chart
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+}
+
+/// Libraries that are compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Versus {
+    /// oneDNN, 2 or 3
+    #[value(name = "onednn")]
+    OneDnn,
+    /// OpenBLAS, f32 alone
+    #[value(name = "openblas")]
+    OpenBlas,
 }
 
 #[derive(Debug, Args)]

@@ -23,6 +23,7 @@ mod record;
 mod reference;
 mod runtime;
 mod table;
+mod versus;
 mod workload;
 
 use std::io::{ErrorKind, Write};

@@ -62,6 +62,15 @@ pub(crate) struct Record {
     /// How many elements it read of each buffer, by name, where they are counted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) elements_read: BTreeMap<String, u64>,
+    /// Which library did the same in turn with it, and with what types, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) versus: Option<String>,
+    /// What it reached, in 10⁹ operations a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) versus_gflops: Option<f64>,
+    /// How many times as fast the kernel was, in the middle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) versus_ratio: Option<f64>,
 }
 
 /// The path that stands for standard output.
@@ -114,6 +123,9 @@ pub(crate) mod tests {
             compile_ms: 12.5,
             relaxed_accumulation: false,
             elements_read: BTreeMap::new(),
+            versus: None,
+            versus_gflops: None,
+            versus_ratio: None,
         }
     }
 

@@ -27,7 +27,7 @@ pub(crate) fn ladder(records: &[Record]) -> Table {
         (false, true) => "GFLOP/s, GB/s",
         (false, false) => "GFLOP/s",
     };
-    let header = [
+    let header: &[&str] = &[
         "kernel",
         "types",
         "problem",
@@ -40,9 +40,20 @@ pub(crate) fn ladder(records: &[Record]) -> Table {
         "compile",
         "result",
     ];
-    let mut table = new(&header, 5);
+    // Only where something was compared.
+    let libraries = records.iter().any(|record| record.versus.is_some());
+    let versus: &[&str] = if libraries { &["versus", "its rate", "times as fast"] } else { &[] };
+    let mut table = new(&[header, versus].concat(), 5);
     for record in records {
-        table.add_row(row(record));
+        let mut row = row(record).to_vec();
+        if libraries {
+            let number = |number: Option<f64>, digits: usize| {
+                number.map_or_else(|| "-".to_owned(), |number| format!("{number:.digits$}"))
+            };
+            row.push(record.versus.clone().unwrap_or_else(|| "-".to_owned()));
+            row.extend([number(record.versus_gflops, 1), number(record.versus_ratio, 2)]);
+        }
+        table.add_row(row);
     }
     table
 }
@@ -121,6 +132,21 @@ mod tests {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
         assert_eq!(text.matches("loads").count(), 1);
+    }
+
+    #[test]
+    fn what_was_compared_has_columns() {
+        let beside = Record {
+            versus: Some("oneDNN 2.6.3 f32".to_owned()),
+            versus_gflops: Some(320.0),
+            versus_ratio: Some(1.25),
+            ..sample("shared", 400.0)
+        };
+        let text = ladder(&[sample("tiled", 400.0), beside]).to_string();
+        for part in ["times as fast", "oneDNN 2.6.3 f32", "320.0", "1.25", " - "] {
+            assert!(text.contains(part), "{part} is missing in\n{text}");
+        }
+        assert!(!ladder(&[sample("tiled", 400.0)]).to_string().contains("times as fast"));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The command as a user meets it: exit status and messages of the built program.
 
+#[path = "cli/bench.rs"]
+mod bench;
 #[path = "cli/convert.rs"]
 mod convert;
 #[path = "cli/interrupt.rs"]

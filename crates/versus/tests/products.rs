@@ -117,3 +117,16 @@ fn matrices_of_other_sizes_are_refused() {
     refuses(Product { threads: 0, ..F32 }, 4 * 37 * 33, 4 * 20 * 33);
     refuses(Product { m: usize::MAX, k: 2, ..F32 }, 8, 0);
 }
+
+#[test]
+fn what_is_missing_is_named_with_its_package() {
+    let cause = libloading::Error::DlOpenUnknown;
+    let text = Error::Missing { kind: Kind::OneDnn, cause }.to_string();
+    assert!(text.starts_with("oneDNN cannot be loaded: install it (the package libdnnl-dev"), "{text}");
+    let environment = Kind::OpenBlas.environment();
+    assert_eq!(
+        environment.iter().any(|&(name, value)| (name, value) == ("OPENBLAS_CORETYPE", "SkylakeX")),
+        cfg!(target_arch = "x86_64")
+            && std::fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains("avx512f"))
+    );
+}

@@ -10,12 +10,12 @@ use crate::args::workload::WorkloadCommand;
 use crate::args::{Backend, BenchCommand, GemmArgs, KernelArgs, PeakArgs};
 use crate::ladder::gemm::Gemm;
 use crate::ladder::plan::Choices;
-use crate::measure::{self, Outputs, PEAK_TIME, Peak, Peaks, Spell, time};
+use crate::measure::{self, Beside, Effort, Outputs, PEAK_TIME, Peak, Peaks, Spell, time};
 use crate::progress::Interrupt;
 use crate::record::{STANDARD_OUTPUT, write_text};
 use crate::runtime::Device;
 use crate::workload::Purpose;
-use crate::{Status, say, tell};
+use crate::{Status, say, tell, versus};
 
 pub(crate) fn bench(command: &BenchCommand) -> Result<Status> {
     match command {
@@ -33,10 +33,11 @@ fn workload(command: &WorkloadCommand) -> Result<Status> {
         svg: output.svg.as_deref(),
         pictures: output.pictures.as_deref(),
     };
-    measure::run(&workloads, output.threads, None, outputs)
+    measure::run(&workloads, output.threads, None, None, outputs)
 }
 
 fn gemm(args: &GemmArgs) -> Result<Status> {
+    let versus = args.versus.map(versus::open).transpose()?;
     let choices = Choices {
         tile: args.tile,
         is_b_column_major: args.col_major_b,
@@ -45,7 +46,7 @@ fn gemm(args: &GemmArgs) -> Result<Status> {
     };
     let workloads = Gemm::all(&args.types, &args.sizes, &args.rungs, &args.shape, choices)?;
     let outputs = Outputs { json: args.json.as_deref(), svg: args.svg.as_deref(), pictures: None };
-    measure::run(&workloads, args.threads, args.relax, outputs)
+    measure::run(&workloads, args.threads, args.relax, versus.as_ref(), outputs)
 }
 
 /// A kernel of the user's: its result is the user's to judge.
@@ -55,13 +56,14 @@ fn kernel(args: &KernelArgs) -> Result<Status> {
     let ready = run::prepare(&args.run, &interrupt)?;
     let threads = ready.device.info().threads;
     let peak = || ready.device.peak(Peak::F32Fma, PEAK_TIME);
+    let mut beside = Beside { peak: &peak, rival: None, effort: Effort::FULL };
     let dispatch = || match ready.dispatch(&interrupt) {
         Err(_cancelled) if interrupt.is_set() => Ok(None),
         report => report.map(|report| Some(report.elapsed)),
     };
     let before = peak();
     let Some(warm_up) = dispatch()? else { return Ok(Status::Interrupted) };
-    let Some(Spell { seconds, peak_gflops }) = time(warm_up, before, dispatch, &peak)? else {
+    let Some((Spell { seconds, peak_gflops }, _)) = time(warm_up, before, dispatch, &mut beside)? else {
         return Ok(Status::Interrupted);
     };
     let rate = args.operations.map(|operations| operations / seconds / 1e9);

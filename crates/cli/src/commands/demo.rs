@@ -54,7 +54,7 @@ fn show(
             .with_context(|| format!("{} cannot be made", directory.display()))?;
     }
     let status =
-        measure::run(workloads, threads, None, Outputs { json: Some(json), svg: Some(svg), pictures })?;
+        measure::run(workloads, threads, None, None, Outputs { json: Some(json), svg: Some(svg), pictures })?;
     // What was cut short may have left neither.
     if status != Status::Interrupted {
         let text = format!("The chart is in {}, the records are in {}.", svg.display(), json.display());

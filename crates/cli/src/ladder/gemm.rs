@@ -3,11 +3,12 @@
 use anyhow::{Result, bail, ensure};
 
 use super::plan::{Choices, Mnk, Plan, SUBGROUP_SIZE};
-use super::{Rung, Types};
+use super::{Rung, Types, rival};
 use crate::data::{Array, DType};
-use crate::measure::{Kernel, Problem, Source, Subject, Watch, Workload, upload};
+use crate::measure::{Bench, Kernel, Problem, Source, Subject, Watch, Workload, upload};
 use crate::reference::{Operands, Reference};
 use crate::runtime::{Buffer, Device};
+use crate::versus::Rival;
 
 /// One multiplication and the rungs that do it.
 #[derive(Debug)]
@@ -113,6 +114,13 @@ impl Workload for Gemm {
             (u64::from(rows) * u64::from(columns)).saturating_mul(dtype.size_bytes() as u64)
         };
         matrices.into_iter().map(bytes).fold(0, u64::saturating_add)
+    }
+
+    fn rival<'a>(&self, problem: &Problem, bench: &Bench<'a>) -> Result<Option<Rival<'a>>> {
+        let Some(library) = bench.versus else { return Ok(None) };
+        let Mnk { m, n, k } = self.size;
+        let sizes = [m, n, k].map(|size| size as usize);
+        rival::prepare(library, bench.device, problem, self.types, sizes, self.is_b_column_major)
     }
 
     fn prepare(&self, device: &Device, watch: &Watch<'_>) -> Result<Option<Problem>> {

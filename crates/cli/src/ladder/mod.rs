@@ -6,6 +6,7 @@
 
 pub(crate) mod gemm;
 pub(crate) mod plan;
+mod rival;
 
 use std::fmt;
 use std::str::FromStr;

@@ -24,14 +24,14 @@ use indicatif::ProgressBar;
 pub(crate) use self::count::{Count, count};
 pub(crate) use self::peaks::{Peak, Peaks};
 pub(crate) use self::pipelines::compile;
-use self::timing::Timing;
-pub(crate) use self::timing::{Spell, dispatch, time};
+pub(crate) use self::timing::{Beside, Effort, Spell, dispatch, time};
 use crate::args::{Backend, Relax};
 use crate::data::{DType, check_place};
 use crate::progress::{self, Interrupt};
 use crate::record::{Record, STANDARD_OUTPUT, write_json};
 use crate::reference::Comparison;
 use crate::runtime::{Buffer, Choices, Device, Pipeline};
+use crate::versus::{Library, Rival};
 use crate::{Status, chart, memory, table, tell};
 
 /// For so long the peak is measured.
@@ -64,6 +64,11 @@ pub(crate) trait Workload {
 
     /// Makes the data and computes the expected result, which may take long; nothing if it was interrupted.
     fn prepare(&self, device: &Device, watch: &Watch<'_>) -> Result<Option<Problem>>;
+
+    /// The same problem, as another library has it; nothing if it has not.
+    fn rival<'a>(&self, _problem: &Problem, _at: &Bench<'a>) -> Result<Option<Rival<'a>>> {
+        Ok(None)
+    }
 
     /// Draws the result that is in the buffers, and says what of it is where.
     fn draw(&self, _problem: &Problem, _directory: &Path) -> Result<Option<String>> {
@@ -141,6 +146,14 @@ pub(crate) struct Problem {
 /// Judges what a kernel left in the buffers.
 pub(crate) type Check = Box<dyn Fn(&[Buffer]) -> Result<Comparison>>;
 
+/// What kernels are measured on, and beside what.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bench<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) versus: Option<&'a Library>,
+    pub(crate) effort: Effort,
+}
+
 /// The user's side of long work: what is told, and whether it shall end.
 #[derive(Debug)]
 pub(crate) struct Watch<'a> {
@@ -162,6 +175,7 @@ pub(crate) fn run(
     workloads: &[Box<dyn Workload>],
     threads: Option<usize>,
     relax: Option<Relax>,
+    versus: Option<&Library>,
     outputs: Outputs<'_>,
 ) -> Result<Status> {
     outputs.check()?;
@@ -169,15 +183,13 @@ pub(crate) fn run(
         memory::check(workload.buffer_bytes()).with_context(|| called(&workload.subject()))?;
     }
     let device = Device::of_kind(Backend::Cpu, Choices { threads, relax, ..Choices::default() })?;
+    let bench = Bench { device: &device, versus, effort: Effort::FULL };
     let relaxed_accumulation = relax == Some(Relax::Accumulate);
     let threads = device.info().threads;
     let kernels: Vec<(&dyn Workload, &Kernel)> = workloads
         .iter()
         .flat_map(|workload| workload.kernels().iter().map(move |kernel| (&**workload, kernel)))
         .collect();
-    let shapes = workloads
-        .iter()
-        .flat_map(|workload| (0..workload.kernels().len()).map(|kernel| workload.shape(kernel)));
     let interrupt = Interrupt::listen()?;
     let bar = progress::bar(kernels.len());
     // All before there is data: compilers need more memory than small problems.
@@ -187,20 +199,14 @@ pub(crate) fn run(
         names.into_iter().zip(kernels.iter().map(|(_, kernel)| *kernel)).collect();
     let Some(pipelines) = compile(&device, &named, &watch)? else { return Ok(Status::Interrupted) };
     let mut done = Done::default();
-    let outcome = measure(&device, workloads, &pipelines, &watch, outputs.pictures, &mut done);
+    let outcome = measure(&bench, workloads, &pipelines, &watch, outputs.pictures, &mut done);
     let outcome = outcome.and_then(|()| count_all(workloads, &watch, &mut done));
     bar.finish_and_clear();
     let is_output_taken = outputs.json == Some(Path::new(STANDARD_OUTPUT));
-    let mut records: Vec<Record> = done
-        .timings
-        .iter()
-        .zip(kernels.iter().zip(shapes))
-        .map(|(timing, ((workload, kernel), shape))| Record {
-            relaxed_accumulation,
-            shape,
-            ..timing.record(&workload.subject(), kernel, &device)
-        })
-        .collect();
+    let mut records = done.records;
+    for record in &mut records {
+        record.relaxed_accumulation = relaxed_accumulation;
+    }
     for (record, count) in records.iter_mut().zip(&done.counts) {
         if let Some(Count { read, ok }) = count {
             (record.elements_read, record.ok) = (read.clone(), record.ok && *ok);
@@ -255,7 +261,7 @@ fn called(subject: &Subject) -> String {
 /// What was finished.
 #[derive(Debug, Default)]
 struct Done {
-    timings: Vec<Timing>,
+    records: Vec<Record>,
     /// What was counted, of each kernel or of none.
     counts: Vec<Option<Count>>,
     /// What was drawn.
@@ -263,37 +269,58 @@ struct Done {
 }
 
 fn measure(
-    device: &Device,
+    bench: &Bench<'_>,
     workloads: &[Box<dyn Workload>],
     pipelines: &[Vec<Pipeline>],
     watch: &Watch<'_>,
     pictures: Option<&Path>,
     done: &mut Done,
 ) -> Result<()> {
-    let Watch { bar, interrupt } = watch;
     let mut pipelines = pipelines.iter();
     for workload in workloads {
-        let subject = workload.subject();
-        let called = called(&subject);
-        bar.set_message(format!("{called}: computing the expected result"));
-        let Some(problem) = workload.prepare(device, watch)? else { return Ok(()) };
-        for (kernel, pipeline) in workload.kernels().iter().zip(&mut pipelines) {
-            if interrupt.is_set() {
-                return Ok(());
-            }
-            bar.set_message(format!("{called}: {}", kernel.name));
-            let peak = || device.peak(subject.peak, PEAK_TIME);
-            let timing = problem.time(device, pipeline, kernel, interrupt, &peak);
-            let timing = timing.with_context(|| format!("{} for {called}", kernel.name))?;
-            let Some(timing) = timing else { return Ok(()) };
-            done.timings.push(timing);
-            bar.inc(1);
-        }
+        let own: Vec<&[Pipeline]> =
+            pipelines.by_ref().take(workload.kernels().len()).map(Vec::as_slice).collect();
+        let problem = measure_one(bench, &**workload, &own, watch, &mut done.records)?;
+        let Some(problem) = problem else { return Ok(()) };
         if let Some(directory) = pictures {
             done.pictures.extend(workload.draw(&problem, directory)?);
         }
     }
     Ok(())
+}
+
+/// Measures the kernels of one workload, of which these are the pipelines, and adds the record of each; nothing if it was
+/// interrupted.
+fn measure_one(
+    bench: &Bench<'_>,
+    workload: &dyn Workload,
+    pipelines: &[&[Pipeline]],
+    watch: &Watch<'_>,
+    records: &mut Vec<Record>,
+) -> Result<Option<Problem>> {
+    let Watch { bar, interrupt } = watch;
+    let &Bench { device, effort, .. } = bench;
+    let subject = workload.subject();
+    let called = called(&subject);
+    bar.set_message(format!("{called}: computing the expected result"));
+    let Some(problem) = workload.prepare(device, watch)? else { return Ok(None) };
+    let mut rival = workload.rival(&problem, bench)?;
+    for (index, (kernel, pipelines)) in workload.kernels().iter().zip(pipelines).enumerate() {
+        if interrupt.is_set() {
+            return Ok(None);
+        }
+        let shape = workload.shape(index);
+        bar.set_message(format!("{called}: {} {shape} in {}", kernel.name, kernel.tile));
+        let peak = || device.peak(subject.peak, PEAK_TIME);
+        let mut beside = Beside { peak: &peak, rival: rival.as_mut(), effort };
+        let timing = problem.time(device, pipelines, kernel, interrupt, &mut beside);
+        let timing = timing.with_context(|| format!("{} for {called}", kernel.name))?;
+        let Some(timing) = timing else { return Ok(None) };
+        let versus = rival.as_ref().map(|rival| rival.name().to_owned());
+        records.push(Record { shape, versus, ..timing.record(&subject, kernel, device) });
+        bar.inc(1);
+    }
+    Ok(Some(problem))
 }
 
 /// Counts what kernels read whose workloads want it told.

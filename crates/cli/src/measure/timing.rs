@@ -1,4 +1,5 @@
-//! How a kernel is timed: dispatches in spells, with a measurement of the peak before and after each.
+//! How a kernel is timed: dispatches in spells, with a measurement of the peak before and after each, and a spell of another
+//! library between two of them where one is compared with.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,16 +10,39 @@ use super::{Kernel, Problem, Subject};
 use crate::progress::Interrupt;
 use crate::record::Record;
 use crate::runtime::{Binding, Buffer, Device, Dispatch, Pipeline};
+use crate::versus::Rival;
 
-/// Timed dispatches go on until both are reached …
-const MIN_DISPATCHES: usize = 5;
-const MIN_TIME: Duration = Duration::from_millis(600);
-/// … or one of these is.
-const MAX_DISPATCHES: usize = 1000;
-const MAX_TIME: Duration = Duration::from_secs(3);
+/// How long is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Effort {
+    /// Timed dispatches go on until both are reached …
+    min_dispatches: usize,
+    min_time: Duration,
+    /// … or one of these is.
+    max_dispatches: usize,
+    max_time: Duration,
+    /// After so much of it the peak is measured.
+    spell: Duration,
+}
 
-/// After so much of it the peak is measured.
-const SPELL: Duration = Duration::from_millis(40);
+impl Effort {
+    /// For figures.
+    pub(crate) const FULL: Self = Self {
+        min_dispatches: 5,
+        min_time: Duration::from_millis(600),
+        max_dispatches: 1000,
+        max_time: Duration::from_secs(3),
+        spell: Duration::from_millis(40),
+    };
+}
+
+/// What is measured beside a kernel.
+pub(crate) struct Beside<'a, 'lib> {
+    /// What the machine can do, in 10⁹ operations a second.
+    pub(crate) peak: &'a dyn Fn() -> f64,
+    pub(crate) rival: Option<&'a mut Rival<'lib>>,
+    pub(crate) effort: Effort,
+}
 
 /// No kernel takes longer; one that does is stuck.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -39,6 +63,16 @@ pub(super) struct Timing {
     is_ok: bool,
     psnr_db: Option<f64>,
     compile_time: Duration,
+    versus: Option<Versus>,
+}
+
+/// What another library did beside a kernel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Versus {
+    /// That it took.
+    pub(crate) seconds: f64,
+    /// How many times as fast the kernel was.
+    pub(crate) ratio: f64,
 }
 
 /// A few dispatches, one after the other.
@@ -57,22 +91,36 @@ fn middle(mut spells: Vec<Spell>) -> Option<Spell> {
     spells.get(spells.len() / 2).copied()
 }
 
+/// The middle ratio, and the middle time of the other library.
+fn middle_versus(spells: &[(f64, f64)]) -> Option<Versus> {
+    let middle = |of: &dyn Fn(&(f64, f64)) -> f64| {
+        let mut numbers: Vec<f64> = spells.iter().map(of).collect();
+        numbers.sort_by(f64::total_cmp);
+        numbers.get(numbers.len() / 2).copied()
+    };
+    let (seconds, ratio) = (middle(&|(_, rival)| *rival)?, middle(&|(own, rival)| rival / own)?);
+    Some(Versus { seconds, ratio })
+}
+
 /// Times dispatches, each of which tells how long it took, or nothing if it was interrupted. The first one has been done,
 /// after the peak was measured.
 pub(crate) fn time(
     warm_up: Duration,
     mut before: f64,
     mut dispatch: impl FnMut() -> Result<Option<Duration>>,
-    peak: &dyn Fn() -> f64,
-) -> Result<Option<Spell>> {
-    let mut spells = Vec::new();
+    beside: &mut Beside<'_, '_>,
+) -> Result<Option<(Spell, Option<Versus>)>> {
+    let &mut Beside { peak, ref mut rival, effort } = beside;
+    let (mut spells, mut compared) = (Vec::new(), Vec::new());
     let (mut total, mut count) = (warm_up, 0);
     let is_enough = |total, count| {
-        count >= MAX_DISPATCHES || total >= MAX_TIME || count >= MIN_DISPATCHES && total >= MIN_TIME
+        count >= effort.max_dispatches
+            || total >= effort.max_time
+            || count >= effort.min_dispatches && total >= effort.min_time
     };
     while !is_enough(total, count) {
         let (mut time, mut dispatches) = (Duration::ZERO, 0);
-        while time < SPELL && !is_enough(total, count) {
+        while dispatches == 0 || time < effort.spell && !is_enough(total, count) {
             let Some(elapsed) = dispatch()? else { return Ok(None) };
             time += elapsed;
             dispatches += 1;
@@ -80,15 +128,17 @@ pub(crate) fn time(
             count += 1;
         }
         let after = peak();
-        spells.push(Spell {
-            seconds: time.as_secs_f64() / f64::from(dispatches),
-            peak_gflops: (before + after) / 2.0,
-        });
+        let seconds = time.as_secs_f64() / f64::from(dispatches);
+        spells.push(Spell { seconds, peak_gflops: (before + after) / 2.0 });
         before = after;
+        if let Some(rival) = rival {
+            compared.push((seconds, rival.spell(effort.spell)?));
+            before = peak();
+        }
     }
     // A slow kernel is not run again only to be warm: its first dispatch is as good as any.
     let first_only = || Spell { seconds: warm_up.as_secs_f64(), peak_gflops: (before + peak()) / 2.0 };
-    Ok(Some(middle(spells).unwrap_or_else(first_only)))
+    Ok(Some((middle(spells).unwrap_or_else(first_only), middle_versus(&compared))))
 }
 
 impl Problem {
@@ -99,18 +149,17 @@ impl Problem {
         pipelines: &[Pipeline],
         kernel: &Kernel,
         interrupt: &Interrupt,
-        peak: &dyn Fn() -> f64,
+        beside: &mut Beside<'_, '_>,
     ) -> Result<Option<Timing>> {
         self.blank()?;
-        let before = peak();
+        let before = (beside.peak)();
         let Some(warm_up) = self.dispatch(device, pipelines, kernel, Some(interrupt))? else {
             return Ok(None);
         };
         let first = (self.check)(&self.buffers)?;
         let dispatch = || self.dispatch(device, pipelines, kernel, Some(interrupt));
-        let Some(Spell { seconds, peak_gflops }) = time(warm_up, before, dispatch, peak)? else {
-            return Ok(None);
-        };
+        let Some((spell, versus)) = time(warm_up, before, dispatch, beside)? else { return Ok(None) };
+        let Spell { seconds, peak_gflops } = spell;
         let last = (self.check)(&self.buffers)?;
         Ok(Some(Timing {
             seconds,
@@ -119,6 +168,7 @@ impl Problem {
             is_ok: first.ok && last.ok,
             psnr_db: last.psnr_db,
             compile_time: pipelines.iter().map(Pipeline::compile_time).sum(),
+            versus,
         }))
     }
 
@@ -206,6 +256,9 @@ impl Timing {
             compile_ms: 1e3 * self.compile_time.as_secs_f64(),
             relaxed_accumulation: false,
             elements_read: BTreeMap::new(),
+            versus: None,
+            versus_gflops: self.versus.map(|versus| subject.operations / versus.seconds / 1e9),
+            versus_ratio: self.versus.map(|versus| versus.ratio),
         }
     }
 }
@@ -225,6 +278,13 @@ mod tests {
         let spells =
             vec![spell(1.0, 9.0), spell(2.0, 2.0), spell(1.0, 1.0), spell(4.0, 2.0), spell(1.0, 5.0)];
         assert_eq!(middle(spells), Some(spell(1.0, 5.0)));
+    }
+
+    #[test]
+    fn the_middle_ratio_counts_and_the_middle_time_beside_it() {
+        assert_eq!(middle_versus(&[]), None);
+        let versus = middle_versus(&[(1.0, 2.0), (4.0, 2.0), (1.0, 3.0)]);
+        assert_eq!(versus, Some(Versus { seconds: 2.0, ratio: 2.0 }));
     }
 
     #[test]
@@ -256,11 +316,14 @@ mod tests {
             is_ok: false,
             psnr_db: None,
             compile_time: Duration::from_millis(7),
+            versus: Some(Versus { seconds: 0.002, ratio: 1.9 }),
         };
         let record = timing.record(&subject, &kernel, &Device::new(Some(1)).expect("there is one"));
         assert!((record.gflops - 268.435_456).abs() < 1e-9);
         assert!((record.share_of_peak - 0.5).abs() < 1e-9);
         assert_eq!((record.compile_ms, record.tile.as_str()), (7.0, "256x256x64"));
         assert_eq!((record.max_rel_error, record.ok), (f64::MAX, false));
+        assert!(record.versus_gflops.is_some_and(|rate| (rate - 134.217_728).abs() < 1e-9));
+        assert_eq!(record.versus_ratio, Some(1.9));
     }
 }

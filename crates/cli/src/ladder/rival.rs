@@ -1,0 +1,104 @@
+//! The ladder's multiplication as a library does it: A·B of the same numbers, in the same order in memory.
+//!
+//! Where the library has no product of these floats, it multiplies them as f32, which is what a program would do without
+//! ours. Of bytes without a sign oneDNN has only A: B is taken without its top bit there.
+
+use anyhow::{Result, bail, ensure};
+
+use super::Types;
+use crate::data::DType;
+use crate::measure::Problem;
+use crate::runtime::{Buffer, Device};
+use crate::versus::{Element, Library, Product, Rival};
+
+/// Brings the numbers of a problem to a library, and compares what it makes of them.
+pub(crate) fn prepare<'a>(
+    library: &'a Library,
+    device: &Device,
+    problem: &Problem,
+    types: Types,
+    [m, n, k]: [usize; 3],
+    is_b_column_major: bool,
+) -> Result<Option<Rival<'a>>> {
+    let [a, b, ..] = problem.buffers.as_slice() else { return Ok(None) };
+    let [a, b] = [a, b].map(|buffer| buffer.read(0..buffer.size()));
+    let (a, mut b) = (a?, b?);
+    let threads = device.info().threads;
+    let element = |dtype: DType| match dtype {
+        DType::F16 => Some(Element::F16),
+        DType::Bf16 => Some(Element::Bf16),
+        DType::F32 => Some(Element::F32),
+        DType::S8 => Some(Element::S8),
+        DType::U8 => Some(Element::U8),
+        DType::S32 | DType::U32 => Some(Element::S32),
+        _ => None,
+    };
+    if let (Some(of_a), Some(of_d)) = (element(types.a), element(types.c)) {
+        let of_b = if of_a == Element::U8 { Element::S8 } else { of_a };
+        if of_a == Element::U8 {
+            b.iter_mut().for_each(|byte| *byte &= 0x7f);
+        }
+        let product = Product { m, n, k, a: of_a, b: of_b, d: of_d, is_b_column_major, threads };
+        if let Ok(multiplication) = library.prepare(product, &a, &b) {
+            let rival = Rival::new(multiplication, &name(of_a, of_b, of_d))?;
+            if of_a == of_b && types.c.size_bytes() == 4 {
+                check(device, problem, types, &rival)?;
+            }
+            return Ok(Some(rival));
+        }
+    }
+    if matches!(types.a, DType::S8 | DType::U8) {
+        return Ok(None);
+    }
+    let [a, b] = [a, b].map(|bytes| as_f32(types.a, &bytes));
+    let of = Element::F32;
+    let product = Product { m, n, k, a: of, b: of, d: of, is_b_column_major, threads };
+    let rival = Rival::new(library.prepare(product, &a, &b)?, &name(of, of, of))?;
+    if types.c == DType::F32 {
+        check(device, problem, types, &rival)?;
+    }
+    Ok(Some(rival))
+}
+
+fn name(a: Element, b: Element, d: Element) -> String {
+    match (a == b, a == d) {
+        (true, true) => a.to_string(),
+        (true, false) => format!("{a}->{d}"),
+        (false, _) => format!("{a}*{b}->{d}"),
+    }
+}
+
+fn as_f32(dtype: DType, bytes: &[u8]) -> Vec<u8> {
+    let mut numbers = Vec::with_capacity(bytes.len() / dtype.size_bytes() * 4);
+    for element in bytes.chunks_exact(dtype.size_bytes()) {
+        let value = dtype.value(dtype.read(element));
+        DType::F32.push(DType::F32.bits(value), &mut numbers);
+    }
+    numbers
+}
+
+/// A library that computes something else is compared with for nothing. What it computes is without C.
+fn check(device: &Device, problem: &Problem, types: Types, rival: &Rival<'_>) -> Result<()> {
+    let [_, _, c, _] = problem.buffers.as_slice() else { bail!("a multiplication has four buffers") };
+    let of = |bytes: &[u8]| -> Result<Buffer> {
+        let buffer = device.create_buffer(bytes.len())?;
+        buffer.write(0, bytes)?;
+        Ok(buffer)
+    };
+    let c = c.read(0..c.size())?;
+    let (products, _) = rival.result().as_chunks::<4>();
+    let (addends, _) = c.as_chunks::<4>();
+    let sum = |(&product, &addend): (&[u8; 4], &[u8; 4])| match types.c {
+        DType::F32 => (f32::from_ne_bytes(product) + f32::from_ne_bytes(addend)).to_ne_bytes(),
+        _ => i32::from_ne_bytes(product).wrapping_add(i32::from_ne_bytes(addend)).to_ne_bytes(),
+    };
+    let sums: Vec<[u8; 4]> = products.iter().zip(addends).map(sum).collect();
+    let verdict = (problem.check)(&[of(&[0; 4])?, of(&[0; 4])?, of(&c)?, of(sums.as_flattened())?])?;
+    ensure!(
+        verdict.ok,
+        "{} does not compute the same: the largest error is {:.1e}",
+        rival.name(),
+        verdict.max_rel_error
+    );
+    Ok(())
+}
