@@ -354,6 +354,8 @@ Every result is compared with an independent one in f64.
 A library (--versus) gets plain matrices as the kernels do, and brings none into a layout of its own beforehand; it
 computes A*B, without C. Where it has no product of such types, it multiplies f32: libdnnl-dev, libopenblas-dev.
 The rungs are measured with matrices of each --shape; a scalar one has none, and that of `workgroup` is its tile.
+The rungs `staged`, `staged-vec4` and `staged-scalar` copy blocks to shared memory as programs for GPUs do, by 16 bytes, by
+four floats and by elements. They are only measured if they are named.
 The rung `shared-mlir` is `shared` in MLIR, for f16:f32, and only measured if it is named. The last example compares both.
 
 Example:

@@ -74,7 +74,7 @@ fn kernel(rung: Rung, types: Types, size: Mnk, choices: Choices) -> Result<(Kern
         name: rung.name().to_owned(),
         tile: plan.tile.to_string(),
         source,
-        definitions: types.definitions(),
+        definitions: types.definitions(plan.piece),
         constants: plan.constants,
         subgroup_size: SUBGROUP_SIZE,
         groups: plan.groups,

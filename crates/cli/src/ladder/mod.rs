@@ -1,4 +1,4 @@
-//! The ladder: one matrix multiplication, D = A*B + C, written in seven ways, and once more in MLIR.
+//! The ladder: one matrix multiplication, D = A*B + C, written in seven ways, once more in MLIR, and as others stage it.
 //!
 //! [`Rung`] holds the shaders, [`Types`] the pairs of element types and what they are called in GLSL,
 //! [`plan::Plan`] turns a size into specialisation constants, push constants and a number of work-groups, and
@@ -7,6 +7,7 @@
 pub(crate) mod gemm;
 pub(crate) mod plan;
 mod rival;
+pub(crate) mod staged;
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,6 +15,7 @@ use std::str::FromStr;
 use anyhow::{Error, Result, bail};
 
 use self::plan::Mnk;
+use self::staged::Copies;
 use crate::data::DType;
 use crate::measure::{Peak, Source, with_aliases, with_includes};
 
@@ -29,6 +31,8 @@ pub(crate) enum Rung {
     Workgroup,
     /// `Shared` in MLIR, which is measured when it is asked for.
     SharedMlir,
+    /// As programs for GPUs stage through shared memory, measured when it is asked for.
+    Staged(Copies),
 }
 
 impl Rung {
@@ -43,6 +47,14 @@ impl Rung {
         Self::Workgroup,
     ];
 
+    /// Those that are measured when they are asked for.
+    pub(crate) const ON_REQUEST: [Self; 4] = [
+        Self::SharedMlir,
+        Self::Staged(Copies::Wide),
+        Self::Staged(Copies::Vec4),
+        Self::Staged(Copies::Scalar),
+    ];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Scalar => "scalar",
@@ -53,6 +65,9 @@ impl Rung {
             Self::Shared => "shared",
             Self::Workgroup => "workgroup",
             Self::SharedMlir => "shared-mlir",
+            Self::Staged(Copies::Wide) => "staged",
+            Self::Staged(Copies::Vec4) => "staged-vec4",
+            Self::Staged(Copies::Scalar) => "staged-scalar",
         }
     }
 
@@ -66,6 +81,7 @@ impl Rung {
             Self::TiledNv => include_str!("../../shaders/ladder/tiled-nv.comp"),
             Self::Shared => include_str!("../../shaders/ladder/shared.comp"),
             Self::Workgroup => include_str!("../../shaders/ladder/workgroup.comp"),
+            Self::Staged(_) => include_str!("../../shaders/ladder/staged.comp"),
             Self::SharedMlir => {
                 let sizes = [
                     ("#lda", format!("{k} : index")),
@@ -88,7 +104,10 @@ impl Rung {
 
     /// Whether its matrices may be of any shape.
     fn has_shapes(self) -> bool {
-        matches!(self, Self::Simple | Self::Tiled | Self::TiledNv | Self::Shared | Self::SharedMlir)
+        matches!(
+            self,
+            Self::Simple | Self::Tiled | Self::TiledNv | Self::Shared | Self::SharedMlir | Self::Staged(_)
+        )
     }
 
     /// Whether the rung can be written for these types: the older dialect knows no bfloat16 and no 8-bit floats, and MLIR
@@ -96,6 +115,7 @@ impl Rung {
     pub(crate) fn supports(self, types: Types) -> bool {
         match self {
             Self::TiledNv => !matches!(types.a, DType::Bf16 | DType::E4m3 | DType::E5m2),
+            Self::Staged(Copies::Vec4) => matches!(types.a, DType::F16 | DType::F32),
             Self::SharedMlir => types == Types { a: DType::F16, c: DType::F32 },
             _ => true,
         }
@@ -113,7 +133,7 @@ impl FromStr for Rung {
 
     fn from_str(text: &str) -> Result<Self> {
         let mut all = Self::ALL.to_vec();
-        all.push(Self::SharedMlir);
+        all.extend(Self::ON_REQUEST);
         match all.iter().find(|rung| rung.name() == text) {
             Some(rung) => Ok(*rung),
             None => {
@@ -155,13 +175,14 @@ impl Types {
     ];
 
     /// The preprocessor definitions that make a rung one of these types.
-    pub(crate) fn definitions(self) -> Vec<(&'static str, String)> {
+    /// Copies to shared memory move a piece of a type and so many bytes at a time.
+    pub(crate) fn definitions(self, piece: (&'static str, u32)) -> Vec<(&'static str, String)> {
         let mut definitions = vec![
             ("A_TYPE", glsl_type(self.a).to_owned()),
             ("C_TYPE", glsl_type(self.c).to_owned()),
             ("A_BYTES", self.a.size_bytes().to_string()),
-            ("PIECE", plan::PIECE.0.to_owned()),
-            ("PIECE_BYTES", plan::PIECE.1.to_string()),
+            ("PIECE", piece.0.to_owned()),
+            ("PIECE_BYTES", piece.1.to_string()),
             ("A_MATRIX", nv_matrix(self.a).to_owned()),
             ("A_BITS", (8 * self.a.size_bytes()).to_string()),
             ("C_MATRIX", nv_matrix(self.c).to_owned()),

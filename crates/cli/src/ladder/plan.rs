@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Error, Result, bail, ensure};
 
-use super::{Rung, Types};
+use super::{Rung, Types, staged};
 use crate::measure::Constant;
 
 /// Three sizes along M, N and K.
@@ -69,6 +69,8 @@ pub(crate) struct Plan {
     /// The size of one matrix, where the rung has any.
     pub(crate) shape: Option<Mnk>,
     pub(crate) is_b_column_major: bool,
+    /// What copies to shared memory move at a time: a type of GLSL, and its bytes.
+    pub(crate) piece: (&'static str, u32),
     pub(crate) constants: Vec<(u32, Constant)>,
     pub(crate) groups: [u32; 3],
 }
@@ -127,6 +129,12 @@ impl Plan {
             );
             check_copies(types, tile, local).with_context(context)?;
         }
+        let mut piece = PIECE;
+        if let Rung::Staged(copies) = rung {
+            piece = copies.piece(types, shape);
+            staged::check(piece.1 / types.a.size_bytes() as u32, tile, choices.is_b_column_major, local)
+                .with_context(context)?;
+        }
         let mut constants = vec![
             (0, Constant::U32(shape.m)),
             (1, Constant::U32(shape.n)),
@@ -144,6 +152,13 @@ impl Plan {
                     .map(|(id, value)| (id, Constant::U32(value))),
             );
         }
+        if let Rung::Staged(_) = rung {
+            let pad = staged::PAD_BYTES / piece.1;
+            constants.extend(
+                [(9, staged::SUBGROUP_ROWS), (10, staged::SUBGROUP_COLS), (11, pad)]
+                    .map(|(id, value)| (id, Constant::U32(value))),
+            );
+        }
         if rung == Rung::Workgroup {
             constants.extend([(12, Constant::U32(size.m)), (13, Constant::U32(size.n))]);
         }
@@ -153,7 +168,8 @@ impl Plan {
             Rung::Workgroup => Some(tile),
             _ => Some(shape),
         };
-        Ok(Self { size, tile, shape, is_b_column_major: choices.is_b_column_major, constants, groups })
+        let is_b_column_major = choices.is_b_column_major;
+        Ok(Self { size, tile, shape, is_b_column_major, piece, constants, groups })
     }
 
     /// K and the strides of A, B, C and D, in elements and without gaps.
@@ -179,6 +195,7 @@ fn local_size(rung: Rung) -> [u32; 2] {
         Rung::Scalar | Rung::TiledScalar => [SUBGROUP_SIZE, 4],
         Rung::Simple | Rung::Tiled | Rung::TiledNv => [SUBGROUP_SIZE, 1],
         Rung::Shared | Rung::SharedMlir => [SUBGROUP_SIZE * SUBGROUP_ROWS * SUBGROUP_COLS, 1],
+        Rung::Staged(_) => [SUBGROUP_SIZE * staged::SUBGROUP_ROWS * staged::SUBGROUP_COLS, 1],
         Rung::Workgroup => [WORKGROUP_INVOCATIONS, 1],
     }
 }
@@ -190,6 +207,9 @@ fn smallest_tile(rung: Rung, shape: Mnk) -> Mnk {
         Rung::Scalar | Rung::TiledScalar => Mnk { m: height, n: width, k: 1 },
         Rung::Simple | Rung::Tiled | Rung::TiledNv | Rung::Workgroup => shape,
         Rung::Shared => Mnk { m: SUBGROUP_ROWS * shape.m, n: SUBGROUP_COLS * shape.n, k: shape.k },
+        Rung::Staged(_) => {
+            Mnk { m: staged::SUBGROUP_ROWS * shape.m, n: staged::SUBGROUP_COLS * shape.n, k: shape.k }
+        }
         Rung::SharedMlir => MLIR_TILE,
     }
 }
@@ -215,6 +235,7 @@ fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk, threads: u32) -
                 .map_or([64, 64], |(m, n)| [m, n]);
             Mnk { m, n, k: step }
         }
+        Rung::Staged(_) => Mnk { m: 128, n: 128, k: 32 },
         Rung::Workgroup => {
             // What a GPU's registers hold; a small result is not worth a large tile.
             let fit = |size: u32| size.next_multiple_of(16).min(128);
