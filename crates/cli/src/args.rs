@@ -324,6 +324,35 @@ pub(crate) enum BenchCommand {
     Workload(WorkloadCommand),
     /// Measure only the peaks: f32 FMA, bf16 dot product, 8-bit dot product
     Peak(PeakArgs),
+    /// Measure everything that has a share of the machine to reach, and say what reaches it
+    #[command(after_help = ALL_HELP)]
+    All(AllArgs),
+}
+
+const ALL_HELP: &str = "\
+Each row of the table is a workload with a bar: a share of the best instruction of the processor for its types or of the speed at
+which memory is read, a ratio to oneDNN in the same run, or a time. Of tile sizes the best counts. What the machine lacks is
+named. It takes some ten minutes; Ctrl-C ends it and keeps what was measured. docs/performance.md says how bars are measured.
+
+Example:
+  phalanx bench all --json all.json
+  phalanx bench all --filter staged
+  phalanx bench all --quick";
+
+#[derive(Debug, Args)]
+pub(crate) struct AllArgs {
+    /// Only rows whose workload or name has this text
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub(crate) filter: String,
+    /// Small problems, measured once: to see that everything works. The figures mean nothing
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// How many threads to use; all cores unless given
+    #[arg(long, value_name = "N", value_parser = thread_count)]
+    pub(crate) threads: Option<usize>,
+    /// Write a record for each row; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
 }
 
 const KERNEL_HELP: &str = "\

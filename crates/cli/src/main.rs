@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bars;
 mod chart;
 mod commands;
 mod data;

@@ -53,6 +53,7 @@ fn help_has_an_example_for_each_command_that_needs_one() {
         "convert",
         "demo",
         "bench gemm",
+        "bench all",
         "bench attention",
         "demo conv",
         "bench conv-rotate",

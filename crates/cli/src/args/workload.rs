@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::thread_count;
 
@@ -34,6 +34,20 @@ pub(crate) enum WorkloadCommand {
     /// Training of a small network on a texture, and its decompression
     #[command(after_help = NEURAL_TEXTURE_HELP)]
     NeuralTexture(NeuralTextureArgs),
+}
+
+/// A command of them as one line, for tables of workloads.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+pub(crate) struct WorkloadLine {
+    #[command(subcommand)]
+    command: WorkloadCommand,
+}
+
+impl WorkloadLine {
+    pub(crate) fn read(line: &str) -> Result<WorkloadCommand, clap::Error> {
+        Ok(Self::try_parse_from(line.split_whitespace())?.command)
+    }
 }
 
 /// What every measurement takes.

@@ -15,7 +15,7 @@ use crate::progress::Interrupt;
 use crate::record::{STANDARD_OUTPUT, write_text};
 use crate::runtime::Device;
 use crate::workload::Purpose;
-use crate::{Status, say, tell, versus};
+use crate::{Status, bars, say, tell, versus};
 
 pub(crate) fn bench(command: &BenchCommand) -> Result<Status> {
     match command {
@@ -23,6 +23,7 @@ pub(crate) fn bench(command: &BenchCommand) -> Result<Status> {
         BenchCommand::Kernel(args) => kernel(args),
         BenchCommand::Workload(command) => workload(command),
         BenchCommand::Peak(args) => peak(args),
+        BenchCommand::All(args) => bars::run(args),
     }
 }
 

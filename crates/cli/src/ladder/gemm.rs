@@ -5,7 +5,7 @@ use anyhow::{Result, bail, ensure};
 use super::plan::{Choices, Mnk, Plan, SUBGROUP_SIZE};
 use super::{Rung, Types, rival};
 use crate::data::{Array, DType};
-use crate::measure::{Bench, Kernel, Problem, Source, Subject, Watch, Workload, upload};
+use crate::measure::{Bench, Kernel, Peak, Problem, Source, Subject, Watch, Workload, upload};
 use crate::reference::{Operands, Reference};
 use crate::runtime::{Buffer, Device};
 use crate::versus::Rival;
@@ -19,6 +19,10 @@ pub(crate) struct Gemm {
     kernels: Vec<Kernel>,
     /// Of one matrix of each kernel.
     shapes: Vec<Option<Mnk>>,
+    /// What it is measured against.
+    peak: Peak,
+    /// Whether a library is to multiply f32 in any case.
+    is_rival_f32: bool,
 }
 
 impl Gemm {
@@ -57,7 +61,18 @@ impl Gemm {
         ensure!(ways.iter().all(is_same), "B lies by rows or by columns");
         let kernels = ways.iter().map(|&(rung, choices)| kernel(rung, types, size, choices));
         let (kernels, shapes) = kernels.collect::<Result<Vec<_>>>()?.into_iter().unzip();
-        Ok(Self { types, size, is_b_column_major, kernels, shapes })
+        let peak = types.peak();
+        Ok(Self { types, size, is_b_column_major, kernels, shapes, peak, is_rival_f32: false })
+    }
+
+    /// Measured against another peak than that of its types.
+    pub(crate) fn with_peak(self, peak: Peak) -> Self {
+        Self { peak, ..self }
+    }
+
+    /// Compared with products of f32.
+    pub(crate) fn versus_f32(self) -> Self {
+        Self { is_rival_f32: true, ..self }
     }
 }
 
@@ -89,12 +104,15 @@ impl Workload for Gemm {
         let Mnk { m, n, k } = self.size;
         Subject {
             workload: "gemm",
-            problem: self.size.brief(),
+            problem: match self.is_b_column_major {
+                true => format!("{}, B by columns", self.size.brief()),
+                false => self.size.brief(),
+            },
             a: self.types.a,
             c: self.types.c,
             size: [m, n, k],
             operations: 2.0 * f64::from(m) * f64::from(n) * f64::from(k),
-            peak: self.types.peak(),
+            peak: self.peak,
         }
     }
 
@@ -119,8 +137,13 @@ impl Workload for Gemm {
     fn rival<'a>(&self, problem: &Problem, bench: &Bench<'a>) -> Result<Option<Rival<'a>>> {
         let Some(library) = bench.versus else { return Ok(None) };
         let Mnk { m, n, k } = self.size;
-        let sizes = [m, n, k].map(|size| size as usize);
-        rival::prepare(library, bench.device, problem, self.types, sizes, self.is_b_column_major)
+        let product = rival::Plain {
+            types: self.types,
+            sizes: [m, n, k].map(|size| size as usize),
+            is_b_column_major: self.is_b_column_major,
+            is_f32: self.is_rival_f32,
+        };
+        rival::prepare(library, bench.device, problem, product)
     }
 
     fn prepare(&self, device: &Device, watch: &Watch<'_>) -> Result<Option<Problem>> {

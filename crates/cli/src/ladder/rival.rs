@@ -11,15 +11,25 @@ use crate::measure::Problem;
 use crate::runtime::{Buffer, Device};
 use crate::versus::{Element, Library, Product, Rival};
 
+/// What is multiplied.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Plain {
+    pub(super) types: Types,
+    /// M, N and K.
+    pub(super) sizes: [usize; 3],
+    pub(super) is_b_column_major: bool,
+    /// Whether floats are multiplied as f32 whatever they are.
+    pub(super) is_f32: bool,
+}
+
 /// Brings the numbers of a problem to a library, and compares what it makes of them.
-pub(crate) fn prepare<'a>(
+pub(super) fn prepare<'a>(
     library: &'a Library,
     device: &Device,
     problem: &Problem,
-    types: Types,
-    [m, n, k]: [usize; 3],
-    is_b_column_major: bool,
+    product: Plain,
 ) -> Result<Option<Rival<'a>>> {
+    let Plain { types, sizes: [m, n, k], is_b_column_major, is_f32 } = product;
     let [a, b, ..] = problem.buffers.as_slice() else { return Ok(None) };
     let [a, b] = [a, b].map(|buffer| buffer.read(0..buffer.size()));
     let (a, mut b) = (a?, b?);
@@ -33,7 +43,7 @@ pub(crate) fn prepare<'a>(
         DType::S32 | DType::U32 => Some(Element::S32),
         _ => None,
     };
-    if let (Some(of_a), Some(of_d)) = (element(types.a), element(types.c)) {
+    if let (Some(of_a), Some(of_d), false) = (element(types.a), element(types.c), is_f32) {
         let of_b = if of_a == Element::U8 { Element::S8 } else { of_a };
         if of_a == Element::U8 {
             b.iter_mut().for_each(|byte| *byte &= 0x7f);

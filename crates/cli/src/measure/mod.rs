@@ -323,6 +323,21 @@ fn measure_one(
     Ok(Some(problem))
 }
 
+/// Compiles and measures the kernels of one workload, and adds the record of each; whether it came to its end.
+pub(crate) fn records_of(
+    bench: &Bench<'_>,
+    workload: &dyn Workload,
+    watch: &Watch<'_>,
+    records: &mut Vec<Record>,
+) -> Result<bool> {
+    let name = workload.subject().workload;
+    let kernels: Vec<(&str, &Kernel)> = workload.kernels().iter().map(|kernel| (name, kernel)).collect();
+    memory::check(workload.buffer_bytes()).with_context(|| called(&workload.subject()))?;
+    let Some(pipelines) = compile(bench.device, &kernels, watch)? else { return Ok(false) };
+    let pipelines: Vec<&[Pipeline]> = pipelines.iter().map(Vec::as_slice).collect();
+    Ok(measure_one(bench, workload, &pipelines, watch, records)?.is_some())
+}
+
 /// Counts what kernels read whose workloads want it told.
 fn count_all(workloads: &[Box<dyn Workload>], watch: &Watch<'_>, done: &mut Done) -> Result<()> {
     if workloads.iter().all(|workload| workload.counted().is_empty()) || watch.interrupt.is_set() {

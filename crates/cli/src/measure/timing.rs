@@ -34,6 +34,15 @@ impl Effort {
         max_time: Duration::from_secs(3),
         spell: Duration::from_millis(40),
     };
+
+    /// To see that all works.
+    pub(crate) const QUICK: Self = Self {
+        min_dispatches: 1,
+        min_time: Duration::ZERO,
+        max_dispatches: 2,
+        max_time: Duration::from_millis(100),
+        spell: Duration::ZERO,
+    };
 }
 
 /// What is measured beside a kernel.

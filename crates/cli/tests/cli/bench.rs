@@ -1,4 +1,4 @@
-//! `phalanx bench` where it does more than measure kernels: libraries beside them.
+//! `phalanx bench` where it does more than measure kernels: libraries beside them, and all that has a bar.
 
 use super::*;
 
@@ -31,4 +31,53 @@ fn a_library_is_measured_in_turn_or_missed_by_name() {
             assert!(record[field].as_f64().is_some_and(|number| number > 0.0), "{field}: {record:?}");
         }
     }
+}
+
+/// The figures that `bench all --quick` has for a filter.
+fn figures(filter: &str) -> Vec<serde_json::Map<String, serde_json::Value>> {
+    let directory = empty_directory();
+    let arguments = ["bench", "all", "--quick", "--threads", "2", "--json", "all.json", "--filter", filter];
+    let text = succeeds(&arguments, directory.path());
+    let json = std::fs::read(directory.path().join("all.json")).expect("written");
+    let figures: Vec<serde_json::Map<String, serde_json::Value>> =
+        serde_json::from_slice(&json).expect("a list of figures");
+    for figure in &figures {
+        for field in ["row", "workload", "shape", "unit", "bar", "value", "met"] {
+            assert!(figure.contains_key(field), "{field}: {figure:?}");
+        }
+        assert_ne!(figure.get("ok"), Some(&false.into()), "{figure:?}");
+        // Either it was measured, or it is said why not.
+        assert_eq!(figure["value"].is_number(), figure["met"].is_boolean(), "{figure:?}");
+        assert_ne!(figure["value"].is_number(), figure.contains_key("not_applicable"), "{figure:?}");
+        assert!(text.contains(figure["row"].as_str().expect("a name")), "{text}");
+    }
+    figures
+}
+
+#[test]
+fn every_row_of_a_workload_is_measured() {
+    let rows = figures("rows");
+    assert!(rows.len() >= 4, "{rows:?}");
+    assert!(rows.iter().all(|row| row["peak_unit"] == "GB/s read"), "{rows:?}");
+    let costs = figures("dispatch");
+    assert_eq!((costs.len(), &costs[0]["unit"]), (1, &"µs".into()));
+    assert_eq!(costs[0]["members"].as_object().expect("by work-groups").len(), 2);
+    assert!(figures("16 threads")[0].contains_key("not_applicable"));
+}
+
+#[test]
+fn the_ladder_is_measured_at_the_size_of_gpus() {
+    let rows = figures("16x16x16");
+    assert_eq!(
+        rows.iter().map(|row| row["rung"].as_str()).collect::<Vec<_>>(),
+        [Some("simple"), Some("tiled"), Some("shared")]
+    );
+    assert!(rows.iter().all(|row| row["shape"] == "16x16x16"), "{rows:?}");
+}
+
+#[test]
+fn a_filter_without_rows_names_those_that_there_are() {
+    let directory = empty_directory();
+    let expected = ["no row is called ladders", "gemm, amx"];
+    refuses(&["bench", "all", "--quick", "--filter", "ladders"], directory.path(), &expected);
 }
