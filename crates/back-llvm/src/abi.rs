@@ -17,11 +17,13 @@
 //! Invariant: compiled code reads these structures by the offsets in `offset`, which the Rust compiler computes.
 
 mod image;
+mod site;
 
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU32;
 
 pub use image::ImageCode;
+pub use site::{FIRST_SITE, Family, IDLE, SCHEDULING, Site};
 
 /// Name of the compiled function, of type [`Entry`].
 pub const ENTRY_SYMBOL: &str = "phalanx_entry";
@@ -140,6 +142,9 @@ pub struct SubgroupContext {
     /// Where the last access by address stands in the source: the number of one of [`Meta::places`], counted from 1, or
     /// 0 where nobody knows. Compiled code writes it before it accesses what may not be there.
     pub place: u32,
+    /// Where a profiled pipeline writes the number of the site that it is at; the code of others does not look at it. It is
+    /// the word of the thread that runs the subgroup.
+    pub site: *const AtomicU32,
 }
 
 /// The compiled function. Safe to call under the guarantees stated at the top of this module.
@@ -177,6 +182,8 @@ pub struct Meta {
     pub formats: Vec<String>,
     /// Where accesses by address stand in the source, as `file:line`.
     pub places: Vec<String>,
+    /// What the numbers from [`FIRST_SITE`] on mean that the code of a profiled pipeline writes.
+    pub sites: Vec<Site>,
 }
 
 impl Meta {
@@ -200,6 +207,7 @@ pub(crate) mod offset {
     pub(crate) const SUBGROUP_SCRATCH: usize = offset_of!(SubgroupContext, scratch);
     pub(crate) const SUBGROUP_COMMON: usize = offset_of!(SubgroupContext, common);
     pub(crate) const SUBGROUP_PLACE: usize = offset_of!(SubgroupContext, place);
+    pub(crate) const SUBGROUP_SITE: usize = offset_of!(SubgroupContext, site);
     pub(crate) const DISPATCH_BINDINGS: usize = offset_of!(DispatchContext, bindings);
     pub(crate) const DISPATCH_PUSH: usize = offset_of!(DispatchContext, push);
     pub(crate) const DISPATCH_NUM_GROUPS: usize = offset_of!(DispatchContext, num_groups);

@@ -9,6 +9,7 @@ mod memory;
 mod vector;
 
 use crate::error::{Error, Result};
+use crate::site::Sites;
 use crate::target::Caps;
 use inkwell::builder::Builder;
 use inkwell::context::Context;
@@ -42,6 +43,8 @@ pub(crate) struct Emit<'c> {
     pub(crate) places: Vec<String>,
     /// The numbers of the places, counted from 1.
     pub(crate) place_numbers: FxHashMap<String, u32>,
+    /// What a profiler is told.
+    pub(crate) sites: Sites,
     /// Declarations by intrinsic and overload, because looking a name up costs more than a call.
     intrinsics: FxHashMap<(&'static str, Vec<TypeKey>), FunctionValue<'c>>,
     /// About how many instructions were appended since the last conditional branch.
@@ -60,6 +63,7 @@ impl<'c> Emit<'c> {
             checks_addresses: false,
             places: Vec::new(),
             place_numbers: FxHashMap::default(),
+            sites: Sites::default(),
             intrinsics: FxHashMap::default(),
             straight: Cell::new(0),
         }

@@ -31,6 +31,7 @@ mod pointer;
 mod prologue;
 mod report;
 mod service;
+mod site;
 mod straight;
 mod subgroup;
 mod target;
@@ -80,6 +81,8 @@ pub struct Options {
     pub dump_asm: bool,
     /// Ask the host before each access by address whether there is such memory ([`abi::Services::check`]).
     pub check_addresses: bool,
+    /// Write down where the code is, for a profiler to look at ([`abi::Site`]).
+    pub profile: bool,
 }
 
 /// Intermediate forms, for people to read.
@@ -103,10 +106,12 @@ pub fn compile(module: &Verified, target: &Target, options: &Options) -> Result<
     let cx = Context::create();
     let mut emit = emit::Emit::new(&cx, &module.name, target.caps());
     emit.checks_addresses = options.check_addresses;
+    emit.sites.is_on = options.profile;
     let (emit, functions, meta) = forms::lower(emit, module, target.kernels())?;
     let lower = start.elapsed();
     let mut compiled = optimize::to_object(&cx, &emit.module, &functions, target, options)?;
-    compiled.meta = Meta { stack_bytes: compiled.meta.stack_bytes, places: emit.places, ..meta };
+    let stack_bytes = compiled.meta.stack_bytes;
+    compiled.meta = Meta { stack_bytes, places: emit.places, sites: emit.sites.list, ..meta };
     compiled.times.lower = lower;
     Ok(compiled)
 }

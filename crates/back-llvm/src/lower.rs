@@ -9,6 +9,7 @@ use crate::coopmat::{self, MatValue};
 use crate::emit::{Emit, V, int_bits};
 use crate::error::{Error, Result};
 use crate::prologue::Prologue;
+use crate::site::Here;
 use crate::value::{Lowered, Patterns, Ptr, Shape, Val};
 use crate::vars::VarSlot;
 use inkwell::values::FunctionValue;
@@ -68,6 +69,8 @@ pub(crate) struct Lower<'a, 'c> {
     common_bytes: u64,
     /// What lanes add to scalars.
     pub(crate) patterns: Patterns,
+    /// What a profiler is told.
+    pub(crate) here: Here<'c>,
     /// By value.
     values: Vec<Option<Lowered<'c>>>,
 }
@@ -101,6 +104,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             scratch_bytes: 0,
             common_bytes: 0,
             patterns: Patterns::default(),
+            here: Here::default(),
             values: vec![None; ir.body.values.len()],
         };
         // The host clears what the memory begins with.
@@ -131,6 +135,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             formats: self.ir.formats.clone(),
             // Known when all forms are lowered.
             places: Vec::new(),
+            sites: Vec::new(),
             // Known when there is code.
             stack_bytes: 0,
         }
@@ -153,7 +158,9 @@ impl<'a, 'c> Lower<'a, 'c> {
 
     /// Sends an instruction to those who lower its kind.
     pub(crate) fn inst(&mut self, inst: Inst) -> Result<Flow> {
-        if self.concerns_matrices(inst) {
+        let is_matrix = self.concerns_matrices(inst);
+        self.come_to(inst, is_matrix)?;
+        if is_matrix {
             coopmat::lower(self, inst)?;
             return Ok(Flow::Next);
         }

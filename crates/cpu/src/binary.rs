@@ -4,6 +4,7 @@
 //! against what is left, so that no file can ask for more memory than it has.
 
 use phalanx_back_llvm::Meta;
+use phalanx_back_llvm::abi::{Family, Site};
 use phalanx_ir::{BindingInfo, BindingKind};
 
 /// A compiled pipeline.
@@ -37,6 +38,7 @@ impl Binary {
             workgroup_size,
             formats,
             places,
+            sites,
         } = &self.meta;
         let mut out = Writer(Vec::with_capacity(self.object.len() + 512));
         out.text(&self.name);
@@ -55,6 +57,8 @@ impl Binary {
         formats.iter().for_each(|format| out.text(format));
         out.u32(places.len() as u32);
         places.iter().for_each(|place| out.text(place));
+        out.u32(sites.len() as u32);
+        sites.iter().for_each(|site| out.site(site));
         out.u32(self.bindings.len() as u32);
         self.bindings.iter().for_each(|binding| out.binding(binding));
         out.bytes(&self.object);
@@ -81,6 +85,7 @@ impl Binary {
                 workgroup_size: [input.u32()?, input.u32()?, input.u32()?],
                 formats: input.list(Reader::text)?,
                 places: input.list(Reader::text)?,
+                sites: input.list(Reader::site)?,
             },
             bindings: input.list(Reader::binding)?,
             object: input.bytes()?.to_vec(),
@@ -107,6 +112,16 @@ impl Writer {
 
     fn text(&mut self, text: &str) {
         self.bytes(text.as_bytes());
+    }
+
+    fn site(&mut self, site: &Site) {
+        let Site { file, line, word, function, operation, family } = site;
+        self.text(file);
+        self.u32(*line);
+        self.u32(*word);
+        self.text(function);
+        self.text(operation);
+        self.text(family.name());
     }
 
     fn binding(&mut self, info: &BindingInfo) {
@@ -167,6 +182,13 @@ impl<'a> Reader<'a> {
         Some(list)
     }
 
+    fn site(&mut self) -> Option<Site> {
+        let (file, line, word) = (self.text()?, self.u32()?, self.u32()?);
+        let (function, operation, family) = (self.text()?, self.text()?, self.text()?);
+        let family = Family::ALL.into_iter().find(|known| known.name() == family)?;
+        Some(Site { file, line, word, function, operation, family })
+    }
+
     fn binding(&mut self) -> Option<BindingInfo> {
         let (set, binding, counted, count) = (self.u32()?, self.u32()?, self.flag()?, self.u32()?);
         if !counted && count != 0 {
@@ -208,6 +230,7 @@ mod tests {
                 workgroup_size: [8, 4, 2],
                 formats: vec!["a %d".into(), String::new()],
                 places: vec!["a.comp:7".into()],
+                sites: vec![Site { line: 7, family: Family::Memory, ..Site::default() }],
             },
             bindings: vec![binding(Some(3), BindingKind::Storage), binding(None, BindingKind::Uniform)],
             object: vec![1, 2, 3],

@@ -23,6 +23,7 @@ use crate::memory::{Buffer, Descriptor, MemoryError};
 use crate::pipeline::Pipeline;
 use crate::pool::Pool;
 use crate::process::Process;
+use crate::profile::{PipelineProfile, Profiler};
 use crate::run::{Run, RunParts, Tables, Workplaces};
 use crate::stop::{CancelToken, StopFlag, StopReason, Watchdog};
 
@@ -44,6 +45,8 @@ pub struct Config {
     pub processor: Option<Processor>,
     /// What is done about device addresses that lead nowhere.
     pub addresses: Addresses,
+    /// Whether to see where the time of dispatches goes, for [`Device::profile`].
+    pub profile: bool,
 }
 
 /// What is done about device addresses that lead nowhere.
@@ -79,6 +82,7 @@ pub struct Device {
     addresses: Addresses,
     allocations: Allocations,
     process: Process,
+    profiler: Option<Profiler>,
 }
 
 /// What makes code for a device. It owns all that it needs, so that it can be left behind.
@@ -87,6 +91,7 @@ pub struct Compiler {
     target: Target,
     dumps: Options,
     checks_addresses: bool,
+    profile: bool,
 }
 
 /// Code for a device, not yet loaded.
@@ -105,7 +110,7 @@ impl Compiler {
     /// When the target does not support the module, or the compiler is at fault.
     pub fn compile(&self, module: &Verified) -> Result<Compiled, Error> {
         let start = Instant::now();
-        let options = Options { check_addresses: self.checks_addresses, ..self.dumps };
+        let options = Options { check_addresses: self.checks_addresses, profile: self.profile, ..self.dumps };
         let compiled = phalanx_back_llvm::compile(module, &self.target, &options)?;
         let binary = Binary {
             name: module.name.clone(),
@@ -119,6 +124,15 @@ impl Compiler {
     /// The same compiler, which writes down this instead of what [`Config::dumps`] says.
     pub fn with_dumps(self, dumps: Options) -> Self {
         Self { dumps, ..self }
+    }
+}
+
+impl Compiled {
+    /// Says which function of the source each site of a profiled pipeline is in, by the site's word offset in SPIR-V.
+    pub fn name_functions<'a>(&mut self, function: impl Fn(u32) -> Option<&'a str>) {
+        for site in &mut self.binary.meta.sites {
+            site.function = function(site.word).unwrap_or_default().to_owned();
+        }
     }
 }
 
@@ -182,6 +196,7 @@ impl Device {
         let processor = config.processor.map_or_else(Processor::detect, Ok)?;
         let isa = processor.isa()?;
         let threads = config.threads.unwrap_or_else(cores::usable).max(1);
+        let profiler = config.profile.then(|| Profiler::new(threads)).transpose().map_err(Error::Threads)?;
         Ok(Self {
             processor,
             target: Target::new(processor),
@@ -197,6 +212,7 @@ impl Device {
             addresses: config.addresses,
             allocations: Allocations::default(),
             process: Process::current(),
+            profiler,
         })
     }
 
@@ -229,7 +245,8 @@ impl Device {
     /// A key for what the parts say, on this device and with this compiler.
     pub fn cache_key(&self, parts: &[&[u8]]) -> CacheKey {
         let checks = if self.checks_addresses() { " checked" } else { "" };
-        let target = format!("{:?}{checks}", self.target);
+        let sites = if self.profiler.is_some() { " profiled" } else { "" };
+        let target = format!("{:?}{checks}{sites}", self.target);
         let mut all = vec![cache::build_id(), target.as_bytes()];
         all.extend(parts);
         CacheKey::new(&all)
@@ -256,7 +273,8 @@ impl Device {
     /// What makes code for this device, on whatever thread.
     pub fn compiler(&self) -> Compiler {
         let checks_addresses = self.checks_addresses();
-        Compiler { target: self.target.clone(), dumps: self.dumps, checks_addresses }
+        let profile = self.profiler.is_some();
+        Compiler { target: self.target.clone(), dumps: self.dumps, checks_addresses, profile }
     }
 
     /// How compiling may take its time.
@@ -321,6 +339,7 @@ impl Device {
             token.watch(&stop);
         }
         let helpers = usize::try_from(grid.total().saturating_sub(1)).unwrap_or(usize::MAX);
+        let profiler = self.profiler.as_ref().map(|profiler| (profiler, profiler.watch(dispatch.pipeline)));
         let run = Arc::new(Run::new(RunParts {
             pipeline: dispatch.pipeline,
             descriptors: dispatch.descriptors,
@@ -335,9 +354,16 @@ impl Device {
             allocations: &self.allocations,
             is_guarded,
             checks_addresses: self.checks_addresses(),
+            watch: profiler.as_ref().map(|(_, watch)| watch),
         })?);
+        if let Some((profiler, watch)) = &profiler {
+            profiler.begin(watch);
+        }
         self.pool.run(&run, helpers);
         let elapsed = start.elapsed();
+        if let Some((profiler, watch)) = &profiler {
+            profiler.end(watch, elapsed);
+        }
         let (printed, warnings, failure) = run.finish();
         match (stop.reason(), failure) {
             (_, Some(failure)) => Err(failure),
@@ -357,6 +383,11 @@ impl Device {
 
     fn checks_addresses(&self) -> bool {
         self.addresses == Addresses::Check
+    }
+
+    /// Where the time of dispatches went so far, by pipeline; nothing without [`Config::profile`].
+    pub fn profile(&self) -> Vec<PipelineProfile> {
+        self.profiler.as_ref().map_or_else(Vec::new, Profiler::profile)
     }
 
     /// Whether this process is a copy of the one that made the device, which has none of its threads.

@@ -4,7 +4,7 @@
 //! [`Buffer`]s. A pipeline's code runs one subgroup; `run` spreads the work-groups over the threads of
 //! `pool`, and lets the subgroups of a work-group wait for each other as coroutines. `stop` ends
 //! what takes too long, `fault` what accesses memory that is not there, `attempt` gives up compiling that does not end,
-//! `cache` remembers what was compiled, `jit` loads it.
+//! `cache` remembers what was compiled, `jit` loads it. `profile` tells where time goes.
 //!
 //! Invariant: this crate knows neither SPIR-V nor Vulkan. A dispatch ends, by its own end or by the watchdog.
 
@@ -28,6 +28,7 @@ mod pipeline;
 mod pool;
 mod printf;
 mod process;
+mod profile;
 mod run;
 mod stacks;
 mod stop;
@@ -48,6 +49,8 @@ pub use fault::Fault;
 pub use image::ImageView;
 pub use jit::JitError;
 pub use memory::{Buffer, Descriptor, MemoryError};
+pub use phalanx_back_llvm::abi::{Family, Site};
 pub use phalanx_back_llvm::{Dumps, Error as CompileError, Options};
 pub use pipeline::Pipeline;
+pub use profile::PipelineProfile;
 pub use stop::CancelToken;

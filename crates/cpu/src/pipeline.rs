@@ -1,7 +1,7 @@
 //! Loaded pipelines.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use phalanx_back_llvm::Meta;
 use phalanx_back_llvm::abi::{ENTRY_SYMBOL, Entry};
@@ -10,6 +10,7 @@ use phalanx_ir::BindingInfo;
 use crate::binary::Binary;
 use crate::cache::SealedCode;
 use crate::jit::{Arena, Code, JitError};
+use crate::profile::Tally;
 
 /// A compiled entry point, ready to run.
 pub struct Pipeline {
@@ -21,6 +22,8 @@ pub struct Pipeline {
     /// Keeps `entry` alive.
     _code: Code,
     sealed: Option<SealedCode>,
+    /// What a profiler saw of it, on a device that has one.
+    pub(crate) tally: OnceLock<Arc<Tally>>,
 }
 
 impl fmt::Debug for Pipeline {
@@ -48,6 +51,7 @@ impl Pipeline {
             entry,
             _code: code,
             sealed,
+            tally: OnceLock::new(),
         })
     }
 

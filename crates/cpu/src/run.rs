@@ -18,13 +18,14 @@ use std::fmt;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, Yielder};
 use phalanx_back_llvm::abi::{
-    BindingDesc, BufferDesc, DispatchContext, Entry, Note, SCRATCH_STEP, Services, SubgroupContext,
+    BindingDesc, BufferDesc, DispatchContext, Entry, IDLE, Note, SCHEDULING, SCRATCH_STEP, Services,
+    SubgroupContext,
 };
 use phalanx_ir::{BindingInfo, BindingKind};
 use phalanx_kernels::Isa;
@@ -41,11 +42,15 @@ use crate::memory::{Descriptor, MemoryError, Scratch};
 use crate::pipeline::Pipeline;
 use crate::pool::{Work, message_of};
 use crate::printf::Printed;
+use crate::profile::{Watch, Word};
 use crate::stacks::Stacks;
 use crate::stop::{StopFlag, StopReason};
 
 /// Most work-groups that a worker takes at a time.
 const MAX_SHARE: u64 = 64;
+
+/// Where code that is profiled says where it is, though nobody looks.
+static NOWHERE: AtomicU32 = AtomicU32::new(IDLE);
 
 /// Larger memory of a worker is given back after a dispatch.
 const KEPT_BYTES: u64 = 8 << 20;
@@ -135,6 +140,8 @@ pub(crate) struct Run {
     is_guarded: bool,
     /// Where kernels may go by address, if that is checked.
     ranges: Ranges,
+    /// Where its threads say where they are, if a profiler looks.
+    watch: Option<Arc<Watch>>,
 }
 
 // SAFETY: the pointers in `context` and `_bindings` lead to memory that the run owns and does not
@@ -160,6 +167,7 @@ pub(crate) struct RunParts<'a> {
     pub(crate) allocations: &'a Allocations,
     pub(crate) is_guarded: bool,
     pub(crate) checks_addresses: bool,
+    pub(crate) watch: Option<&'a Arc<Watch>>,
 }
 
 impl Run {
@@ -201,6 +209,7 @@ impl Run {
             allocations: parts.allocations.clone(),
             is_guarded: parts.is_guarded,
             ranges: if parts.checks_addresses { Ranges::new(parts.allocations) } else { Ranges::default() },
+            watch: parts.watch.cloned(),
         })
     }
 
@@ -266,14 +275,22 @@ impl Run {
     }
 
     fn work_at(&self, place: &mut Workplace) -> Result<(), Error> {
+        let word = self.watch.as_ref().map(|watch| watch.word());
+        note(word.as_deref(), SCHEDULING);
+        let done = self.work_and_note(place, word.as_ref());
+        note(word.as_deref(), IDLE);
+        done
+    }
+
+    fn work_and_note(&self, place: &mut Workplace, word: Option<&Arc<Word>>) -> Result<(), Error> {
         let meta = self.pipeline.meta();
         let shared = place.shared.reserve(u64::from(meta.shared_bytes))?;
         place.stacks.reserve(meta.stack_bytes)?;
         if meta.has_workgroup_barrier && meta.num_subgroups() > 1 {
-            let mut subgroups = Subgroups::new(self, shared, &mut place.scratch, true)?;
+            let mut subgroups = Subgroups::new(self, shared, &mut place.scratch, word, true)?;
             self.run_coroutines(&mut subgroups, &mut place.stacks)
         } else {
-            let mut subgroups = Subgroups::new(self, shared, &mut place.scratch, false)?;
+            let mut subgroups = Subgroups::new(self, shared, &mut place.scratch, word, false)?;
             self.run_in_turn(&mut subgroups, &mut place.stacks)
         }
     }
@@ -289,13 +306,14 @@ impl Run {
             // SAFETY: as above, and it uses the subgroups for nothing else.
             let subgroups = unsafe { &mut *subgroups };
             let entry = run.pipeline.entry();
-            let running = &subgroups.running;
+            let (running, word) = (&subgroups.running, subgroups.word.as_deref());
             run.for_each_group(|id| {
                 for context in subgroups.contexts.iter_mut() {
                     context.group_id = id;
                     running.set(context.subgroup_id);
                     // SAFETY: see `Subgroups`.
                     unsafe { entry(ptr::from_mut(context)) };
+                    note(word, SCHEDULING);
                 }
             });
             End::Returned
@@ -335,6 +353,7 @@ impl Run {
                     // SAFETY: one of the contexts; its coroutine is over, so nobody else uses it.
                     Step::Faulted(fault) => self.fail(self.error_of(fault, unsafe { (*context).place })),
                 }
+                note(subgroups.word.as_deref(), SCHEDULING);
                 subgroups.phase.leave();
                 idle.push(coroutine.into_stack());
             }
@@ -365,6 +384,13 @@ impl Work for Run {
 
     fn panicked(&self, message: String) {
         self.fail(Error::Panic { message });
+    }
+}
+
+/// Says where a thread is, if somebody looks.
+fn note(word: Option<&Word>, number: u32) {
+    if let Some(word) = word {
+        word.set(number);
     }
 }
 
@@ -457,11 +483,19 @@ struct Subgroups {
     running: Cell<u32>,
     _host: Box<[HostData]>,
     phase: Box<Phase>,
+    /// Where the thread that runs them says where it is.
+    word: Option<Arc<Word>>,
 }
 
 impl Subgroups {
     /// Subgroups that share `shared`; each has scratch memory of its own if they run `at_once`.
-    fn new(run: &Run, shared: *mut u8, scratch: &mut Scratch, at_once: bool) -> Result<Self, MemoryError> {
+    fn new(
+        run: &Run,
+        shared: *mut u8,
+        scratch: &mut Scratch,
+        word: Option<&Arc<Word>>,
+        at_once: bool,
+    ) -> Result<Self, MemoryError> {
         let meta = run.pipeline.meta();
         let count = meta.num_subgroups() as usize;
         let too_much = || MemoryError::OutOfMemory { bytes: meta.scratch_bytes };
@@ -494,9 +528,10 @@ impl Subgroups {
                 common,
                 coroutine: ptr::from_ref(host).cast_mut().cast::<c_void>(),
                 place: 0,
+                site: word.map_or(&raw const NOWHERE, |word| word.as_ptr()),
             })
             .collect();
-        Ok(Self { contexts, running: Cell::new(0), _host: host, phase })
+        Ok(Self { contexts, running: Cell::new(0), _host: host, phase, word: word.cloned() })
     }
 
     /// Where the last access by address of the one that runs stands in the source.

@@ -52,7 +52,12 @@ fn object(triple: &TargetTriple, cpu: &str, features: &str, text: &str) -> Vec<u
 
 /// A pipeline of one subgroup per work-group, without bindings.
 pub(crate) fn pipeline(body: &str) -> Arc<Pipeline> {
-    pipeline_with(body, Meta { subgroup_size: 32, workgroup_size: [32, 1, 1], ..Meta::default() })
+    pipeline_with(body, meta())
+}
+
+/// One subgroup per work-group.
+pub(crate) fn meta() -> Meta {
+    Meta { subgroup_size: 32, workgroup_size: [32, 1, 1], ..Meta::default() }
 }
 
 /// A pipeline whose code is `body` in text IR of LLVM, where `%c` is the subgroup's context.

@@ -50,7 +50,9 @@ impl<'c> Lower<'_, 'c> {
         let result = self.mat_result(inst)?;
         let cols = result.ty.cols;
         let count = (result.ty.len() / u64::from(self.w)) as u32;
+        self.here.is_element = true;
         self.count_components(count, |l, component| {
+            l.note_site()?;
             let first = l.e.mul(component, l.e.i32(l.w))?;
             let mut params = l.row_and_col(first, cols)?.to_vec();
             for m in &operands {
@@ -63,7 +65,9 @@ impl<'c> Lower<'_, 'c> {
                 l.write_component(&result, component, y)?;
             }
             Ok(())
-        })
+        })?;
+        self.here.is_element = false;
+        Ok(())
     }
 
     /// Appends a loop over the numbers below `count`, which is not 0.

@@ -288,6 +288,7 @@ impl<'c> Lower<'_, 'c> {
                 p
             }
         };
+        self.note_site()?;
         let mut all = vec![params.into()];
         all.extend_from_slice(args);
         self.call_table(Field::Kernels, id.index(), &all, None)?;

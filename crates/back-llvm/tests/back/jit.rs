@@ -117,6 +117,9 @@ unsafe extern "C" fn printf(
     });
 }
 
+/// Where profiled code says where it is.
+static NOWHERE: AtomicU32 = AtomicU32::new(0);
+
 /// Tests here ask for no checks of addresses.
 unsafe extern "C" fn check_access(
     _context: *const SubgroupContext,
@@ -243,6 +246,7 @@ fn run_group(
                 common: common[subgroup_id as usize].0,
                 coroutine: (&raw const group).cast_mut().cast(),
                 place: 0,
+                site: &raw const NOWHERE,
             })
         })
         .collect();

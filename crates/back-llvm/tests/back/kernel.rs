@@ -106,7 +106,11 @@ impl<'a> Case<'a> {
 
     /// What compiled code leaves in the buffers.
     pub(crate) fn compiled(&self, target: &Target) -> (Vec<Vec<u8>>, Vec<jit::Printed>) {
-        let compiled = compile_dumping(self.module, target);
+        self.leaves(&compile_dumping(self.module, target), target)
+    }
+
+    /// What this code leaves in the buffers.
+    pub(crate) fn leaves(&self, compiled: &Compiled, target: &Target) -> (Vec<Vec<u8>>, Vec<jit::Printed>) {
         let mut memory: Vec<Vec<u8>> =
             self.buffers.iter().map(|b| [&[0xa5; MARGIN], &b[..], &[0xa5; MARGIN]].concat()).collect();
         let bindings: Vec<_> = memory
@@ -118,7 +122,7 @@ impl<'a> Case<'a> {
             .collect();
         let inputs =
             Inputs { bindings: &bindings, push: &self.push, groups: self.groups, base: [0; 3], stop: 0 };
-        let printed = jit::run(&compiled, target, &inputs);
+        let printed = jit::run(compiled, target, &inputs);
         let buffers = memory.into_iter().map(|b| {
             let (head, rest) = b.split_at(MARGIN);
             let (body, tail) = rest.split_at(rest.len() - MARGIN);

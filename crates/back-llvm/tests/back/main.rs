@@ -17,6 +17,7 @@ mod memory;
 mod modules;
 mod processors;
 mod random;
+mod site;
 mod straight;
 mod subgroup;
 mod vars;
