@@ -45,6 +45,7 @@ mod entry;
 mod facts;
 mod float_modes;
 mod flush;
+mod functions;
 mod globals;
 mod inspect;
 mod interface;
@@ -67,6 +68,7 @@ mod vector_facts;
 
 pub use diag::{Class, Diagnostic, Diagnostics, Location, code};
 pub use facts::{AtomicInfo, AtomicKind};
+pub use functions::functions;
 pub use globals::{
     MAX_DIMENSION as MAX_MATRIX_DIMENSION, MAX_ELEMENTS as MAX_MATRIX_ELEMENTS, MAX_VECTOR_COMPONENTS,
 };

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use bytemuck::NoUninit;
 use phalanx_cpu::{
-    Addresses, Allocation, Attempt, CacheKey, CancelToken, Config, Created, Descriptor, SealedCode,
+    Addresses, Allocation, Attempt, CacheKey, CancelToken, Compiled, Compiler, Config, Created, Descriptor,
+    SealedCode,
 };
 use phalanx_front_spirv as front;
 use phalanx_ir::{MAX_DISPATCH_INVOCATIONS, Scope, Verified, excess, passes, verify};
@@ -23,6 +24,7 @@ use crate::interpreter::Interpreter;
 use crate::mlir;
 use crate::module::{Module, Source};
 use crate::pipeline::{Code, CompileTimes, Insides, Pipeline, PipelineDescriptor, Shape};
+use crate::profile::Profile;
 
 /// Time after which a dispatch is stopped or compiling is given up, unless options, environment or dispatch say
 /// otherwise.
@@ -88,6 +90,9 @@ pub struct DeviceOptions {
     /// What is done about device addresses that lead nowhere. Without it, the environment variable
     /// `PHALANX_ADDRESSES` says so, else their faults are caught. The interpreter always checks them.
     pub addresses: Option<Addresses>,
+    /// Whether to see where the time of dispatches goes, for [`Device::profile`]. Code of such a device is a few per cent
+    /// slower. The interpreter does not tell.
+    pub profile: bool,
 }
 
 /// Something that runs kernels. Clones refer to the same device; it may be used from several
@@ -114,6 +119,7 @@ struct Inner {
     timeout: Option<Duration>,
     compile_timeout: Option<Duration>,
     relaxed_accumulation: bool,
+    profile: bool,
     debug: Debug,
 }
 
@@ -145,6 +151,7 @@ impl Device {
                     dumps: debug.dumps(),
                     processor: options.processor,
                     addresses: addresses(options)?,
+                    profile: options.profile,
                 };
                 let device = phalanx_cpu::Device::new(&config)?;
                 let (threads, processor) = (device.threads(), device.processor());
@@ -156,8 +163,18 @@ impl Device {
         let info = describe(options.kind, threads, processor, subgroup_size, &limits);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let relaxed_accumulation = options.relaxed_accumulation;
-        let inner =
-            Inner { id, backend, info, limits, timeout, compile_timeout, relaxed_accumulation, debug };
+        let profile = options.profile;
+        let inner = Inner {
+            id,
+            backend,
+            info,
+            limits,
+            timeout,
+            compile_timeout,
+            relaxed_accumulation,
+            profile,
+            debug,
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -192,6 +209,14 @@ impl Device {
     /// What it is and offers.
     pub fn info(&self) -> &DeviceInfo {
         &self.inner.info
+    }
+
+    /// Where the time of its dispatches went so far; nothing without [`DeviceOptions::profile`], and of the interpreter.
+    pub fn profile(&self) -> Profile {
+        match &self.inner.backend {
+            Backend::Cpu(cpu) => Profile::new(cpu.profile()),
+            Backend::Interpreter(_) => Profile::default(),
+        }
     }
 
     /// A buffer of `size` bytes, all zero.
@@ -333,7 +358,7 @@ impl Device {
         let compiler = cpu.compiler().with_dumps(wanted);
         let (compiled, times, ir) = cpu.attempt(None).run(move || {
             let (module, times) = task.optimize()?;
-            Ok::<_, Error>((compiler.compile(&module)?, times, module.to_string()))
+            Ok::<_, Error>((task.compile(&compiler, &module)?, times, module.to_string()))
         })??;
         let mut created = cpu.finish(compiled, Some(&key))?;
         let dumps = std::mem::take(&mut created.dumps);
@@ -424,7 +449,7 @@ impl Device {
                 let compiler = cpu.compiler();
                 let (compiled, times) = cpu.attempt(cancel).run(move || {
                     let (module, times) = task.optimize()?;
-                    Ok::<_, Error>((compiler.compile(&module)?, times))
+                    Ok::<_, Error>((task.compile(&compiler, &module)?, times))
                 })??;
                 (cpu.finish(compiled, Some(&key))?, times)
             }
@@ -442,6 +467,7 @@ impl Device {
             workgroup_size: workgroup_size(descriptor)?,
             limits: self.inner.limits,
             relaxed_accumulation: self.inner.relaxed_accumulation,
+            profile: self.inner.profile,
             passes: self.inner.debug.passes(),
         })
     }
@@ -532,6 +558,8 @@ struct Task {
     workgroup_size: Option<[u32; 3]>,
     limits: front::Limits,
     relaxed_accumulation: bool,
+    /// Whether code says where it is, which then has to be named.
+    profile: bool,
     passes: passes::Options,
 }
 
@@ -543,6 +571,19 @@ impl Task {
         let module = passes::optimize(module, &self.passes).map_err(|error| Error::bug(error.to_string()))?;
         let optimize = start.elapsed();
         Ok((module, CompileTimes { translate, optimize, ..CompileTimes::default() }))
+    }
+
+    /// IR to code.
+    fn compile(&self, compiler: &Compiler, module: &Verified) -> Result<Compiled, Error> {
+        let mut compiled = compiler.compile(module)?;
+        if let (true, Source::Spirv(words)) = (self.profile, self.module.source()) {
+            let functions = front::functions(words)?;
+            compiled.name_functions(|word| {
+                let index = functions.partition_point(|(start, _)| *start <= word).checked_sub(1)?;
+                Some(functions[index].1.as_str())
+            });
+        }
+        Ok(compiled)
     }
 
     /// SPIR-V or MLIR to verified IR.

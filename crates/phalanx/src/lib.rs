@@ -48,6 +48,7 @@
 //! | `PHALANX_TIMEOUT` | seconds after which a dispatch is stopped, if nothing else says so; 0: never; 60 without it, 3600 in the Vulkan driver |
 //! | `PHALANX_ADDRESSES` | what is done about device addresses that lead nowhere: `catch` their faults, `check` each against the buffers, or `trust` them |
 //! | `PHALANX_COMPILE_TIMEOUT` | seconds after which compiling is given up, if nothing else says so; 0: never; 60 without it |
+//! | `PHALANX_PROFILE` | the file in which the Vulkan driver tells where the time of dispatches goes: tables, or JSON or a flame graph by its ending `.json` or `.svg`; `-` is standard error |
 //! | `PHALANX_DEBUG`   | words of `ir`, `llvm`, `asm`, `verify`, `time`: what to print when compiling; `trace`, `print`: each call, each message of the Vulkan driver |
 
 mod bindings;
@@ -66,6 +67,7 @@ mod mlir;
 mod module;
 pub mod peak;
 mod pipeline;
+pub mod profile;
 pub mod vector;
 
 pub use bindings::{Binding, BindingError, BindingProblem, OFFSET_ALIGNMENT, Place};
