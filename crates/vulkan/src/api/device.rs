@@ -9,6 +9,7 @@ use super::{chain, dispatchable, extensions, features, properties};
 use crate::core::clock;
 use crate::core::device::{Device, QueueEntry};
 use crate::core::instance::PhysicalDevice;
+use crate::core::profile;
 use crate::core::queue::Queue;
 
 /// Makes a device as it is described.
@@ -109,6 +110,7 @@ entries! {
             // SAFETY: queues end with their device.
             let _ = unsafe { dispatchable::destroy::<Queue>(vk::Queue::from_raw(entry.handle)) };
         }
+        profile::device_ends();
     }
 
     fn get_device_queue(device: vk::Device, family: u32, index: u32, queue: *mut vk::Queue) {

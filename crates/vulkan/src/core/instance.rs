@@ -9,6 +9,7 @@ use vulkanalia_sys as vk;
 
 use crate::core::machine;
 use crate::core::presented::Presented;
+use crate::core::profile;
 
 /// Time after which a dispatch loses the device, unless `PHALANX_TIMEOUT` says otherwise. Drivers of GPUs allow some
 /// seconds; what a GPU does in ten seconds, a processor with a few cores does in a quarter of an hour.
@@ -79,8 +80,10 @@ impl PhysicalDevice {
             return Ok(device);
         }
         let timeout = std::env::var_os(phalanx::TIMEOUT_VARIABLE).is_none().then_some(DEFAULT_TIMEOUT);
-        let options = phalanx::DeviceOptions { timeout, ..phalanx::DeviceOptions::default() };
+        let profile = profile::is_wanted();
+        let options = phalanx::DeviceOptions { timeout, profile, ..phalanx::DeviceOptions::default() };
         let device = Arc::new(phalanx::Device::new(&options)?);
+        profile::keep(&device);
         *shared = Arc::downgrade(&device);
         Ok(device)
     }

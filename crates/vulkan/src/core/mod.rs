@@ -14,6 +14,7 @@ pub(crate) mod machine;
 pub(crate) mod memory;
 pub(crate) mod pipeline;
 pub(crate) mod presented;
+pub(crate) mod profile;
 pub(crate) mod query;
 pub(crate) mod queue;
 pub(crate) mod sampler;

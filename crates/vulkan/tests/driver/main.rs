@@ -46,6 +46,7 @@ mod lost;
 mod matrix;
 mod matrix2;
 mod pipeline;
+mod profile;
 mod refused;
 mod sampling;
 mod start;
