@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::explain::args::{EXPLAIN_HELP, ExplainArgs};
 use crate::commands::lower::{LOWER_HELP, LowerArgs};
+use crate::commands::profile::{PROFILE_HELP, ProfileArgs};
 use crate::data::DType;
 use crate::data::spec::{BindSpec, OutSpec, PushSpec, SpecConstant};
 use crate::ladder::plan::{DEFAULT_SHAPE, Mnk};
@@ -36,6 +37,9 @@ pub(crate) enum Command {
     /// Run a compute shader on arrays from files or from random numbers
     #[command(after_help = RUN_HELP)]
     Run(RunArgs),
+    /// Show where the time of a compute shader goes: by line, by kind of work, and as a flame graph
+    #[command(after_help = PROFILE_HELP)]
+    Profile(ProfileArgs),
     /// Say whether a shader is valid and what it needs
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),
@@ -265,7 +269,8 @@ Example:
   phalanx exec -- vulkaninfo --summary
   phalanx exec --as discrete -- ./program that passes over CPUs
   phalanx exec --subgroup-size 16 -- ./program with shaders made for a GPU with subgroups of 16
-  phalanx exec --claim conformant,graphics -- ./program built on wgpu";
+  phalanx exec --claim conformant,graphics -- ./program built on wgpu
+  phalanx exec --profile=times.svg -- ./program";
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecArgs {
@@ -279,6 +284,10 @@ pub(crate) struct ExecArgs {
     /// Programs with shaders made for one GPU may rely on its number
     #[arg(long, value_name = "N")]
     pub(crate) subgroup_size: Option<u32>,
+    /// Show where the time of its dispatches goes, by pipeline: as tables on standard error when it ends, or in FILE, which
+    /// may be called .json or .svg
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "-")]
+    pub(crate) profile: Option<PathBuf>,
     /// The program and its arguments
     #[arg(value_name = "APP", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<OsString>,
@@ -529,7 +538,7 @@ fn thread_count(text: &str) -> Result<usize> {
     }
 }
 
-fn seconds(text: &str) -> Result<f64> {
+pub(crate) fn seconds(text: &str) -> Result<f64> {
     match text.parse() {
         // A year is longer than anybody waits, and fits into every clock.
         Ok(seconds) if (0.0..=31_536_000.0).contains(&seconds) => Ok(seconds),
@@ -567,7 +576,14 @@ mod tests {
         assert_eq!(args.present_as, Some(DeviceType::Integrated));
         assert_eq!(args.claim, [Claim::Conformant, Claim::Graphics]);
         assert_eq!(args.command, ["vulkaninfo", "--summary", "--as", "x"]);
+        assert_eq!(args.profile, None);
         assert!(Cli::try_parse_from(["phalanx", "exec"]).is_err());
+        for (line, file) in [("--profile app", "-"), ("--profile=a.svg app", "a.svg")] {
+            let cli = Cli::try_parse_from(format!("phalanx exec {line}").split_whitespace());
+            let Command::Exec(args) = cli.expect("well formed").command else { panic!("another command") };
+            assert_eq!(args.profile.as_deref(), Some(std::path::Path::new(file)));
+            assert_eq!(args.command, ["app"]);
+        }
     }
 
     #[test]

@@ -70,6 +70,7 @@ fn run(command: Command) -> Result<Status> {
     match command {
         Command::Devices(args) => commands::devices::run(&args),
         Command::Run(args) => commands::run::run(&args),
+        Command::Profile(args) => commands::profile::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Compile(args) => commands::compile::run(&args),
         Command::Lower(args) => commands::lower::run(&args),

@@ -45,6 +45,8 @@ pub(crate) struct Choices {
     pub(crate) processor: Option<Processor>,
     /// Whether device addresses are checked in any case.
     pub(crate) checks_addresses: bool,
+    /// Whether to see where time goes.
+    pub(crate) profile: bool,
 }
 
 /// A machine that runs kernels.
@@ -361,6 +363,7 @@ impl Device {
             processor: choices.processor.or_else(chosen),
             relaxed_accumulation: choices.relax == Some(Relax::Accumulate),
             addresses: choices.checks_addresses.then_some(phalanx::Addresses::Check),
+            profile: choices.profile,
             ..DeviceOptions::default()
         };
         let device = phalanx::Device::new(&options)?;
@@ -420,6 +423,11 @@ impl Device {
             Peak::Read(_) => return "GB/s read".to_owned(),
         };
         unit.to_string()
+    }
+
+    /// Where the time of its dispatches went, if it was to see that.
+    pub(crate) fn profile(&self) -> phalanx::profile::Profile {
+        self.device.profile()
     }
 
     pub(crate) fn create_buffer(&self, size: usize) -> Result<Buffer> {

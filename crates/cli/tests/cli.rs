@@ -10,6 +10,8 @@ mod interrupt;
 mod lower;
 #[path = "cli/memory.rs"]
 mod memory;
+#[path = "cli/profile.rs"]
+mod profile;
 #[path = "cli/vectors.rs"]
 mod vectors;
 
@@ -47,6 +49,7 @@ fn help_has_an_example_for_each_command_that_needs_one() {
     let directory = empty_directory();
     for command in [
         "run",
+        "profile",
         "check",
         "compile",
         "lower",

@@ -13,6 +13,7 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use crate::Status;
 use crate::args::{Claim, DeviceType, ExecArgs};
+use crate::data::check_place;
 use crate::runtime::{self, Processor};
 
 /// The driver, and the manifest that tells the loader of it.
@@ -57,11 +58,24 @@ pub(crate) fn run(args: &ExecArgs) -> Result<Status> {
     if let Some(size) = args.subgroup_size {
         command.env("PHALANX_SUBGROUP_SIZE", size.to_string());
     }
+    if let Some(file) = &args.profile {
+        command.env("PHALANX_PROFILE", profile_target(file)?);
+    }
     if !args.claim.is_empty() {
         let claims: Vec<_> = args.claim.iter().map(|claim| claim.name()).collect();
         command.env("PHALANX_CLAIM", claims.join(","));
     }
     Err(become_program(command, program))
+}
+
+/// Where the profile goes, wherever the program goes.
+fn profile_target(file: &Path) -> Result<PathBuf> {
+    if file.as_os_str() == "-" {
+        return Ok(file.to_owned());
+    }
+    let path = std::path::absolute(file).context("--profile: this is no name of a file")?;
+    check_place(&path).context("--profile")?;
+    Ok(path)
 }
 
 /// Replaces this process; returns only if that failed.

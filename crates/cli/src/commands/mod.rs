@@ -9,6 +9,7 @@ pub(crate) mod devices;
 pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod lower;
+pub(crate) mod profile;
 pub(crate) mod run;
 
 use std::path::{Path, PathBuf};

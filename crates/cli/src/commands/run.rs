@@ -45,13 +45,22 @@ pub(crate) fn run(args: &RunArgs) -> Result<Status> {
     let interrupt = Interrupt::listen()?;
     let ready = prepare(args, &interrupt)?;
     let report = ready.dispatch(&interrupt)?;
-    interrupt.aside(|| write_all(args, &ready.bound))?;
+    interrupt.aside(|| write_all(args, &ready))?;
     tell_report(args, &ready, &report)?;
     Ok(Status::Done)
 }
 
 /// Reads and compiles the shader, and fills its buffers.
 pub(crate) fn prepare<'a>(args: &'a RunArgs, interrupt: &Interrupt) -> Result<Ready<'a>> {
+    prepare_on(args, interrupt, false)
+}
+
+/// The same on a device that tells where time goes.
+pub(crate) fn prepare_profiled<'a>(args: &'a RunArgs, interrupt: &Interrupt) -> Result<Ready<'a>> {
+    prepare_on(args, interrupt, true)
+}
+
+fn prepare_on<'a>(args: &'a RunArgs, interrupt: &Interrupt, profile: bool) -> Result<Ready<'a>> {
     check_places(args)?;
     let shader = load_shader(&args.shader, &args.glsl)?;
     let entry = shader.entry(args.entry.as_deref())?;
@@ -71,6 +80,7 @@ pub(crate) fn prepare<'a>(args: &'a RunArgs, interrupt: &Interrupt) -> Result<Re
         relax: args.relax,
         checks_addresses: args.check_addresses,
         processor: None,
+        profile,
     };
     let device = Device::of_kind(args.device, choices)?;
     let options = PipelineOptions { entry: &entry, constants: &args.spec, sizes, cancel };
@@ -212,9 +222,10 @@ fn descriptor<'a>(bound: &'a Bound<'_>) -> Option<Binding<'a>> {
     }
 }
 
-fn write_all(args: &RunArgs, bound: &[Bound<'_>]) -> Result<()> {
+/// Writes the buffers that the user wants.
+pub(crate) fn write_all(args: &RunArgs, ready: &Ready<'_>) -> Result<()> {
     for out in &args.out {
-        let Bound { typed, buffer, .. } = find(bound, &out.place)?;
+        let Bound { typed, buffer, .. } = find(&ready.bound, &out.place)?;
         write(out, typed, buffer).with_context(|| format!("--out {}", out.place))?;
     }
     Ok(())
