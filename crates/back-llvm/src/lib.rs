@@ -107,7 +107,8 @@ pub fn compile(module: &Verified, target: &Target, options: &Options) -> Result<
     let mut emit = emit::Emit::new(&cx, &module.name, target.caps());
     emit.checks_addresses = options.check_addresses;
     emit.sites.is_on = options.profile;
-    let (emit, functions, meta) = forms::lower(emit, module, target.kernels())?;
+    let (emit, functions, meta) =
+        forms::lower(emit, module, coopmat::kernels(&module.body, target.kernels()))?;
     let lower = start.elapsed();
     let mut compiled = optimize::to_object(&cx, &emit.module, &functions, target, options)?;
     let stack_bytes = compiled.meta.stack_bytes;

@@ -407,6 +407,7 @@ impl Device {
         let (processor, threads) = (self.processor, self.info.threads);
         let rate = match peak {
             Peak::F32Fma => phalanx::peak::f32_fma(processor, threads, duration),
+            Peak::F16Fma => phalanx::peak::f16_fma(processor, threads, duration),
             Peak::Bf16Dot => phalanx::peak::bf16_dot(processor, threads, duration),
             Peak::I8Dot => phalanx::peak::i8_dot(processor, threads, duration),
             Peak::Read(bytes) => bandwidth(bytes, threads, duration),
@@ -418,6 +419,7 @@ impl Device {
     pub(crate) fn peak_unit(&self, peak: Peak) -> String {
         let unit = match peak {
             Peak::F32Fma => Unit::Fma,
+            Peak::F16Fma => phalanx::peak::f16_unit(self.processor),
             Peak::Bf16Dot => phalanx::peak::bf16_unit(self.processor),
             Peak::I8Dot => phalanx::peak::i8_unit(self.processor),
             Peak::Read(_) => return "GB/s read".to_owned(),

@@ -68,17 +68,19 @@ fn seconds(mut call: impl FnMut()) -> f64 {
 
 /// What the processor reaches at most at this moment. Clock rates change with what else runs, so this is measured
 /// around every kernel.
-fn peak_now(isa: Isa, element: Elem) -> f64 {
+fn peak_now(isa: Isa, types: (Elem, Elem)) -> f64 {
     let duration = Duration::from_millis(8);
-    match element {
-        Elem::I8 => peak::i8_dot(isa, 1, duration),
-        Elem::BF16 => peak::bf16_dot(isa, 1, duration),
+    match types {
+        (Elem::I8, _) => peak::i8_dot(isa, 1, duration),
+        (Elem::F16, Elem::F16) => peak::f16_fma(isa, 1, duration),
+        (Elem::BF16, _) => peak::bf16_dot(isa, 1, duration),
         _ => peak::f32_fma(isa, 1, duration),
     }
 }
 
 fn mul_add(isa: Isa, types: (Elem, Elem), shape: (u32, u32, u32), grid: Grid) {
     let ((element, accumulator), (rows, cols, depth)) = (types, shape);
+    let isa = if types == (Elem::F16, Elem::F16) { isa.for_sums_of_f16() } else { isa };
     let a = isa.layout(element, Use::A, rows, depth);
     let b = isa.layout(element, Use::B, depth, cols);
     let c = isa.layout(accumulator, Use::Accumulator, rows, cols);
@@ -102,7 +104,7 @@ fn mul_add(isa: Isa, types: (Elem, Elem), shape: (u32, u32, u32), grid: Grid) {
     let kernel = plan.kernel.address(isa).expect("the plan names a kernel");
     // SAFETY: the plan names a multiplication.
     let kernel = unsafe { std::mem::transmute::<*const (), phalanx_kernels::MulAddFn>(kernel) };
-    let before = peak_now(isa, element);
+    let before = peak_now(isa, types);
     let time = seconds(|| {
         // SAFETY: the operands are as planned.
         unsafe {
@@ -116,7 +118,7 @@ fn mul_add(isa: Isa, types: (Elem, Elem), shape: (u32, u32, u32), grid: Grid) {
             );
         }
     });
-    let peak = (before + peak_now(isa, element)) / 2.0;
+    let peak = (before + peak_now(isa, types)) / 2.0;
     let work = 2.0 * f64::from(rows * cols) * f64::from(depth) * f64::from(grid.m * grid.n * grid.k);
     println!(
         "{:>5}→{:<5} {rows:>3}x{cols:>3}x{depth:>3} grid {}x{}x{}  {:>8.1} ns {:>8.1} Gop/s {:>5.1}%  {}",
@@ -202,8 +204,9 @@ fn main() {
     let _ready = isa.ready();
     let duration = Duration::from_millis(200);
     println!(
-        "{isa}: peak f32 {:.1}, bf16 {:.1}, i8 {:.1} Gop/s",
+        "{isa}: peak f32 {:.1}, f16 {:.1}, bf16 {:.1}, i8 {:.1} Gop/s",
         peak::f32_fma(isa, 1, duration) * 1e-9,
+        peak::f16_fma(isa, 1, duration) * 1e-9,
         peak::bf16_dot(isa, 1, duration) * 1e-9,
         peak::i8_dot(isa, 1, duration) * 1e-9
     );

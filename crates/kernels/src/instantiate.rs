@@ -352,6 +352,8 @@ macro_rules! table {
                 mul_add_f32_half: general_,
                 mul_add_bf16: general_,
                 mul_add_bf16_half: general_,
+                mul_add_f16: general_,
+                mul_add_f16_half: general_,
                 mul_add_amx_bf16: general_,
                 mul_add_amx_i8: general_,
                 mul_add_u8s8: general_,
@@ -477,6 +479,7 @@ mod avx512 {
     use super::plain::{bitcast, extract_lanes, insert_lanes, scale_lanes, splat_lanes};
     use super::*;
     use crate::arch::x86_64::avx512::{self, Avx512};
+    use crate::arch::x86_64::fp16;
     basic!(Avx512, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]);
     macro_rules! wide {
         ($name:ident, $dot:ty, $prepare:ty, $features:literal) => {
@@ -502,6 +505,8 @@ mod avx512 {
         Ready,
         "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512bf16"
     );
+    wide!(f16, fp16::F16<false>, Ready, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512fp16");
+    half!(f16_half, fp16::F16<true>, Ready, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512fp16");
     wide!(u8s8, avx512::U8S8<false>, Quads, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c,avx512vnni");
     half!(
         u8s8_half,
@@ -599,6 +604,8 @@ mod avx512 {
         mul_add_f32_half: f32_half::kernel,
         mul_add_bf16: bf16::kernel,
         mul_add_bf16_half: bf16_half::kernel,
+        mul_add_f16: f16::kernel,
+        mul_add_f16_half: f16_half::kernel,
         mul_add_amx_bf16: amx::bf16,
         mul_add_amx_i8: amx::bytes,
         mul_add_u8s8: u8s8::kernel,

@@ -31,6 +31,8 @@ pub struct KernelSet {
     bf16_dot: bool,
     vnni: bool,
     amx: bool,
+    fp16: bool,
+    halves: bool,
 }
 
 /// Kernels that the running processor has the instructions for.
@@ -71,6 +73,12 @@ impl Isa {
                 if bf16 && vnni && amx::is_here() {
                     list.push(Self(KernelSet::new(Level::Avx512, true, true).with_amx()));
                 }
+                if is_x86_feature_detected!("avx512fp16") {
+                    let best = list.last().copied().filter(|best| best.amx);
+                    let others = variants(Level::Avx512, bf16, vnni).filter(|_| best.is_none());
+                    let sets: Vec<_> = best.into_iter().chain(others).collect();
+                    list.extend(sets.into_iter().map(|isa| Self(isa.0.with_fp16())));
+                }
             }
         }
         #[cfg(target_arch = "aarch64")]
@@ -89,6 +97,12 @@ impl Isa {
             unsafe { amx::configure() };
         }
         Ready { amx: self.amx, of_this_thread: PhantomData }
+    }
+
+    /// These kernels for programs of which all sums of f16 are f16: [`KernelSet::for_sums_of_f16`].
+    #[must_use]
+    pub const fn for_sums_of_f16(self) -> Self {
+        Self(self.0.for_sums_of_f16())
     }
 
     /// Which they are.
@@ -132,7 +146,19 @@ impl fmt::Display for Isa {
 
 impl KernelSet {
     pub(crate) const fn new(level: Level, bf16_dot: bool, vnni: bool) -> Self {
-        Self { level, bf16_dot, vnni, amx: false }
+        Self { level, bf16_dot, vnni, amx: false, fp16: false, halves: false }
+    }
+
+    /// The set with multiplications of f16.
+    pub(crate) const fn with_fp16(self) -> Self {
+        Self { fp16: true, ..self }
+    }
+
+    /// The set for programs in which factors of f16 have sums of f16 only: where there are multiplications of f16, such
+    /// factors are not widened to f32. They lie otherwise then, so one program has one of the two sets throughout.
+    #[must_use]
+    pub const fn for_sums_of_f16(self) -> Self {
+        Self { halves: self.fp16, ..self }
     }
 
     /// The set with the matrix registers of x86; it has both dot products.
@@ -164,6 +190,17 @@ impl KernelSet {
         self.amx
     }
 
+    /// Whether f16 are multiplied and added as such.
+    #[must_use]
+    pub const fn fp16(self) -> bool {
+        self.fp16
+    }
+
+    /// Whether factors of f16 are kept as such; see [`Self::for_sums_of_f16`].
+    pub(crate) const fn keeps_halves(self) -> bool {
+        self.halves
+    }
+
     /// 32-bit elements in one vector.
     #[must_use]
     pub const fn lanes(self) -> usize {
@@ -191,6 +228,12 @@ impl fmt::Display for KernelSet {
         }
         if self.amx {
             f.write_str("-amx")?;
+        }
+        if self.fp16 {
+            f.write_str("-fp16")?;
+        }
+        if self.halves {
+            f.write_str("-sums")?;
         }
         Ok(())
     }

@@ -164,6 +164,10 @@ entries! {
     mul_add_bf16 MUL_ADD_BF16: MulAddFn,
     /// The same for tiles half a vector wide.
     mul_add_bf16_half MUL_ADD_BF16_HALF: MulAddFn,
+    /// Multiplication of pairs of f16 in f16.
+    mul_add_f16 MUL_ADD_F16: MulAddFn,
+    /// The same for tiles half a vector wide.
+    mul_add_f16_half MUL_ADD_F16_HALF: MulAddFn,
     /// Multiplication of pairs of bf16 in matrix registers.
     mul_add_amx_bf16 MUL_ADD_AMX_BF16: MulAddFn,
     /// Multiplication of bytes in matrix registers.

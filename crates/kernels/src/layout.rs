@@ -5,6 +5,7 @@
 //! | elements | stored as | A | B | accumulator, any |
 //! |---|---|---|---|---|
 //! | f16, f32, e4m3, e5m2 | f32 | rows | rows | rows |
+//! | f16 with sums of f16 by FP16 | f16 | rows, columns padded to even | pairs of rows interleaved | f32 rows |
 //! | bf16 with a dot product | bf16 | rows, columns padded to even | pairs of rows interleaved | f32 rows |
 //! | bf16 without | f32 | rows | rows | rows |
 //! | i8 with a dot product | i8 | rows, columns padded to 4 | quads of rows interleaved | rows |
@@ -12,7 +13,7 @@
 //! | others | themselves | rows | rows | rows |
 //!
 //! The small floats are widened because multiplication happens in f32 anyway and one matrix is multiplied many
-//! times. Element (r, c) is storage element `((r / il) * ld + c) * il + r % il` for the interleave `il`.
+//! times. Factors of f16 stay what they are in programs whose sums of f16 are all f16, where the processor adds up in f16. Element (r, c) is storage element `((r / il) * ld + c) * il + r % il` for the interleave `il`.
 //!
 //! Behind the elements of large factors there is room for a note of where they came from.
 //!
@@ -125,11 +126,12 @@ impl KernelSet {
         let operand = matches!(use_, Use::A | Use::B);
         let storage = match elem {
             Elem::BF16 if self.bf16_dot() && operand => Elem::BF16,
+            Elem::F16 if self.keeps_halves() && operand => Elem::F16,
             Elem::F16 | Elem::BF16 | Elem::E4M3 | Elem::E5M2 => Elem::F32,
             Elem::F32 | Elem::F64 | Elem::I8 | Elem::I16 | Elem::I32 | Elem::I64 => elem,
         };
         let interleave = match (use_, storage) {
-            (Use::B, Elem::BF16) => 2,
+            (Use::B, Elem::BF16 | Elem::F16) => 2,
             (Use::B, Elem::I8) if self.vnni() => 4,
             (Use::B, Elem::I8) => 2,
             _ => 1,

@@ -62,7 +62,7 @@ compiled! {
 mod x86 {
     use super::*;
     use crate::arch::x86_64::amx::Product;
-    use crate::arch::x86_64::{avx2, avx512};
+    use crate::arch::x86_64::{avx2, avx512, fp16};
     use crate::mul_add::amx::{ROWS, WORDS};
     compiled! {
         avx2_f32: avx2::F32, false, #[target_feature(enable = "avx2,fma,f16c")];
@@ -71,6 +71,8 @@ mod x86 {
         avx512_f32: avx512::F32<false>, false, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")];
         avx512_bf16: avx512::Bf16<false>, false,
             #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")];
+        avx512_f16: fp16::F16<false>, false,
+            #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512fp16")];
         avx512_i16: avx512::I16<false>, true, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq")];
         avx512_i8: avx512::U8S8<false>, false,
             #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")];
@@ -81,6 +83,10 @@ mod x86 {
     pub(super) fn bf16(isa: Isa) -> Option<unsafe fn()> {
         let run: unsafe fn() = avx512_bf16;
         isa.bf16_dot().then_some(run)
+    }
+    pub(super) fn f16(isa: Isa) -> Option<unsafe fn()> {
+        let run: unsafe fn() = avx512_f16;
+        isa.fp16().then_some(run)
     }
     /// Runs [`STEPS`] steps of four chains of products of matrix registers.
     pub(super) unsafe fn amx<P: Product>() {
@@ -142,6 +148,8 @@ pub fn f32_fma(isa: Isa, threads: usize, duration: Duration) -> f64 {
 pub enum Unit {
     /// Fused multiplications and additions of f32.
     Fma,
+    /// Fused multiplications and additions of f16.
+    HalfFma,
     /// Products of pairs of i16, which bytes are widened to.
     Pairs,
     /// Dot products of vectors, of pairs of bf16 or quads of bytes.
@@ -154,6 +162,7 @@ impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Fma => "f32 FMA",
+            Self::HalfFma => "f16 FMA",
             Self::Pairs => "i16 pairs",
             Self::Dot => "dot product",
             Self::Amx => "AMX",
@@ -170,6 +179,12 @@ impl KernelSet {
             (false, true) => Unit::Dot,
             (false, false) => Unit::Fma,
         }
+    }
+
+    /// What multiplies f16 whose sums are f16.
+    #[must_use]
+    pub const fn f16_unit(self) -> Unit {
+        if self.fp16() { Unit::HalfFma } else { Unit::Fma }
     }
 
     /// What multiplies bytes.
@@ -192,6 +207,16 @@ pub fn bf16_dot(isa: Isa, threads: usize, duration: Duration) -> f64 {
     }
     #[cfg(target_arch = "x86_64")]
     if let Some(run) = x86::bf16(isa) {
+        return measure(isa, (run, isa.lanes() * 2 * CHAINS * STEPS), threads, duration);
+    }
+    f32_fma(isa, threads, duration)
+}
+
+/// The same for products of f16 in sums of f16 by [`KernelSet::f16_unit`].
+#[must_use]
+pub fn f16_fma(isa: Isa, threads: usize, duration: Duration) -> f64 {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(run) = x86::f16(isa) {
         return measure(isa, (run, isa.lanes() * 2 * CHAINS * STEPS), threads, duration);
     }
     f32_fma(isa, threads, duration)

@@ -221,7 +221,8 @@ impl Processor {
         let amx = bf16 && vnni && has(&["amx-tile", "amx-bf16", "amx-int8"]);
         // With AMX factors lie as the dot product wants them, and what is too small for AMX is best done by that.
         let set = KernelSet::new(level, bf16 && (amx || !self.0.slow_bf16_dot), vnni);
-        if amx { set.with_amx() } else { set }
+        let set = if amx { set.with_amx() } else { set };
+        if level == Level::Avx512 && has(&["avx512fp16"]) { set.with_fp16() } else { set }
     }
 
     /// The proof that this machine can execute its code and kernels.
@@ -371,7 +372,7 @@ mod tests {
         assert_eq!(kernels("alderlake"), "avx2-vnni");
         assert_eq!(kernels("skylake-avx512"), "avx512");
         assert_eq!(kernels("icelake-server"), "avx512-vnni");
-        assert_eq!(kernels("sapphirerapids"), "avx512-bf16-vnni-amx");
+        assert_eq!(kernels("sapphirerapids"), "avx512-bf16-vnni-amx-fp16");
         assert_eq!(kernels("znver4"), "avx512-bf16-vnni");
         assert_eq!(kernels("apple-m1"), "neon");
     }

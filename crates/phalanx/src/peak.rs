@@ -16,6 +16,11 @@ pub fn f32_fma(processor: Processor, threads: usize, duration: Duration) -> f64 
     peak::f32_fma(isa(processor), threads, duration)
 }
 
+/// Products of f16 in sums of f16 by what kernels use, [`f16_unit`].
+pub fn f16_fma(processor: Processor, threads: usize, duration: Duration) -> f64 {
+    peak::f16_fma(isa(processor), threads, duration)
+}
+
 /// Products of bf16 by what kernels use, [`bf16_unit`].
 pub fn bf16_dot(processor: Processor, threads: usize, duration: Duration) -> f64 {
     peak::bf16_dot(isa(processor), threads, duration)
@@ -24,6 +29,11 @@ pub fn bf16_dot(processor: Processor, threads: usize, duration: Duration) -> f64
 /// Products of bytes by what kernels use, [`i8_unit`].
 pub fn i8_dot(processor: Processor, threads: usize, duration: Duration) -> f64 {
     peak::i8_dot(isa(processor), threads, duration)
+}
+
+/// What multiplies f16 on a processor where the sums are f16, too.
+pub fn f16_unit(processor: Processor) -> Unit {
+    processor.kernels().f16_unit()
 }
 
 /// What multiplies bf16 on a processor.

@@ -151,6 +151,16 @@ fn plan_of(func: &Function, isa: KernelSet, inst: Inst, grid: Grid) -> Plan {
     isa.plan_mul_add(&op, grid)
 }
 
+/// The kernels for the matrices of a function: where factors of f16 have sums of f16 only, those that need not widen them.
+pub(crate) fn kernels(f: &Function, isa: KernelSet) -> KernelSet {
+    let is_f16 = |v: Value| f.ty(v).mat().is_some_and(|m| m.elem == Scalar::F16);
+    let products = || f.insts.iter().filter(|info| matches!(info.op, Op::MatMulAdd(_)));
+    let is_narrow = |info: &InstInfo| info.args.iter().chain(&info.results).copied().all(is_f16);
+    let has_f16 = |info: &InstInfo| info.args[..2].iter().copied().any(is_f16);
+    let of_f16 = || products().filter(|info| has_f16(info));
+    if of_f16().next().is_some() && of_f16().all(is_narrow) { isa.for_sums_of_f16() } else { isa }
+}
+
 /// How a matrix lies in its tile.
 fn layout(isa: KernelSet, ty: MatType) -> TileLayout {
     let use_ = match ty.use_ {

@@ -304,3 +304,30 @@ fn a_matrix_has_one_place_and_what_does_not_fit_is_copied() {
     assert_eq!(are_views(&wanted[..4]), [true, false, false, false]);
     assert_eq!(are_views(&wanted[4..]), [false]);
 }
+
+#[test]
+fn factors_of_f16_stay_narrow_if_all_their_sums_are() {
+    let set = |name| phalanx_kernels::Processor::named(name).unwrap().kernels();
+    let chosen = |set, sums: &[Scalar]| {
+        let (func, ..) = Code::new().build(|b, _| {
+            for &elem in sums {
+                let ty = |elem, use_| MatType { elem, ..mat(use_) };
+                let mut zero = |elem, use_| {
+                    let x = b.constant(elem, 0);
+                    b.value(Op::MatSplat, &[x], ty(elem, use_).into())
+                };
+                let args =
+                    [zero(Scalar::F16, Use::A), zero(Scalar::F16, Use::B), zero(elem, Use::Accumulator)];
+                b.value(Op::MatMulAdd(MulAddFlags::default()), &args, ty(elem, Use::Accumulator).into());
+            }
+        });
+        super::kernels(&func, set)
+    };
+    let xeon = set("sapphirerapids");
+    assert_eq!(chosen(xeon, &[Scalar::F16, Scalar::F16]), xeon.for_sums_of_f16());
+    assert_ne!(xeon.for_sums_of_f16(), xeon);
+    for sums in [&[][..], &[Scalar::F32], &[Scalar::F16, Scalar::F32]] {
+        assert_eq!(chosen(xeon, sums), xeon);
+    }
+    assert_eq!(chosen(set("znver4"), &[Scalar::F16]), set("znver4"));
+}

@@ -102,6 +102,8 @@ fn peak(args: &PeakArgs) -> Result<Status> {
         let value = json!({
             "threads": threads,
             "f32_fma_gflops": peaks.f32_fma,
+            "f16_fma_gflops": peaks.f16_fma,
+            "f16_unit": device.peak_unit(Peak::F16Fma),
             "bf16_dot_gflops": peaks.bf16_dot,
             "bf16_unit": device.peak_unit(Peak::Bf16Dot),
             "i8_dot_gflops": peaks.i8_dot,

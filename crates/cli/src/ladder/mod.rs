@@ -199,10 +199,11 @@ impl Types {
 
     /// Which of the measured peaks bounds the best implementation of these types.
     pub(crate) fn peak(self) -> Peak {
-        match self.a {
-            DType::S8 | DType::U8 => Peak::I8Dot,
+        match (self.a, self.c) {
+            (DType::S8 | DType::U8, _) => Peak::I8Dot,
             // Every 8-bit float is a bfloat16 as well.
-            DType::Bf16 | DType::E4m3 | DType::E5m2 => Peak::Bf16Dot,
+            (DType::Bf16 | DType::E4m3 | DType::E5m2, _) => Peak::Bf16Dot,
+            (DType::F16, DType::F16) => Peak::F16Fma,
             _ => Peak::F32Fma,
         }
     }

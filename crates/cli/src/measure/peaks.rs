@@ -11,6 +11,8 @@ const DURATION: Duration = Duration::from_millis(250);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Peak {
     F32Fma,
+    /// Of products of f16 whose sums are f16.
+    F16Fma,
     Bf16Dot,
     I8Dot,
     /// Reading so many bytes again and again, each thread its part of them; the operations are bytes.
@@ -21,6 +23,7 @@ pub(crate) enum Peak {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peaks {
     pub(crate) f32_fma: f64,
+    pub(crate) f16_fma: f64,
     pub(crate) bf16_dot: f64,
     pub(crate) i8_dot: f64,
 }
@@ -29,6 +32,7 @@ impl Peaks {
     pub(crate) fn measure(device: &Device) -> Self {
         Self {
             f32_fma: device.peak(Peak::F32Fma, DURATION),
+            f16_fma: device.peak(Peak::F16Fma, DURATION),
             bf16_dot: device.peak(Peak::Bf16Dot, DURATION),
             i8_dot: device.peak(Peak::I8Dot, DURATION),
         }
@@ -37,9 +41,11 @@ impl Peaks {
     pub(crate) fn describe(&self, device: &Device) -> String {
         let threads = device.info().threads;
         format!(
-            "Peaks on {threads} threads, in 10⁹ operations a second: f32 {:.0} ({}), bf16 {:.0} ({}), 8-bit {:.0} ({})",
+            "Peaks on {threads} threads, in 10⁹ operations a second: f32 {:.0} ({}), f16 {:.0} ({}), bf16 {:.0} ({}), 8-bit {:.0} ({})",
             self.f32_fma,
             device.peak_unit(Peak::F32Fma),
+            self.f16_fma,
+            device.peak_unit(Peak::F16Fma),
             self.bf16_dot,
             device.peak_unit(Peak::Bf16Dot),
             self.i8_dot,

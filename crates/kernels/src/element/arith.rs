@@ -216,6 +216,7 @@ pub(crate) unsafe fn binary<S: Simd, O: Op>(
             }
             Elem::F64 => pieces::<f64, 8>(dst, x, y, bytes, |x, y| zip(x, y, O::f64)),
             Elem::BF16 => pieces::<u16, 32>(dst, x, y, bytes, |x, y| zip(x, y, bf16::<O>)),
+            Elem::F16 => pieces::<u16, 32>(dst, x, y, bytes, |x, y| zip(x, y, f16::<O>)),
             // Division goes by way of floats, which are as wide as a vector already.
             Elem::I8 if O::DIVIDES => pieces::<i8, 16>(dst, x, y, bytes, |x, y| zip(x, y, O::int)),
             Elem::I8 => pieces::<i8, 64>(dst, x, y, bytes, |x, y| zip(x, y, O::int)),
@@ -225,9 +226,9 @@ pub(crate) unsafe fn binary<S: Simd, O: Op>(
             Elem::I32 => pieces::<i32, 16>(dst, x, y, bytes, |x, y| zip(x, y, O::int)),
             Elem::I64 => pieces::<i64, 8>(dst, x, y, bytes, |x, y| zip(x, y, O::int)),
             // No layout stores these.
-            Elem::F16 | Elem::E4M3 | Elem::E5M2 => {}
+            Elem::E4M3 | Elem::E5M2 => {}
         }
-        if layout.storage == Elem::BF16 {
+        if matches!(layout.storage, Elem::BF16 | Elem::F16) {
             zero_padding(layout, dst);
         }
     }
@@ -236,6 +237,11 @@ pub(crate) unsafe fn binary<S: Simd, O: Op>(
 #[inline(always)]
 fn bf16<O: Op>(x: u16, y: u16) -> u16 {
     float::bf16_bits(float::round_bf16(O::f32(float::bf16_value(x), float::bf16_value(y))))
+}
+
+#[inline(always)]
+fn f16<O: Op>(x: u16, y: u16) -> u16 {
+    float::f16_bits(float::round_f16(O::f32(float::f16_value(x), float::f16_value(y))))
 }
 
 /// `dst = -x` on tiles.
@@ -251,12 +257,12 @@ pub(crate) unsafe fn neg(p: &ElementParams, dst: *mut u8, x: *const u8) {
         match p.layout.storage {
             Elem::F32 => pieces::<f32, 16>(dst, x, zero, bytes, |x, _| x.map(|x| -x)),
             Elem::F64 => pieces::<f64, 8>(dst, x, zero, bytes, |x, _| x.map(|x| -x)),
-            Elem::BF16 => pieces::<u16, 32>(dst, x, zero, bytes, |x, _| x.map(|x| x ^ 0x8000)),
+            Elem::BF16 | Elem::F16 => pieces::<u16, 32>(dst, x, zero, bytes, |x, _| x.map(|x| x ^ 0x8000)),
             Elem::I8 => pieces::<i8, 64>(dst, x, zero, bytes, |x, _| x.map(i8::wrapping_neg)),
             Elem::I16 => pieces::<i16, 32>(dst, x, zero, bytes, |x, _| x.map(i16::wrapping_neg)),
             Elem::I32 => pieces::<i32, 16>(dst, x, zero, bytes, |x, _| x.map(i32::wrapping_neg)),
             Elem::I64 => pieces::<i64, 8>(dst, x, zero, bytes, |x, _| x.map(i64::wrapping_neg)),
-            Elem::F16 | Elem::E4M3 | Elem::E5M2 => {}
+            Elem::E4M3 | Elem::E5M2 => {}
         }
     }
 }

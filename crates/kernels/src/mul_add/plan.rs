@@ -13,6 +13,8 @@ use crate::layout::TileLayout;
 enum Family {
     F32,
     Bf16,
+    /// Pairs of f16, summed in f16.
+    F16,
     /// Byte dot product.
     Bytes,
     /// Bytes widened to pairs of i16.
@@ -68,7 +70,7 @@ impl KernelSet {
         let half = self.column_step(op.b.cols) < self.lanes() as u32;
         let kernel = kernel(family, op, half);
         let scratch_bytes = match family {
-            Family::F32 | Family::Bf16 => 0,
+            Family::F32 | Family::Bf16 | Family::F16 => 0,
             Family::Bytes => Scratch::new(&params, 1).bytes,
             Family::Pairs => Scratch::new(&params, 2).bytes,
             Family::AmxBf16 | Family::AmxBytes => amx::scratch_bytes(&params),
@@ -88,9 +90,14 @@ impl KernelSet {
             if words(&op.a, Elem::F32) && words(&op.b, Elem::F32) && padded(&op.b) {
                 return (!op.flushes() || Flush::EXISTS).then_some(Family::F32);
             }
-            let pairs = op.b.storage == Elem::BF16 && op.b.interleave == 2 && padded(&op.b);
-            return (self.bf16_dot() && op.a.use_ == Use::A && words(&op.a, Elem::BF16) && pairs)
-                .then_some(Family::Bf16);
+            let pairs = op.a.use_ == Use::A && op.b.interleave == 2 && padded(&op.b);
+            let factors = |elem| pairs && words(&op.a, elem) && op.b.storage == elem;
+            let sums_of_f16 = op.c.elem == Elem::F16 && op.r.elem == Elem::F16;
+            return match () {
+                () if self.bf16_dot() && factors(Elem::BF16) => Some(Family::Bf16),
+                () if self.keeps_halves() && factors(Elem::F16) && sums_of_f16 => Some(Family::F16),
+                () => None,
+            };
         }
         let integers = op.a.elem == Elem::I8 && op.b.elem == Elem::I8;
         // The sums of a saturating step are kept in 32 bits before they are clamped.
@@ -112,7 +119,7 @@ impl KernelSet {
         params.ldb = params.want_b.row_bytes() as u32 * widening;
         params.words = match family {
             Family::F32 => depth,
-            Family::Bf16 | Family::Pairs | Family::AmxBf16 => depth.div_ceil(2),
+            Family::Bf16 | Family::F16 | Family::Pairs | Family::AmxBf16 => depth.div_ceil(2),
             Family::Bytes | Family::AmxBytes => depth.div_ceil(4),
         };
         params.vectors = params.want_b.cols.div_ceil(self.lanes() as u32);
@@ -164,6 +171,8 @@ fn kernel(family: Family, op: &MulAdd, half: bool) -> KernelId {
         (Family::F32, true) => KernelId::MUL_ADD_F32_HALF,
         (Family::Bf16, false) => KernelId::MUL_ADD_BF16,
         (Family::Bf16, true) => KernelId::MUL_ADD_BF16_HALF,
+        (Family::F16, false) => KernelId::MUL_ADD_F16,
+        (Family::F16, true) => KernelId::MUL_ADD_F16_HALF,
         (Family::Pairs, false) => KernelId::MUL_ADD_I16,
         (Family::Pairs, true) => KernelId::MUL_ADD_I16_HALF,
         // A of the same signedness as B gets its sign bits flipped, which also flips its signedness.

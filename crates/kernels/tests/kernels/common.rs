@@ -31,6 +31,7 @@ pub(crate) fn levels() -> Vec<Isa> {
     let best = list.last().copied();
     list.dedup_by_key(|isa| isa.level());
     list.extend(best.filter(|best| !list.contains(best)));
+    list.extend(best.filter(|best| best.fp16()).map(Isa::for_sums_of_f16));
     list
 }
 

@@ -222,16 +222,17 @@ const GRIDS: [Grid; 6] = [
     Grid { m: 1, n: 7, k: 1 },
 ];
 
+/// Whether checking a grid is not too much work.
+fn is_light(shape: (u32, u32, u32), grid: Grid) -> bool {
+    shape.0 * shape.1 * shape.2 * grid.m * grid.n * grid.k <= 150_000 || shape == (16, 16, 16)
+}
+
 /// Runs a case over all shapes and grids that are not too much work.
 fn sweep(case: Case) {
     let mut random = Random(0x5eed ^ case.elems.iter().fold(0, |hash, &elem| hash * 31 + elem as u64));
     for isa in Isa::available() {
         for shape in SHAPES {
-            for grid in GRIDS {
-                let work = shape.0 * shape.1 * shape.2 * grid.m * grid.n * grid.k;
-                if work > 150_000 && shape != (16, 16, 16) {
-                    continue;
-                }
+            for grid in GRIDS.into_iter().filter(|grid| is_light(shape, *grid)) {
                 let in_place = case.elems[2] == case.elems[3] && random.below(2) == 0;
                 Run { case, shape, grid, in_place }.check(isa, &mut random);
             }
@@ -359,6 +360,79 @@ fn relaxed_sums_are_rounded_at_the_end() {
     }
 }
 
+/// The instruction sets that multiply f16 in f16, for programs in which they may.
+fn with_sums_of_f16() -> impl Iterator<Item = Isa> {
+    Isa::available().into_iter().filter(|isa| isa.fp16()).map(Isa::for_sums_of_f16)
+}
+
+/// Sums of which all parts are f16 are exact where they are made of f16, too.
+#[test]
+fn f16_in_f16() {
+    let mut random = Random(17);
+    let case = Case::floats(Elem::F16, Elem::F16, Elem::F16, Elem::F16);
+    for isa in with_sums_of_f16() {
+        for (relaxed, any_use) in [(false, false), (true, false), (false, true)] {
+            for shape in SHAPES {
+                for grid in GRIDS.into_iter().filter(|grid| is_light(shape, *grid)) {
+                    let case = Case { relaxed, any_use, ..case };
+                    let id = Run { case, shape, grid, in_place: relaxed }.check(isa, &mut random);
+                    let fast = [KernelId::MUL_ADD_F16, KernelId::MUL_ADD_F16_HALF].contains(&id);
+                    assert_eq!(fast, !any_use, "{isa} {shape:?}");
+                }
+            }
+        }
+        // Other sums are right there, though nobody asks for them.
+        let case = Case::floats(Elem::F16, Elem::F16, Elem::F32, Elem::F32);
+        Run { case, shape: (16, 16, 16), grid: GRIDS[3], in_place: false }.check(isa, &mut random);
+    }
+}
+
+/// Values of any size: within the bound of summation in f16, whatever the order.
+#[test]
+fn f16_error_in_f16_is_bounded() {
+    let mut random = Random(23);
+    let (m, n, k) = (16, 32, 48);
+    let mut draw = |_, _| nearest(Elem::F16, ((random.next() >> 40) as f64 / 2.0_f64.powi(24) - 0.5) * 8.0);
+    let mut matrix = |rows, cols| Matrix::from_fn(Elem::F16, rows, cols, &mut draw);
+    let (a, b, c) = (matrix(m, k), matrix(k, n), matrix(m, n));
+    for isa in with_sums_of_f16() {
+        let case = Case::floats(Elem::F16, Elem::F16, Elem::F16, Elem::F16);
+        let op = Run { case, shape: (m, n, k), grid: Grid::ONE, in_place: false }.op(isa);
+        let r = product(isa, &op, (&a, &b, &c));
+        for (row, col) in (0..m as usize).flat_map(|row| (0..n as usize).map(move |col| (row, col))) {
+            let value = |matrix: &Matrix, row, col| float(Elem::F16, matrix.at(row, col));
+            let products = (0..k as usize).map(|l| value(&a, row, l) * value(&b, l, col));
+            let terms: Vec<f64> = products.chain([value(&c, row, col)]).collect();
+            let (exact, magnitude) = (terms.iter().sum::<f64>(), terms.iter().map(|x| x.abs()).sum::<f64>());
+            let bound = f64::from(k + 2) * 2.0_f64.powi(-11) * magnitude;
+            assert!((value(&r, row, col) - exact).abs() <= bound, "{isa}");
+        }
+    }
+}
+
+/// Denormals of f16 are kept, and zeros have the sign that they have in f32.
+#[test]
+fn denormals_of_f16_are_kept() {
+    let sets = Isa::available().into_iter().chain(with_sums_of_f16());
+    for isa in sets {
+        let case = Case::floats(Elem::F16, Elem::F16, Elem::F16, Elem::F16);
+        let op = Run { case, shape: (16, 16, 8), grid: Grid::ONE, in_place: false }.op(isa);
+        // The least number times one and twice, the least normal one halved, half of the least one, -0 + -0 * 0.
+        for (x, y, c, want) in [
+            (0x0001, 0x3c00, 0, 0x0001),
+            (0x0001, 0x4000, 0x0001, 0x0003),
+            (0x0400, 0x3800, 0, 0x0200),
+            (0x0001, 0x3800, 0, 0),
+            (0x8001, 0x3c00, 0x0400, 0x03ff),
+        ] {
+            assert_eq!(one_product(isa, &op, (x, y, c)), want, "{isa} {x:#x} * {y:#x} + {c:#x}");
+        }
+        let zeros = |rows, cols, bits| Matrix::from_fn(Elem::F16, rows, cols, |_, _| bits);
+        let r = product(isa, &op, (&zeros(16, 8, 0x8000), &zeros(8, 16, 0), &zeros(16, 16, 0x8000)));
+        assert!(r.bits.iter().all(|&bits| bits == 0x8000), "{isa}");
+    }
+}
+
 /// The chain of which the sum overflows on the way: 60000 + 60000 - 60000 - 60000.
 #[test]
 fn sums_that_overflow_on_the_way_stay_infinite() {
@@ -373,7 +447,7 @@ fn sums_that_overflow_on_the_way_stay_infinite() {
         let run = Run { case, shape: (16, 16, 16), grid: Grid { m: 1, n: 1, k: 4 }, in_place: false };
         let c = [matrix(0.0)];
         assert_eq!(run.expected((&a, &b, &c[0]), (0, 0), (3, 5)), nearest(Elem::F16, want));
-        Isa::available().into_iter().for_each(|isa| {
+        Isa::available().into_iter().chain(with_sums_of_f16().filter(|_| !relaxed)).for_each(|isa| {
             run.check_these(isa, &run.op(isa), (&a, &b, &c));
         });
     }
@@ -420,10 +494,16 @@ fn denormals_of_bf16_are_zeros() {
 fn one_product(isa: Isa, op: &MulAdd, (x, y, c): (u64, u64, u64)) -> u64 {
     let only = |layout: &TileLayout, bits, place| {
         let at = |row, col| if (row, col) == place { bits } else { 0 };
-        Matrix::from_fn(layout.elem, layout.rows, layout.cols, at).to_tile(layout)
+        Matrix::from_fn(layout.elem, layout.rows, layout.cols, at)
     };
+    let (a, b, c) = (only(&op.a, x, (2, 5)), only(&op.b, y, (5, 7)), only(&op.c, c, (2, 7)));
+    product(isa, op, (&a, &b, &c)).at(2, 7)
+}
+
+/// A single step.
+fn product(isa: Isa, op: &MulAdd, (a, b, c): (&Matrix, &Matrix, &Matrix)) -> Matrix {
     let plan = isa.plan_mul_add(op, Grid::ONE);
-    let (mut a, mut b, mut c) = (only(&op.a, x, (2, 5)), only(&op.b, y, (5, 7)), only(&op.c, c, (2, 7)));
+    let (mut a, mut b, mut c) = (a.to_tile(&op.a), b.to_tile(&op.b), c.to_tile(&op.c));
     let (mut r, mut scratch) = (Buffer::new(op.r.bytes(), 0), Buffer::new(plan.scratch_bytes, 0));
     let (ap, bp, cp, rp) = (a.ptr().cast_const(), b.ptr().cast_const(), c.ptr().cast_const(), r.ptr());
     let address = plan.kernel.address(isa).expect("the plan names a kernel");
@@ -433,7 +513,7 @@ fn one_product(isa: Isa, op: &MulAdd, (x, y, c): (u64, u64, u64)) -> u64 {
         let kernel = std::mem::transmute::<*const (), MulAddFn>(address);
         kernel(&plan.params, &ap, &bp, &cp, &rp, scratch.ptr());
     }
-    Matrix::from_tile(&op.r, &mut r).at(2, 7)
+    Matrix::from_tile(&op.r, &mut r)
 }
 
 #[test]

@@ -292,7 +292,7 @@ unsafe fn round_bf16(v: __m512i) -> __m512i {
 
 /// Reads a vector, or two halves of one.
 #[inline(always)]
-unsafe fn load<const HALVES: bool>(lo: *const u8, hi: *const u8) -> __m512i {
+pub(super) unsafe fn load<const HALVES: bool>(lo: *const u8, hi: *const u8) -> __m512i {
     // SAFETY: the caller vouches for 64 bytes at `lo`, or for 32 at each address.
     unsafe {
         if HALVES {
@@ -306,7 +306,7 @@ unsafe fn load<const HALVES: bool>(lo: *const u8, hi: *const u8) -> __m512i {
 
 /// Writes a vector, or two halves of one.
 #[inline(always)]
-unsafe fn store<const HALVES: bool>(lo: *mut u8, hi: *mut u8, v: __m512i) {
+pub(super) unsafe fn store<const HALVES: bool>(lo: *mut u8, hi: *mut u8, v: __m512i) {
     // SAFETY: the caller vouches for 64 bytes at `lo`, or for 32 at each address.
     unsafe {
         if HALVES {

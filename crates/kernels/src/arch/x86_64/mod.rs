@@ -3,6 +3,7 @@
 pub(crate) mod amx;
 pub(crate) mod avx2;
 pub(crate) mod avx512;
+pub(crate) mod fp16;
 
 /// Puts 16 bytes in the place of others if these are what is expected, atomically, and gives what was there. (The intrinsic
 /// asks for a feature of the function that it is in, which closures do not inherit.)
