@@ -389,8 +389,8 @@ const GEMM_HELP: &str = "\
 Types are written f16:f32 (A and B, then C and the sums) or, with the usual sums, f16.
 Sizes are written 512, or 512x256x1024 for M, N and K.
 Every result is compared with an independent one in f64.
-A library (--versus) gets plain matrices as the kernels do, and brings none into a layout of its own beforehand; it
-computes A*B, without C. Where it has no product of such types, it multiplies f32: libdnnl-dev, libopenblas-dev.
+A library (--versus) gets plain matrices as the kernels do, and brings none into a layout of its own beforehand, but for
+`onednn-packed`; it computes A*B, without C. Where it has no product of such types, it multiplies f32: libdnnl-dev, libopenblas-dev.
 The rungs are measured with matrices of each --shape; a scalar one has none, and that of `workgroup` is its tile.
 The rungs `staged`, `staged-vec4` and `staged-scalar` copy blocks to shared memory as programs for GPUs do, by 16 bytes, by
 four floats and by elements. They are only measured if they are named.
@@ -443,6 +443,9 @@ pub(crate) enum Versus {
     /// oneDNN, 2 or 3
     #[value(name = "onednn")]
     OneDnn,
+    /// oneDNN with B brought into its own layout beforehand, outside of the time
+    #[value(name = "onednn-packed")]
+    OneDnnPacked,
     /// OpenBLAS, f32 alone
     #[value(name = "openblas")]
     OpenBlas,

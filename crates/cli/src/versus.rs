@@ -4,7 +4,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-pub(crate) use phalanx_versus::{Element, Library, Product};
+pub(crate) use phalanx_versus::{Element, Product};
 use phalanx_versus::{Kind, Multiplication};
 
 use crate::args::Versus;
@@ -12,11 +12,18 @@ use crate::args::Versus;
 /// By then the threads of a library have stopped waiting for its next product (see [`Kind::environment`]).
 const REST: Duration = Duration::from_millis(2);
 
+/// A library, and how it is used.
+#[derive(Debug)]
+pub(crate) struct Library {
+    library: phalanx_versus::Library,
+    is_packed: bool,
+}
+
 /// Loads a library. What it reads from the environment has to be there when the process starts; if it is not, the process starts
 /// again with it.
 pub(crate) fn open(versus: Versus) -> Result<Library> {
     let kind = match versus {
-        Versus::OneDnn => Kind::OneDnn,
+        Versus::OneDnn | Versus::OneDnnPacked => Kind::OneDnn,
         Versus::OpenBlas => Kind::OpenBlas,
     };
     let missing: Vec<(&str, &str)> =
@@ -28,7 +35,30 @@ pub(crate) fn open(versus: Versus) -> Result<Library> {
         // It only returns if it fails.
         return Err(command.args(std::env::args_os().skip(1)).envs(missing).exec().into());
     }
-    Ok(Library::open(kind)?)
+    let library = phalanx_versus::Library::open(kind)?;
+    Ok(Library { library, is_packed: versus == Versus::OneDnnPacked })
+}
+
+impl Library {
+    /// Prepares a product and runs it once, to be warm; nothing if the library has no such product.
+    pub(crate) fn rival(&self, product: Product, a: &[u8], b: &[u8]) -> Result<Option<Rival<'_>>> {
+        let product = Product { is_packed: self.is_packed, ..product };
+        let mut multiplication = match self.library.prepare(product, a, b) {
+            Err(phalanx_versus::Error::Unsupported { .. }) => return Ok(None),
+            prepared => prepared?,
+        };
+        multiplication.run()?;
+        sleep(REST);
+        let Product { a, b, d, .. } = product;
+        let types = match (a == b, a == d) {
+            (true, true) => a.to_string(),
+            (true, false) => format!("{a}->{d}"),
+            (false, _) => format!("{a}*{b}->{d}"),
+        };
+        let packed = if self.is_packed { " packed" } else { "" };
+        let name = format!("{}{packed} {types}", multiplication.library());
+        Ok(Some(Rival { multiplication, name }))
+    }
 }
 
 /// A problem that a library solves.
@@ -37,15 +67,7 @@ pub(crate) struct Rival<'a> {
     name: String,
 }
 
-impl<'a> Rival<'a> {
-    /// Runs once, to be warm.
-    pub(crate) fn new(mut multiplication: Multiplication<'a>, types: &str) -> Result<Self> {
-        multiplication.run()?;
-        sleep(REST);
-        let name = format!("{} {types}", multiplication.library());
-        Ok(Self { multiplication, name })
-    }
-
+impl Rival<'_> {
     /// What it is, and with which types.
     pub(crate) fn name(&self) -> &str {
         &self.name

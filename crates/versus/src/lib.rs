@@ -2,7 +2,8 @@
 //!
 //! A [`Library`] is opened once and stays loaded, because the threads that it makes do. [`Library::prepare`] takes a copy of
 //! the factors, plain matrices by rows or a B by columns, into memory of huge pages as that of devices is, and
-//! [`Multiplication::run`] computes D = A·B. Nothing is brought into a layout of the library's own outside of that.
+//! [`Multiplication::run`] computes D = A·B. Nothing is brought into a layout of the library's own outside of that, unless it
+//! is asked for.
 //!
 //! Invariant: no pointer leaves this crate, and what is given to a library is as large as it is told.
 
@@ -145,6 +146,8 @@ pub struct Product {
     pub d: Element,
     /// Whether B lies column by column.
     pub is_b_column_major: bool,
+    /// Whether B is brought into the library's own layout when the product is prepared.
+    pub is_packed: bool,
     /// How many threads compute it.
     pub threads: usize,
 }

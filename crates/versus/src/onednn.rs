@@ -8,6 +8,7 @@ use std::ptr::null_mut;
 
 use libloading::{Library, Symbol};
 
+use crate::memory::Memory;
 use crate::{Element, Error, Operands, Product};
 
 /// An object of the library, a description of either version among them.
@@ -19,6 +20,10 @@ const IN_ORDER: c_uint = 1;
 const SRC: c_int = 1;
 const DST: c_int = 17;
 const WEIGHTS: c_int = 33;
+/// `dnnl_format_tag_any`: what the plan finds best.
+const ANY: c_int = 1;
+/// `dnnl_query_weights_md`.
+const QUERY_WEIGHTS: c_int = 131;
 
 /// `DNNL_MAX_NDIMS` numbers.
 type Dims = [i64; 12];
@@ -43,6 +48,9 @@ type Describe = unsafe extern "C" fn(*mut c_void, c_int, *const i64, c_int, *con
 type Matmul2 = unsafe extern "C" fn(*mut c_void, Object, Object, Object, Object) -> Status;
 type Plan2 = unsafe extern "C" fn(*mut Object, *const c_void, Object, Object, Object) -> Status;
 type Plan3 = unsafe extern "C" fn(*mut Object, Object, Object, Object, Object, Object, Object) -> Status;
+type Reorder = unsafe extern "C" fn(*mut Object, Object, Object, Object, Object, Object) -> Status;
+type Query = unsafe extern "C" fn(Object, c_int, c_int) -> Object;
+type Tagged = unsafe extern "C" fn(*mut c_void, c_int, *const i64, c_int, c_int) -> Status;
 type Execute = unsafe extern "C" fn(Object, Object, c_int, *const Argument) -> Status;
 type Destroy = unsafe extern "C" fn(Object) -> Status;
 type SetThreads = unsafe extern "C" fn(c_int);
@@ -52,11 +60,13 @@ type SetThreads = unsafe extern "C" fn(c_int);
 enum Api {
     Two {
         describe: Symbol<'static, Describe>,
+        any: Symbol<'static, Tagged>,
         matmul: Symbol<'static, Matmul2>,
         plan: Symbol<'static, Plan2>,
     },
     Three {
         describe: Symbol<'static, Describe>,
+        any: Symbol<'static, Tagged>,
         plan: Symbol<'static, Plan3>,
         destroy: Symbol<'static, Destroy>,
     },
@@ -71,6 +81,10 @@ pub(crate) struct OneDnn {
     plan_destroy: Symbol<'static, Destroy>,
     memory_create: Symbol<'static, unsafe extern "C" fn(*mut Object, Object, Object, *mut c_void) -> Status>,
     memory_destroy: Symbol<'static, Destroy>,
+    /// What a plan wants of a matrix.
+    query: Symbol<'static, Query>,
+    size: Symbol<'static, unsafe extern "C" fn(Object) -> usize>,
+    reorder: Symbol<'static, Reorder>,
     execute: Symbol<'static, Execute>,
     wait: Symbol<'static, Destroy>,
     /// Of the OpenMP that it is built with, if it is.
@@ -108,7 +122,7 @@ impl Drop for Description<'_> {
     }
 }
 
-/// A planned product and its matrices.
+/// A planned product, or a change of a layout, and its matrices.
 #[derive(Debug)]
 pub(crate) struct Multiplication<'a> {
     library: &'a OneDnn,
@@ -116,6 +130,8 @@ pub(crate) struct Multiplication<'a> {
     primitive: Object,
     /// Of A, B and D.
     memories: [Object; 3],
+    /// B in the library's own layout, if it is to be.
+    _packed: Option<Memory>,
 }
 
 impl OneDnn {
@@ -149,12 +165,14 @@ impl OneDnn {
             let api = if major < 3 {
                 Api::Two {
                     describe: library.get(b"dnnl_memory_desc_init_by_strides\0")?,
+                    any: library.get(b"dnnl_memory_desc_init_by_tag\0")?,
                     matmul: library.get(b"dnnl_matmul_desc_init\0")?,
                     plan: library.get(b"dnnl_primitive_desc_create\0")?,
                 }
             } else {
                 Api::Three {
                     describe: library.get(b"dnnl_memory_desc_create_with_strides\0")?,
+                    any: library.get(b"dnnl_memory_desc_create_with_tag\0")?,
                     plan: library.get(b"dnnl_matmul_primitive_desc_create\0")?,
                     destroy: library.get(b"dnnl_memory_desc_destroy\0")?,
                 }
@@ -170,6 +188,9 @@ impl OneDnn {
                 primitive_destroy: library.get(b"dnnl_primitive_destroy\0")?,
                 plan_destroy: library.get(b"dnnl_primitive_desc_destroy\0")?,
                 memory_create: library.get(b"dnnl_memory_create\0")?,
+                query: library.get(b"dnnl_primitive_desc_query_md\0")?,
+                size: library.get(b"dnnl_memory_desc_get_size\0")?,
+                reorder: library.get(b"dnnl_reorder_primitive_desc_create\0")?,
                 memory_destroy: library.get(b"dnnl_memory_destroy\0")?,
                 execute: library.get(b"dnnl_primitive_execute\0")?,
                 wait: library.get(b"dnnl_stream_wait\0")?,
@@ -189,11 +210,12 @@ impl OneDnn {
         }
     }
 
+    /// A matrix with these strides, or in whatever layout is best.
     fn describe(
         &self,
         element: Element,
         sizes: [usize; 2],
-        strides: [usize; 2],
+        strides: Option<[usize; 2]>,
         failed: impl Fn(&'static str, Status) -> Error,
     ) -> Result<Description<'_>, Error> {
         let dims = |[rows, columns]: [usize; 2]| {
@@ -201,25 +223,24 @@ impl OneDnn {
             [dims[0], dims[1]] = [rows as i64, columns as i64];
             dims
         };
-        let (sizes, strides, element) = (dims(sizes), dims(strides), number(element));
-        match &self.api {
-            Api::Two { describe, .. } => {
-                let mut room = Box::new([0; ROOM]);
-                let to = room.as_mut_ptr().cast();
-                // SAFETY: it reads as many numbers as it has, and writes less than there is room for.
-                let status = unsafe { describe(to, 2, sizes.as_ptr(), element, strides.as_ptr()) };
-                check(status).map_err(|status| failed("dnnl_memory_desc_init_by_strides", status))?;
-                Ok(Description::Structure(room))
+        let (sizes, strides, element) = (dims(sizes), strides.map(dims), number(element));
+        let (Api::Two { describe, any, .. } | Api::Three { describe, any, .. }) = &self.api;
+        let mut room = Box::new([0_u64; ROOM]);
+        let to = room.as_mut_ptr().cast();
+        let status = match strides {
+            // SAFETY: it reads as many numbers as it has, and writes less than there is room for: a structure or an address.
+            Some(strides) => unsafe { describe(to, 2, sizes.as_ptr(), element, strides.as_ptr()) },
+            // SAFETY: as above.
+            None => unsafe { any(to, 2, sizes.as_ptr(), element, ANY) },
+        };
+        check(status).map_err(|status| failed("the description of a matrix", status))?;
+        Ok(match &self.api {
+            Api::Two { .. } => Description::Structure(room),
+            Api::Three { destroy, .. } => {
+                // SAFETY: it wrote the address of an object there.
+                Description::Object(unsafe { room.as_ptr().cast::<Object>().read() }, destroy)
             }
-            Api::Three { describe, destroy, .. } => {
-                let mut object: Object = null_mut();
-                let to = (&raw mut object).cast();
-                // SAFETY: it reads as many numbers as it has, and writes an address.
-                let status = unsafe { describe(to, 2, sizes.as_ptr(), element, strides.as_ptr()) };
-                check(status).map_err(|status| failed("dnnl_memory_desc_create_with_strides", status))?;
-                Ok(Description::Object(object, destroy))
-            }
-        }
+        })
     }
 
     /// Lets it choose how to multiply.
@@ -243,48 +264,108 @@ impl OneDnn {
     }
 
     pub(crate) fn prepare(&self, operands: &Operands, name: &str) -> Result<Multiplication<'_>, Error> {
-        let Product { m, n, k, a, b, d, is_b_column_major, threads } = operands.product;
+        let Product { m, n, k, a, b, d, is_b_column_major, is_packed, threads } = operands.product;
         let failed = |function, status| Error::Failed { library: name.to_owned(), function, status };
         // It plans for the threads that there are then.
         self.use_threads(threads);
         let strides_b = if is_b_column_major { [1, k] } else { [n, 1] };
         let mut descriptions = [
-            self.describe(a, [m, k], [k, 1], failed)?,
-            self.describe(b, [k, n], strides_b, failed)?,
-            self.describe(d, [m, n], [n, 1], failed)?,
+            self.describe(a, [m, k], Some([k, 1]), failed)?,
+            self.describe(b, [k, n], Some(strides_b), failed)?,
+            self.describe(d, [m, n], Some([n, 1]), failed)?,
         ];
-        let objects = descriptions.each_mut().map(Description::address);
+        let mut objects = descriptions.each_mut().map(Description::address);
+        let mut best = if is_packed { Some(self.describe(b, [k, n], None, failed)?) } else { None };
+        let planned = [objects[0], best.as_mut().map_or(objects[1], Description::address), objects[2]];
         let unsupported = |_status| Error::Unsupported { library: name.to_owned(), a, b, d };
-        let plan = self.plan(objects).map_err(unsupported)?;
+        let plan = self.plan(planned).map_err(unsupported)?;
         // What is made is destroyed with it, however far it comes.
-        let mut made =
-            Multiplication { library: self, plan, primitive: null_mut(), memories: [null_mut(); 3] };
+        let mut made = Multiplication {
+            library: self,
+            plan,
+            primitive: null_mut(),
+            memories: [null_mut(); 3],
+            _packed: None,
+        };
         // SAFETY: the plan was made.
         let status = unsafe { (self.primitive_create)(&raw mut made.primitive, plan) };
         check(status).map_err(|status| failed("dnnl_primitive_create", status))?;
-        let addresses = [&operands.a, &operands.b, &operands.d].map(|memory| memory.address());
+        let mut addresses = [&operands.a, &operands.b, &operands.d].map(Memory::address);
+        if is_packed {
+            // SAFETY: the plan was made; the description is its own and stays as long.
+            let layout = unsafe { (self.query)(plan, QUERY_WEIGHTS, 0) };
+            let packed = self.pack([objects[1], layout], addresses[1], failed)?;
+            (objects[1], addresses[1]) = (layout, packed.address());
+            made._packed = Some(packed);
+        }
         for ((memory, description), address) in made.memories.iter_mut().zip(objects).zip(addresses) {
-            // SAFETY: the matrix is there, without gaps, and stays as long as this object.
+            // SAFETY: the matrix is there, as it is described, and stays as long as this object.
             let status = unsafe { (self.memory_create)(memory, description, self.engine, address.cast()) };
             check(status).map_err(|status| failed("dnnl_memory_create", status))?;
         }
         Ok(made)
     }
+
+    /// Brings a matrix from one layout to another.
+    fn pack(
+        &self,
+        [from, to]: [Object; 2],
+        address: *mut u8,
+        failed: impl Fn(&'static str, Status) -> Error,
+    ) -> Result<Memory, Error> {
+        // SAFETY: both were described.
+        let packed = Memory::zeroed(unsafe { (self.size)(to) })?;
+        let mut made = Multiplication {
+            library: self,
+            plan: null_mut(),
+            primitive: null_mut(),
+            memories: [null_mut(); 3],
+            _packed: None,
+        };
+        let engine = self.engine;
+        // SAFETY: both were described, the engine is its own, attributes are optional.
+        let status = unsafe { (self.reorder)(&raw mut made.plan, from, engine, to, engine, null_mut()) };
+        check(status).map_err(|status| failed("dnnl_reorder_primitive_desc_create", status))?;
+        // SAFETY: the plan was made.
+        let status = unsafe { (self.primitive_create)(&raw mut made.primitive, made.plan) };
+        check(status).map_err(|status| failed("dnnl_primitive_create", status))?;
+        let both = [(from, address), (to, packed.address())];
+        for (memory, (description, address)) in made.memories.iter_mut().zip(both) {
+            // SAFETY: the matrix is there, as it is described, and stays as long as this object.
+            let status = unsafe { (self.memory_create)(memory, description, engine, address.cast()) };
+            check(status).map_err(|status| failed("dnnl_memory_create", status))?;
+        }
+        let [from, to, _] = made.memories;
+        self.execute(made.primitive, &[(SRC, from), (DST, to)], failed)?;
+        Ok(packed)
+    }
+
+    /// Runs something to its end.
+    fn execute(
+        &self,
+        primitive: Object,
+        arguments: &[(c_int, Object)],
+        failed: impl Fn(&'static str, Status) -> Error,
+    ) -> Result<(), Error> {
+        let arguments: Vec<Argument> =
+            arguments.iter().map(|&(which, memory)| Argument { which, memory }).collect();
+        let count = arguments.len() as c_int;
+        // SAFETY: all of it was made, and who calls has what is written to itself.
+        let status = unsafe { (self.execute)(primitive, self.stream, count, arguments.as_ptr()) };
+        check(status).map_err(|status| failed("dnnl_primitive_execute", status))?;
+        // SAFETY: the stream was made.
+        let status = unsafe { (self.wait)(self.stream) };
+        check(status).map_err(|status| failed("dnnl_stream_wait", status))
+    }
 }
 
 impl Multiplication<'_> {
+    /// Computes D, which is borrowed for writing and the only matrix that is written.
     pub(crate) fn run(&self, operands: &mut Operands, name: &str) -> Result<(), Error> {
-        let failed = |function| move |status| Error::Failed { library: name.to_owned(), function, status };
-        let library = self.library;
-        library.use_threads(operands.product.threads);
+        let failed = |function, status| Error::Failed { library: name.to_owned(), function, status };
+        self.library.use_threads(operands.product.threads);
         let [a, b, d] = self.memories;
-        let arguments = [(SRC, a), (WEIGHTS, b), (DST, d)].map(|(which, memory)| Argument { which, memory });
-        // SAFETY: all of it was made, and D, borrowed for writing, is the only matrix that is written.
-        let status = unsafe { (library.execute)(self.primitive, library.stream, 3, arguments.as_ptr()) };
-        check(status).map_err(failed("dnnl_primitive_execute"))?;
-        // SAFETY: the stream was made.
-        let status = unsafe { (library.wait)(library.stream) };
-        check(status).map_err(failed("dnnl_stream_wait"))
+        self.library.execute(self.primitive, &[(SRC, a), (WEIGHTS, b), (DST, d)], failed)
     }
 }
 

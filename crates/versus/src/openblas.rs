@@ -51,10 +51,10 @@ impl OpenBlas {
         Ok((Self { sgemm, set_threads }, name))
     }
 
-    /// Refuses what it does not multiply.
+    /// Refuses what it does not multiply. It has layouts of its own, but no way to ask for them.
     pub(crate) fn check(&self, product: &Product, library: &str) -> Result<(), Error> {
-        let &Product { a, b, d, .. } = product;
-        if [a, b, d] == [Element::F32; 3] {
+        let &Product { a, b, d, is_packed, .. } = product;
+        if [a, b, d] == [Element::F32; 3] && !is_packed {
             return Ok(());
         }
         Err(Error::Unsupported { library: library.to_owned(), a, b, d })

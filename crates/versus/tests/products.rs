@@ -69,6 +69,7 @@ const F32: Product = Product {
     b: Element::F32,
     d: Element::F32,
     is_b_column_major: false,
+    is_packed: false,
     threads: 2,
 };
 
@@ -89,6 +90,14 @@ fn onednn_multiplies() {
             }
         }
     }
+    // With B in the library's own layout it computes the same, from rows and from columns.
+    for is_b_column_major in [false, true] {
+        let packed = Product { is_packed: true, is_b_column_major, ..F32 };
+        assert!(is_right(&library, packed));
+        let (a, b) = (Element::S8, Element::S8);
+        assert!(is_right(&library, Product { a, b, d: Element::S32, ..packed }));
+        assert!(is_right(&library, Product { m: 256, n: 320, k: 192, ..packed }));
+    }
     let both = Product { a: Element::F32, b: Element::S8, ..F32 };
     assert!(!is_right(&library, both), "there are no such products");
 }
@@ -100,6 +109,7 @@ fn openblas_multiplies_floats() {
     for is_b_column_major in [false, true] {
         assert!(is_right(&library, Product { is_b_column_major, ..F32 }));
     }
+    assert!(!is_right(&library, Product { is_packed: true, ..F32 }));
     let bytes = Product { a: Element::S8, b: Element::S8, d: Element::S32, ..F32 };
     assert!(!is_right(&library, bytes));
 }

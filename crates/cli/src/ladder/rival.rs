@@ -34,6 +34,8 @@ pub(super) fn prepare<'a>(
     let [a, b] = [a, b].map(|buffer| buffer.read(0..buffer.size()));
     let (a, mut b) = (a?, b?);
     let threads = device.info().threads;
+    let of = Element::F32;
+    let plain = Product { m, n, k, a: of, b: of, d: of, is_b_column_major, is_packed: false, threads };
     let element = |dtype: DType| match dtype {
         DType::F16 => Some(Element::F16),
         DType::Bf16 => Some(Element::Bf16),
@@ -48,9 +50,8 @@ pub(super) fn prepare<'a>(
         if of_a == Element::U8 {
             b.iter_mut().for_each(|byte| *byte &= 0x7f);
         }
-        let product = Product { m, n, k, a: of_a, b: of_b, d: of_d, is_b_column_major, threads };
-        if let Ok(multiplication) = library.prepare(product, &a, &b) {
-            let rival = Rival::new(multiplication, &name(of_a, of_b, of_d))?;
+        let product = Product { a: of_a, b: of_b, d: of_d, ..plain };
+        if let Some(rival) = library.rival(product, &a, &b)? {
             if of_a == of_b && types.c.size_bytes() == 4 {
                 check(device, problem, types, &rival)?;
             }
@@ -61,21 +62,11 @@ pub(super) fn prepare<'a>(
         return Ok(None);
     }
     let [a, b] = [a, b].map(|bytes| as_f32(types.a, &bytes));
-    let of = Element::F32;
-    let product = Product { m, n, k, a: of, b: of, d: of, is_b_column_major, threads };
-    let rival = Rival::new(library.prepare(product, &a, &b)?, &name(of, of, of))?;
+    let Some(rival) = library.rival(plain, &a, &b)? else { return Ok(None) };
     if types.c == DType::F32 {
         check(device, problem, types, &rival)?;
     }
     Ok(Some(rival))
-}
-
-fn name(a: Element, b: Element, d: Element) -> String {
-    match (a == b, a == d) {
-        (true, true) => a.to_string(),
-        (true, false) => format!("{a}->{d}"),
-        (false, _) => format!("{a}*{b}->{d}"),
-    }
 }
 
 fn as_f32(dtype: DType, bytes: &[u8]) -> Vec<u8> {

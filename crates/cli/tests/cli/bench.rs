@@ -6,9 +6,11 @@ use super::*;
 #[test]
 fn a_library_is_measured_in_turn_or_missed_by_name() {
     let directory = empty_directory();
-    for (library, name, package) in
-        [("onednn", "oneDNN", "libdnnl-dev"), ("openblas", "OpenBLAS", "libopenblas-dev")]
-    {
+    for (library, name, package) in [
+        ("onednn", "oneDNN", "libdnnl-dev"),
+        ("onednn-packed", "oneDNN", "libdnnl-dev"),
+        ("openblas", "OpenBLAS", "libopenblas-dev"),
+    ] {
         let line = format!(
             "bench gemm --sizes 64 --types f32 --rungs tiled --threads 1 --versus {library} --json -"
         );
@@ -27,6 +29,8 @@ fn a_library_is_measured_in_turn_or_missed_by_name() {
             serde_json::from_slice(&output.stdout).expect("a list of records");
         let record = records.first().expect("one");
         assert!(record["versus"].as_str().is_some_and(|text| text.starts_with(name)), "{record:?}");
+        let is_packed = record["versus"].as_str().is_some_and(|text| text.contains("packed"));
+        assert_eq!(is_packed, library == "onednn-packed");
         for field in ["versus_gflops", "versus_ratio"] {
             assert!(record[field].as_f64().is_some_and(|number| number > 0.0), "{field}: {record:?}");
         }
