@@ -136,14 +136,17 @@ impl Figure {
     }
 
     /// Of the time that the kernels of other rows took to compile.
-    pub(crate) fn of_compilation(row: &Row, records: &[Record]) -> Option<Self> {
+    pub(crate) fn of_compilation(row: &Row, records: &[Record]) -> Self {
         let mut times: Vec<&Record> = records.iter().collect();
         times.sort_by(|x, y| x.compile_ms.total_cmp(&y.compile_ms));
         let record = match row.pick {
-            Pick::Median => times.get(times.len() / 2)?,
-            Pick::Best | Pick::Worst => times.last()?,
+            Pick::Median => times.get(times.len() / 2),
+            Pick::Best | Pick::Worst => times.last(),
         };
-        Some(Self::new(row, record.compile_ms, BTreeMap::new(), Some(record)))
+        match record {
+            Some(record) => Self::new(row, record.compile_ms, BTreeMap::new(), Some(record)),
+            None => Self::absent(row, "no kernel was measured in this run"),
+        }
     }
 
     fn cells(&self) -> [String; 6] {
@@ -227,9 +230,11 @@ mod tests {
     #[test]
     fn of_times_less_is_better() {
         let records = [record("a", "1", 100.0), record("b", "1", 200.0), record("c", "1", 900.0)];
-        let of = |pick| Figure::of_compilation(&row(Value::CompileMs, pick, 40.0), &records).expect("some");
+        let of = |pick| Figure::of_compilation(&row(Value::CompileMs, pick, 40.0), &records);
         assert_eq!(value(&of(Pick::Median)), (Some(20.0), Some(true)));
         assert_eq!(value(&of(Pick::Worst)), (Some(90.0), Some(false)));
+        let none = Figure::of_compilation(&row(Value::CompileMs, Pick::Worst, 40.0), &[]);
+        assert!(none.not_applicable.is_some() && none.value.is_none());
     }
 
     #[test]

@@ -107,7 +107,12 @@ impl Run<'_> {
                 for row in &rows {
                     let Some((figure, chosen)) = Figure::of(row, &records) else { continue };
                     self.figures.push(figure);
-                    self.chosen.extend(chosen.into_iter().cloned());
+                    for record in chosen {
+                        // Several rows may look at one kernel.
+                        if !self.chosen.contains(record) {
+                            self.chosen.push(record.clone());
+                        }
+                    }
                 }
             }
             Source::Scaling(workload) => {
@@ -121,7 +126,8 @@ impl Run<'_> {
                 self.watch.bar.inc(1);
             }
             Source::Compilation => {
-                self.figures.extend(rows.iter().filter_map(|row| Figure::of_compilation(row, &self.chosen)));
+                let figure = |row| Figure::of_compilation(row, &self.chosen);
+                self.figures.extend(rows.iter().map(figure));
                 self.watch.bar.inc(1);
             }
         }

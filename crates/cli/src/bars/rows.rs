@@ -523,5 +523,7 @@ pub(super) mod tests {
         assert!(groups[0].steps() == 1 && all_kernels > 20, "{all_kernels}");
         assert!(all(&machine(2, false), false, "nothing").expect("possible").is_empty());
         assert!(names(&machine(2, false)).expect("possible").contains("gemm, amx"));
+        // Seventy kernels in three tiles.
+        assert_eq!(all(&machine(2, false), false, "staged").expect("possible")[0].steps(), 210);
     }
 }
