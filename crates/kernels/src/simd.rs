@@ -37,6 +37,18 @@ pub(crate) trait Simd: Copy {
     unsafe fn load_u8(src: *const u8, n: usize) -> Self::Words;
     /// Reads `n` bytes and widens them with their sign; what fills up the vector is zero.
     unsafe fn load_i8(src: *const u8, n: usize) -> Self::Words;
+    /// Reads `n` e4m3 and widens them to f32.
+    #[inline(always)]
+    unsafe fn load_e4m3(src: *const u8, n: usize) -> Self::Words {
+        // SAFETY: forwarded.
+        unsafe { Self::map(Self::load_u8(src, n), |x| float::e4m3_value(x as u8).to_bits()) }
+    }
+    /// Reads `n` e5m2 and widens them to f32.
+    #[inline(always)]
+    unsafe fn load_e5m2(src: *const u8, n: usize) -> Self::Words {
+        // SAFETY: forwarded.
+        unsafe { Self::map(Self::load_u8(src, n), |x| float::e5m2_value(x as u8).to_bits()) }
+    }
     /// Narrows representable f32 to f16 and writes `n` of them.
     unsafe fn store_f16(dst: *mut u8, n: usize, v: Self::Words);
     /// Rounds f32 to f16 and writes all of them.
@@ -248,7 +260,7 @@ impl Widen for E4m3 {
     #[inline(always)]
     unsafe fn load<S: Simd>(src: *const u8, n: usize) -> S::Words {
         // SAFETY: forwarded.
-        unsafe { S::map(S::load_u8(src, n), |x| float::e4m3_value(x as u8).to_bits()) }
+        unsafe { S::load_e4m3(src, n) }
     }
     #[inline(always)]
     unsafe fn store<S: Simd>(dst: *mut u8, n: usize, v: S::Words) {
@@ -262,7 +274,7 @@ impl Widen for E5m2 {
     #[inline(always)]
     unsafe fn load<S: Simd>(src: *const u8, n: usize) -> S::Words {
         // SAFETY: forwarded.
-        unsafe { S::map(S::load_u8(src, n), |x| float::e5m2_value(x as u8).to_bits()) }
+        unsafe { S::load_e5m2(src, n) }
     }
     #[inline(always)]
     unsafe fn store<S: Simd>(dst: *mut u8, n: usize, v: S::Words) {

@@ -1,5 +1,6 @@
 //! 256-bit vectors with FMA and F16C, and the dot product of AVX-VNNI.
 
+use crate::float::NAN;
 use crate::simd::{Dot, MAX_LANES, Simd};
 use std::arch::x86_64::*;
 
@@ -94,6 +95,29 @@ impl Simd for Avx2 {
     unsafe fn load_i8(src: *const u8, n: usize) -> Self::Words {
         // SAFETY: `n` elements are readable, by contract.
         unsafe { _mm256_cvtepi8_epi32(load_128(src, n)) }
+    }
+    /// As f16 it is 2^8 times too small.
+    #[inline(always)]
+    unsafe fn load_e4m3(src: *const u8, n: usize) -> Self::Words {
+        // SAFETY: `n` elements are readable, by contract.
+        unsafe {
+            let words = _mm256_cvtepu8_epi32(load_128(src, n));
+            let halves = _mm_cvtepu8_epi16(_mm_and_si128(load_128(src, n), _mm_set1_epi8(0x7f)));
+            let value = _mm256_mul_ps(_mm256_cvtph_ps(_mm_slli_epi16::<7>(halves)), _mm256_set1_ps(256.0));
+            let magnitude = _mm256_and_si256(words, _mm256_set1_epi32(0x7f));
+            let nan = _mm256_cmpeq_epi32(magnitude, _mm256_set1_epi32(0x7f));
+            let value = _mm256_blendv_epi8(_mm256_castps_si256(value), _mm256_set1_epi32(NAN as i32), nan);
+            let sign = _mm256_and_si256(_mm256_slli_epi32::<24>(words), _mm256_set1_epi32(i32::MIN));
+            _mm256_or_si256(value, sign)
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_e5m2(src: *const u8, n: usize) -> Self::Words {
+        // SAFETY: `n` elements are readable, by contract.
+        unsafe {
+            let halves = _mm_slli_epi16::<8>(_mm_cvtepu8_epi16(load_128(src, n)));
+            _mm256_castps_si256(_mm256_cvtph_ps(halves))
+        }
     }
     #[inline(always)]
     unsafe fn store_f16(dst: *mut u8, n: usize, v: Self::Words) {

@@ -2,6 +2,7 @@
 //!
 //! Masked accesses do not touch the bytes they leave out, so short rows need no detours.
 
+use crate::float::NAN;
 use crate::simd::{Dot, MAX_LANES, Simd};
 use std::arch::x86_64::*;
 
@@ -69,6 +70,29 @@ impl Simd for Avx512 {
     unsafe fn load_i8(src: *const u8, n: usize) -> Self::Words {
         // SAFETY: only `n` elements are touched.
         unsafe { _mm512_cvtepi8_epi32(load_bytes(src, n)) }
+    }
+    /// As f16 it is 2^8 times too small.
+    #[inline(always)]
+    unsafe fn load_e4m3(src: *const u8, n: usize) -> Self::Words {
+        // SAFETY: only `n` elements are touched.
+        unsafe {
+            let bytes = load_bytes(src, n);
+            let magnitude = _mm_and_si128(bytes, _mm_set1_epi8(0x7f));
+            let nan = _mm_cmpeq_epi8_mask(magnitude, _mm_set1_epi8(0x7f));
+            let halves = _mm256_slli_epi16::<7>(_mm256_cvtepu8_epi16(magnitude));
+            let value = _mm512_mul_ps(_mm512_cvtph_ps(halves), _mm512_set1_ps(256.0));
+            let value = _mm512_mask_mov_epi32(_mm512_castps_si512(value), nan, _mm512_set1_epi32(NAN as i32));
+            let signed = _mm512_slli_epi32::<24>(_mm512_cvtepu8_epi32(bytes));
+            _mm512_or_si512(value, _mm512_and_si512(signed, _mm512_set1_epi32(i32::MIN)))
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_e5m2(src: *const u8, n: usize) -> Self::Words {
+        // SAFETY: only `n` elements are touched.
+        unsafe {
+            let halves = _mm256_slli_epi16::<8>(_mm256_cvtepu8_epi16(load_bytes(src, n)));
+            _mm512_castps_si512(_mm512_cvtph_ps(halves))
+        }
     }
     #[inline(always)]
     unsafe fn store_f16(dst: *mut u8, n: usize, v: Self::Words) {
