@@ -183,6 +183,31 @@ impl<S: Simd> Fetch<S> for Zip4 {
     }
 }
 
+/// Bytes of two lines, of two columns each.
+#[derive(Clone, Copy)]
+struct ZipBytes;
+
+impl<S: Simd> Fetch<S> for ZipBytes {
+    #[inline(always)]
+    fn rows(lines: &Lines) -> usize {
+        lines.count.div_ceil(2)
+    }
+    #[inline(always)]
+    fn words(lines: &Lines) -> usize {
+        lines.bytes / 2
+    }
+    #[inline(always)]
+    unsafe fn fetch(lines: &Lines, row: usize, at: usize, n: usize) -> S::Words {
+        // SAFETY: bytes `2 * at..2 * (at + n)` are in the lines; the zeros are as long as a vector.
+        unsafe {
+            let apart = |line| S::map(S::load_u16(line, n), |x| (x | x << 8) & 0x00ff_00ff);
+            let low = apart(lines.line(2 * row).wrapping_add(at * 2));
+            let high = apart(lines.from(2 * row + 1, at * 2));
+            S::or(low, S::shl::<8>(high))
+        }
+    }
+}
+
 /// Reads a matrix.
 ///
 /// # Safety
@@ -221,6 +246,7 @@ pub(crate) unsafe fn load<S: Simd>(
             (Path::Bytes, _) => words::<S, Bytes>(access, dst, &lines),
             (Path::Zip2, _) => words::<S, Zip2>(access, dst, &lines),
             (Path::Zip4, _) => words::<S, Zip4>(access, dst, &lines),
+            (Path::ZipBytes, _) => words::<S, ZipBytes>(access, dst, &lines),
         }
     }
 }

@@ -38,6 +38,8 @@ pub(crate) enum Path {
     Zip2,
     /// Words are made of one element each of four lines.
     Zip4,
+    /// Words are made of two bytes each of two lines.
+    ZipBytes,
 }
 
 /// Where in memory a large factor came from, kept behind its elements for who wants to know where the next comes
@@ -86,8 +88,13 @@ const fn path(layout: &TileLayout, column_major: bool) -> Path {
         _ => {
             let pack = layout.pack();
             if il != 1 && il != pack {
-                // Pairs of bytes, made only without a byte dot product.
-                return Path::Scalar;
+                // Pairs of bytes, made only without a byte dot product. Those of columns are 16-bit elements.
+                let is_even = if column_major { layout.rows } else { layout.cols }.is_multiple_of(2);
+                return match (is_even, column_major) {
+                    (false, _) => Path::Scalar,
+                    (true, false) => Path::ZipBytes,
+                    (true, true) => Path::Zip2,
+                };
             }
             let along_lines = column_major == (il > 1);
             match (along_lines, pack) {
