@@ -11,7 +11,7 @@
 /// What becomes of a value beyond the largest finite one.
 const INFINITY: u32 = 0x7f80_0000;
 const QUIET: u32 = 0x0040_0000;
-pub(crate) const NAN: u32 = 0x7fc0_0000;
+const NAN: u32 = 0x7fc0_0000;
 
 /// Bits of 2^`exp` as a binary32.
 const fn exp2_bits(exp: i32) -> u32 {

@@ -1,6 +1,5 @@
 //! 256-bit vectors with FMA and F16C, and the dot product of AVX-VNNI.
 
-use crate::float::NAN;
 use crate::simd::{Dot, MAX_LANES, Simd};
 use std::arch::x86_64::*;
 
@@ -96,19 +95,18 @@ impl Simd for Avx2 {
         // SAFETY: `n` elements are readable, by contract.
         unsafe { _mm256_cvtepi8_epi32(load_128(src, n)) }
     }
-    /// As f16 it is 2^8 times too small.
+    /// As f16 it is 2^8 times too small, and NaN is a number.
     #[inline(always)]
     unsafe fn load_e4m3(src: *const u8, n: usize) -> Self::Words {
         // SAFETY: `n` elements are readable, by contract.
         unsafe {
-            let words = _mm256_cvtepu8_epi32(load_128(src, n));
-            let halves = _mm_cvtepu8_epi16(_mm_and_si128(load_128(src, n), _mm_set1_epi8(0x7f)));
-            let value = _mm256_mul_ps(_mm256_cvtph_ps(_mm_slli_epi16::<7>(halves)), _mm256_set1_ps(256.0));
-            let magnitude = _mm256_and_si256(words, _mm256_set1_epi32(0x7f));
-            let nan = _mm256_cmpeq_epi32(magnitude, _mm256_set1_epi32(0x7f));
-            let value = _mm256_blendv_epi8(_mm256_castps_si256(value), _mm256_set1_epi32(NAN as i32), nan);
-            let sign = _mm256_and_si256(_mm256_slli_epi32::<24>(words), _mm256_set1_epi32(i32::MIN));
-            _mm256_or_si256(value, sign)
+            // Of the sign that fills up 16 bits, bit 15 stays.
+            let wide = _mm_slli_epi16::<7>(_mm_cvtepi8_epi16(load_128(src, n)));
+            let halves = _mm_and_si128(wide, _mm_set1_epi16(0xbf80_u16 as i16));
+            let largest = _mm_set1_epi16(0x3f80);
+            let nan = _mm_cmpeq_epi16(_mm_and_si128(wide, largest), largest);
+            let halves = _mm_or_si128(halves, _mm_and_si128(nan, _mm_set1_epi16(0x7e00)));
+            _mm256_castps_si256(_mm256_mul_ps(_mm256_cvtph_ps(halves), _mm256_set1_ps(256.0)))
         }
     }
     #[inline(always)]

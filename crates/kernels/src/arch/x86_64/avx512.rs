@@ -2,7 +2,6 @@
 //!
 //! Masked accesses do not touch the bytes they leave out, so short rows need no detours.
 
-use crate::float::NAN;
 use crate::simd::{Dot, MAX_LANES, Simd};
 use std::arch::x86_64::*;
 
@@ -71,19 +70,19 @@ impl Simd for Avx512 {
         // SAFETY: only `n` elements are touched.
         unsafe { _mm512_cvtepi8_epi32(load_bytes(src, n)) }
     }
-    /// As f16 it is 2^8 times too small.
+    /// As f16 it is 2^8 times too small, and NaN is a number.
     #[inline(always)]
     unsafe fn load_e4m3(src: *const u8, n: usize) -> Self::Words {
         // SAFETY: only `n` elements are touched.
         unsafe {
             let bytes = load_bytes(src, n);
-            let magnitude = _mm_and_si128(bytes, _mm_set1_epi8(0x7f));
-            let nan = _mm_cmpeq_epi8_mask(magnitude, _mm_set1_epi8(0x7f));
-            let halves = _mm256_slli_epi16::<7>(_mm256_cvtepu8_epi16(magnitude));
-            let value = _mm512_mul_ps(_mm512_cvtph_ps(halves), _mm512_set1_ps(256.0));
-            let value = _mm512_mask_mov_epi32(_mm512_castps_si512(value), nan, _mm512_set1_epi32(NAN as i32));
-            let signed = _mm512_slli_epi32::<24>(_mm512_cvtepu8_epi32(bytes));
-            _mm512_or_si512(value, _mm512_and_si512(signed, _mm512_set1_epi32(i32::MIN)))
+            // Of the sign that fills up 16 bits, bit 15 stays.
+            let wide = _mm256_slli_epi16::<7>(_mm256_cvtepi8_epi16(bytes));
+            let halves = _mm256_and_si256(wide, _mm256_set1_epi16(0xbf80_u16 as i16));
+            let nan = _mm_cmpeq_epi8_mask(_mm_or_si128(bytes, _mm_set1_epi8(-0x80)), _mm_set1_epi8(-1));
+            let halves =
+                _mm256_mask_blend_epi16(nan, halves, _mm256_or_si256(halves, _mm256_set1_epi16(0x7e00)));
+            _mm512_castps_si512(_mm512_mul_ps(_mm512_cvtph_ps(halves), _mm512_set1_ps(256.0)))
         }
     }
     #[inline(always)]
