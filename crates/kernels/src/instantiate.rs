@@ -37,6 +37,8 @@ struct Ready;
 struct Quads;
 /// Bytes to pairs of i16.
 struct Pairs;
+/// Integers of 32 bits, or of 16 to those.
+struct Words;
 
 impl Prepare for Ready {
     const WIDENING: usize = 1;
@@ -61,6 +63,15 @@ impl Prepare for Pairs {
     unsafe fn prepare<D: Dot>(params: &MulAddParams, operands: Operands, scratch: *mut u8) -> Operands {
         // SAFETY: forwarded.
         unsafe { prepare::pairs(params, operands, scratch) }
+    }
+}
+
+impl Prepare for Words {
+    const WIDENING: usize = 1;
+    #[inline(always)]
+    unsafe fn prepare<D: Dot>(params: &MulAddParams, operands: Operands, scratch: *mut u8) -> Operands {
+        // SAFETY: forwarded.
+        unsafe { prepare::words(params, operands, scratch) }
     }
 }
 
@@ -362,6 +373,8 @@ macro_rules! table {
                 mul_add_s8u8_half: general_,
                 mul_add_i16: general_,
                 mul_add_i16_half: general_,
+                mul_add_i32: general_,
+                mul_add_i32_half: general_,
                 vec_mat_mul_f32: vec_f32::kernel,
                 vec_mat_mul_i16: vec_i16::kernel,
                 vec_mat_mul_u8s8: vec_i16::kernel,
@@ -422,12 +435,15 @@ mod plain {
         blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
     family!(i16, portable::Portable, portable::I16, Pairs,
         blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
+    family!(i32, portable::Portable, portable::I32, Words,
+        blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
     vector_family!(vec_f32, portable::Portable, portable::F32, 1, [4, 4],
         blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
     vector_family!(vec_i16, portable::Portable, portable::I16, 2, [4, 4],
         blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
     outer!(portable::Portable,);
-    pub(crate) static TABLE: Table = table! { mul_add_f32: f32::kernel, mul_add_i16: i16::kernel };
+    pub(crate) static TABLE: Table =
+        table! { mul_add_f32: f32::kernel, mul_add_i16: i16::kernel, mul_add_i32: i32::kernel };
 }
 pub(crate) use plain::TABLE as PORTABLE;
 
@@ -441,6 +457,9 @@ mod avx2 {
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
         #[target_feature(enable = "avx2,fma,f16c")]);
     family!(i16, Avx2, avx2::I16, Pairs,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
+        #[target_feature(enable = "avx2,fma,f16c")]);
+    family!(i32, Avx2, avx2::I32, Words,
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
         #[target_feature(enable = "avx2,fma,f16c")]);
     family!(u8s8, Avx2, avx2::U8S8, Quads,
@@ -465,6 +484,7 @@ mod avx2 {
     pub(crate) static TABLE: Table = table! {
         mul_add_f32: f32::kernel,
         mul_add_i16: i16::kernel,
+        mul_add_i32: i32::kernel,
         mul_add_u8s8: u8s8::kernel,
         mul_add_s8u8: s8u8::kernel,
         vec_mat_mul_u8s8: vec_u8s8::kernel,
@@ -585,6 +605,8 @@ mod avx512 {
         }
     }
     half!(i16, avx512::I16<false>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
+    half!(i32, avx512::I32<false>, Words, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
+    half!(i32_half, avx512::I32<true>, Words, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
     half!(i16_half, avx512::I16<true>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
     vector_family!(vec_f32, Avx512, avx512::F32<false>, 1, [8, 8],
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
@@ -614,6 +636,8 @@ mod avx512 {
         mul_add_s8u8_half: s8u8_half::kernel,
         mul_add_i16: i16::kernel,
         mul_add_i16_half: i16_half::kernel,
+        mul_add_i32: i32::kernel,
+        mul_add_i32_half: i32_half::kernel,
         vec_mat_mul_u8s8: vec_u8s8::kernel,
         vec_mat_mul_s8u8: vec_s8u8::kernel,
     };
@@ -633,6 +657,9 @@ mod neon {
     family!(i16, Neon, neon::I16, Pairs,
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
         #[target_feature(enable = "neon")]);
+    family!(i32, Neon, neon::I32, Words,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "neon")]);
     vector_family!(vec_f32, Neon, neon::F32, 1, [8, 8],
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
         #[target_feature(enable = "neon")]);
@@ -640,7 +667,8 @@ mod neon {
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
         #[target_feature(enable = "neon")]);
     outer!(Neon, #[target_feature(enable = "neon")]);
-    pub(crate) static TABLE: Table = table! { mul_add_f32: f32::kernel, mul_add_i16: i16::kernel };
+    pub(crate) static TABLE: Table =
+        table! { mul_add_f32: f32::kernel, mul_add_i16: i16::kernel, mul_add_i32: i32::kernel };
 }
 #[cfg(target_arch = "aarch64")]
 pub(crate) use neon::TABLE as NEON;

@@ -184,6 +184,10 @@ entries! {
     mul_add_i16 MUL_ADD_I16: MulAddFn,
     /// The same for tiles half a vector wide.
     mul_add_i16_half MUL_ADD_I16_HALF: MulAddFn,
+    /// Multiplication of integers of 32 bits, and of 16 widened in scratch.
+    mul_add_i32 MUL_ADD_I32: MulAddFn,
+    /// The same for tiles half a vector wide.
+    mul_add_i32_half MUL_ADD_I32_HALF: MulAddFn,
     /// Matrix times vectors of lanes, of f32 words.
     vec_mat_mul_f32 VEC_MAT_MUL_F32: VecMatMulFn,
     /// The same of bytes widened to i16.

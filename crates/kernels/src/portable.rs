@@ -191,6 +191,63 @@ impl Dot for F32 {
     }
 }
 
+/// i32 words.
+#[derive(Clone, Copy)]
+pub(crate) struct I32;
+
+impl Dot for I32 {
+    const LANES: usize = LANES;
+    const HALVES: bool = false;
+    const INTEGER: bool = true;
+    type Acc = [i32; LANES];
+    type A = i32;
+    type B = [i32; LANES];
+
+    #[inline(always)]
+    unsafe fn zero() -> Self::Acc {
+        [0; LANES]
+    }
+    #[inline(always)]
+    unsafe fn load_acc(lo: *const u8, _hi: *const u8) -> Self::Acc {
+        // SAFETY: one vector is readable, by contract.
+        unsafe { lo.cast::<Self::Acc>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn store_acc(lo: *mut u8, _hi: *mut u8, v: Self::Acc) {
+        // SAFETY: one vector is writable, by contract.
+        unsafe { lo.cast::<Self::Acc>().write_unaligned(v) }
+    }
+    #[inline(always)]
+    unsafe fn splat(a: *const u8) -> Self::A {
+        // SAFETY: one word is readable, by contract.
+        unsafe { a.cast::<Self::A>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn load_b(lo: *const u8, _hi: *const u8) -> Self::B {
+        // SAFETY: one vector is readable, by contract.
+        unsafe { lo.cast::<Self::B>().read_unaligned() }
+    }
+    #[inline(always)]
+    unsafe fn dot(mut acc: Self::Acc, a: Self::A, b: Self::B) -> Self::Acc {
+        for (acc, b) in acc.iter_mut().zip(b) {
+            *acc = acc.wrapping_add(a.wrapping_mul(b));
+        }
+        acc
+    }
+    #[inline(always)]
+    unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
+        v
+    }
+    #[inline(always)]
+    unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
+        v
+    }
+    #[inline(always)]
+    unsafe fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc {
+        [0, 1, 2, 3].map(|i: usize| a[i].wrapping_add(b[i]))
+    }
+}
+
 /// Pairs of i16.
 #[derive(Clone, Copy)]
 pub(crate) struct I16;

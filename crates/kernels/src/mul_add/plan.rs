@@ -19,6 +19,8 @@ enum Family {
     Bytes,
     /// Bytes widened to pairs of i16.
     Pairs,
+    /// Integers of 32 bits, or of 16 widened to them.
+    Words,
     /// Pairs of bf16 in matrix registers.
     AmxBf16,
     /// Bytes in matrix registers.
@@ -32,7 +34,15 @@ impl KernelSet {
         let want = |layout: &TileLayout, use_| self.layout(layout.elem, use_, layout.rows, layout.cols);
         let family = self.family(op, grid);
         let bytes = matches!(family, Some(Family::Bytes | Family::Pairs));
-        let (want_a, want_b) = if bytes { (want(&op.a, Use::A), want(&op.b, Use::B)) } else { (op.a, op.b) };
+        let (want_a, want_b) = match family {
+            Some(Family::Words) if op.a.elem == Elem::I16 => {
+                let words =
+                    |layout: &TileLayout, use_| want(&TileLayout { elem: Elem::I32, ..*layout }, use_);
+                (words(&op.a, Use::A), words(&op.b, Use::B))
+            }
+            _ if bytes => (want(&op.a, Use::A), want(&op.b, Use::B)),
+            _ => (op.a, op.b),
+        };
         let mut params = MulAddParams {
             a: op.a,
             b: op.b,
@@ -71,7 +81,7 @@ impl KernelSet {
         let kernel = kernel(family, op, half);
         let scratch_bytes = match family {
             Family::F32 | Family::Bf16 | Family::F16 => 0,
-            Family::Bytes => Scratch::new(&params, 1).bytes,
+            Family::Bytes | Family::Words => Scratch::new(&params, 1).bytes,
             Family::Pairs => Scratch::new(&params, 2).bytes,
             Family::AmxBf16 | Family::AmxBytes => amx::scratch_bytes(&params),
         };
@@ -99,6 +109,12 @@ impl KernelSet {
                 () => None,
             };
         }
+        let sums = words(&op.c, Elem::I32) && words(&op.r, Elem::I32) && !op.saturating;
+        match (op.a.elem, op.b.elem) {
+            (Elem::I16, Elem::I16) if sums => return Some(Family::Words),
+            (Elem::I32, Elem::I32) if sums && padded(&op.b) => return Some(Family::Words),
+            _ => {}
+        }
         let integers = op.a.elem == Elem::I8 && op.b.elem == Elem::I8;
         // The sums of a saturating step are kept in 32 bits before they are clamped.
         let deep = op.a.cols > i32::MAX as u32 / (255 * 255) || grid.k > 1;
@@ -118,15 +134,19 @@ impl KernelSet {
         params.lda = params.want_a.row_bytes() as u32 * widening;
         params.ldb = params.want_b.row_bytes() as u32 * widening;
         params.words = match family {
-            Family::F32 => depth,
+            Family::F32 | Family::Words => depth,
             Family::Bf16 | Family::F16 | Family::Pairs | Family::AmxBf16 => depth.div_ceil(2),
             Family::Bytes | Family::AmxBytes => depth.div_ceil(4),
         };
         params.vectors = params.want_b.cols.div_ceil(self.lanes() as u32);
         let half = self.column_step(params.b.cols) < self.lanes() as u32;
         let total = if half { params.n.div_ceil(2) } else { params.n * params.vectors };
-        (params.group, params.block_rows) =
-            blocking(self.level(), half || family == Family::Pairs, params.rows, total);
+        (params.group, params.block_rows) = blocking(
+            self.level(),
+            half || matches!(family, Family::Pairs | Family::Words),
+            params.rows,
+            total,
+        );
     }
 }
 
@@ -173,6 +193,8 @@ fn kernel(family: Family, op: &MulAdd, half: bool) -> KernelId {
         (Family::Bf16, true) => KernelId::MUL_ADD_BF16_HALF,
         (Family::F16, false) => KernelId::MUL_ADD_F16,
         (Family::F16, true) => KernelId::MUL_ADD_F16_HALF,
+        (Family::Words, false) => KernelId::MUL_ADD_I32,
+        (Family::Words, true) => KernelId::MUL_ADD_I32_HALF,
         (Family::Pairs, false) => KernelId::MUL_ADD_I16,
         (Family::Pairs, true) => KernelId::MUL_ADD_I16_HALF,
         // A of the same signedness as B gets its sign bits flipped, which also flips its signedness.

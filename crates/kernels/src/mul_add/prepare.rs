@@ -13,6 +13,8 @@
 //!
 //! A saturating multiplication leaves its products in scratch memory, from where they are added to C.
 //!
+//! Integers of 16 bits become words of 32, the width of their sums: products modulo that need no more.
+//!
 //! Without the byte dot product, bytes are widened to i16 in place order, for the dot product of pairs of i16.
 
 use super::MulAddParams;
@@ -140,6 +142,48 @@ unsafe fn compensation<D: Dot>(params: &MulAddParams, b: *const *const u8, out: 
             }
         }
         out
+    }
+}
+
+/// Widens integers of 16 bits to 32.
+///
+/// # Safety
+/// As for [`bytes`].
+#[inline(always)]
+pub(crate) unsafe fn words(params: &MulAddParams, mut operands: Operands, scratch: *mut u8) -> Operands {
+    if params.a == params.want_a {
+        return operands;
+    }
+    let parts = Scratch::new(params, 1);
+    let widen = |from: &TileLayout, to: &TileLayout, signed: bool, dst: *mut u8, src: *const u8| {
+        for row in 0..from.rows as usize {
+            // SAFETY: both tiles have such a row, of elements side by side.
+            unsafe {
+                let (src, dst) = (src.add(from.offset(row, 0)), dst.add(to.offset(row, 0)).cast::<i32>());
+                for col in 0..from.cols as usize {
+                    let bits = src.cast::<i16>().add(col).read_unaligned();
+                    *dst.add(col) = if signed { bits.into() } else { (bits as u16).into() };
+                }
+            }
+        }
+    };
+    // SAFETY: the parts of the scratch memory are disjoint and sized for what is written there.
+    unsafe {
+        let a_pointers = scratch.add(parts.a_pointers).cast::<*const u8>();
+        for t in 0..(params.m * params.k) as usize {
+            let to = scratch.add(parts.a_tiles + t * params.want_a.bytes());
+            widen(&params.a, &params.want_a, params.a_signed, to, *operands.a.add(t));
+            *a_pointers.add(t) = to;
+        }
+        let b_pointers = scratch.add(parts.b_pointers).cast::<*const u8>();
+        for t in 0..(params.k * params.n) as usize {
+            let to = scratch.add(parts.b_tiles + t * params.want_b.bytes());
+            widen(&params.b, &params.want_b, params.b_signed, to, *operands.b.add(t));
+            *b_pointers.add(t) = to;
+        }
+        operands.a = a_pointers;
+        operands.b = b_pointers;
+        operands
     }
 }
 

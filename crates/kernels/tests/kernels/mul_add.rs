@@ -555,6 +555,22 @@ fn common_types_have_fast_kernels() {
     }
 }
 
+/// Sums of 32 bits of integers of 16 and 32 bits, of all signs, in all shapes.
+#[test]
+fn words_of_all_signs() {
+    let mut random = Random(29);
+    for elem in [Elem::I16, Elem::I32] {
+        for signed in [[false; 4], [true; 4], [true, false, true, false], [false, true, false, true]] {
+            let case = Case::integers([elem, elem, Elem::I32, Elem::I32], signed, false);
+            sweep(case);
+            for isa in Isa::available() {
+                let run = Run { case, shape: (16, 8, 16), grid: GRIDS[3], in_place: true };
+                assert_ne!(run.check(isa, &mut random), KernelId::MUL_ADD_GENERAL, "{isa} {case:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn matrix_registers_are_used_where_they_are() {
     let mut random = Random(1);

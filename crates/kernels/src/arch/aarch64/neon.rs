@@ -199,6 +199,63 @@ impl Dot for F32 {
     }
 }
 
+/// i32 words.
+#[derive(Clone, Copy)]
+pub(crate) struct I32;
+
+impl Dot for I32 {
+    const LANES: usize = 4;
+    const HALVES: bool = false;
+    const INTEGER: bool = true;
+    type Acc = int32x4_t;
+    type A = int32x4_t;
+    type B = int32x4_t;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self::Acc {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { vdupq_n_s32(0) }
+    }
+    #[inline(always)]
+    unsafe fn load_acc(lo: *const u8, _hi: *const u8) -> Self::Acc {
+        // SAFETY: one vector is readable, by contract.
+        unsafe { vld1q_s32(lo.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn store_acc(lo: *mut u8, _hi: *mut u8, v: Self::Acc) {
+        // SAFETY: one vector is writable, by contract.
+        unsafe { vst1q_s32(lo.cast(), v) }
+    }
+    #[inline(always)]
+    unsafe fn splat(a: *const u8) -> Self::A {
+        // SAFETY: one word is readable, by contract.
+        unsafe { vdupq_n_s32(a.cast::<i32>().read_unaligned()) }
+    }
+    #[inline(always)]
+    unsafe fn load_b(lo: *const u8, _hi: *const u8) -> Self::B {
+        // SAFETY: one vector is readable, by contract.
+        unsafe { vld1q_s32(lo.cast()) }
+    }
+    #[inline(always)]
+    unsafe fn dot(acc: Self::Acc, a: Self::A, b: Self::B) -> Self::Acc {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { vmlaq_s32(acc, a, b) }
+    }
+    #[inline(always)]
+    unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
+        v
+    }
+    #[inline(always)]
+    unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
+        v
+    }
+    #[inline(always)]
+    unsafe fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc {
+        // SAFETY: the caller vouches for the instructions.
+        unsafe { vaddq_s32(a, b) }
+    }
+}
+
 /// Pairs of i16.
 #[derive(Clone, Copy)]
 pub(crate) struct I16;

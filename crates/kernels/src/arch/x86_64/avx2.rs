@@ -348,6 +348,10 @@ dot!(
     S8U8, integer: true, |acc, a, b| _mm256_dpbusd_avx_epi32(acc, b, a)
 );
 dot!(
+    /// i32 words.
+    I32, integer: true, |acc, a, b| _mm256_add_epi32(acc, _mm256_mullo_epi32(a, b))
+);
+dot!(
     /// Pairs of i16.
     I16, integer: true, |acc, a, b| _mm256_add_epi32(acc, _mm256_madd_epi16(a, b))
 );

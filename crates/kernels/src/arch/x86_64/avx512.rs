@@ -430,6 +430,10 @@ dot!(
     S8U8, integer: true, |acc, a, b| _mm512_dpbusd_epi32(acc, b, a)
 );
 dot!(
+    /// i32 words.
+    I32, integer: true, |acc, a, b| _mm512_add_epi32(acc, _mm512_mullo_epi32(a, b))
+);
+dot!(
     /// Pairs of i16.
     I16, integer: true, |acc, a, b| _mm512_add_epi32(acc, _mm512_madd_epi16(a, b))
 );
