@@ -6,7 +6,7 @@
 
 use super::{layout, plan_of};
 use phalanx_ir::passes::Round;
-use phalanx_ir::{Function, Inst, Op, Scalar, Type};
+use phalanx_ir::{Function, Inst, Op, Scalar, Space, Type, Value};
 use phalanx_kernels::{Grid, KernelId, KernelSet};
 
 /// Bytes of sums that stay in the first cache beside what they are made of.
@@ -28,6 +28,9 @@ struct Limits {
 
 /// For vectors, which keep sums in registers and read them from the first cache for nothing.
 const VECTORS: Limits = Limits { deep: 128, many: 64, rounds: 4, small: SMALL };
+/// The same for words of two or four elements: as many multiply-adds take a half or a quarter of the time, which is soon
+/// less than what a call costs beside them.
+const PACKED: Limits = Limits { many: 256, ..VECTORS };
 
 /// How many rounds are worth doing together.
 pub(crate) fn rounds(func: &Function, isa: KernelSet, round: &Round) -> u32 {
@@ -57,9 +60,18 @@ fn limits(func: &Function, isa: KernelSet, round: &Round) -> Limits {
     let bytes = match plan_of(func, isa, inst, many).kernel {
         KernelId::MUL_ADD_AMX_BF16 => 2,
         KernelId::MUL_ADD_AMX_I8 => 1,
-        _ => return VECTORS,
+        KernelId::MUL_ADD_GENERAL | KernelId::MUL_ADD_F32 | KernelId::MUL_ADD_F32_HALF => return VECTORS,
+        // What is kept for later cannot be what another subgroup has loaded.
+        _ if round.factors.iter().any(|&factor| is_of_shared_memory(func, factor)) => return VECTORS,
+        _ => return PACKED,
     };
     Limits { deep: 512 / bytes, many: 256, rounds: 8, small: 0 }
+}
+
+/// Whether a matrix is loaded from shared memory.
+fn is_of_shared_memory(func: &Function, matrix: Value) -> bool {
+    let info = func.inst(func.values[matrix.index()].def);
+    matches!(info.op, Op::MatLoad { .. }) && func.ty(info.args[0]) == Type::Ptr(Space::Shared)
 }
 
 /// Whether a kernel keeps sums in registers from one multiply-add to the next.
