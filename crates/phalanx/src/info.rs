@@ -188,6 +188,7 @@ pub(crate) fn processor_name() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use phalanx_kernels::{Elem, Grid, KernelId, MulAdd, Processor, Use};
     use std::collections::BTreeSet;
 
     #[test]
@@ -206,6 +207,52 @@ mod tests {
             let row = MatrixTypes { a, b: a, c, result: c, saturating: false };
             assert!(matrix_types().contains(&row), "{row:?}");
         }
+    }
+
+    /// As the kernels call a type, and whether it has a sign.
+    fn elem(ty: ComponentType) -> (Elem, bool) {
+        use ComponentType as T;
+        match ty {
+            T::F16 => (Elem::F16, false),
+            T::F32 => (Elem::F32, false),
+            T::F64 => (Elem::F64, false),
+            T::BF16 => (Elem::BF16, false),
+            T::E4M3 => (Elem::E4M3, false),
+            T::E5M2 => (Elem::E5M2, false),
+            T::S8 | T::U8 => (Elem::I8, ty == T::S8),
+            T::S16 | T::U16 => (Elem::I16, ty == T::S16),
+            T::S32 | T::U32 => (Elem::I32, ty == T::S32),
+            T::S64 | T::U64 => (Elem::I64, ty == T::S64),
+        }
+    }
+
+    /// On every processor these rows, and no others, are left to the kernel that takes whatever comes: those of 64 bits, and
+    /// saturating sums of wider factors than bytes.
+    #[test]
+    fn rows_of_the_general_kernel() {
+        for set in Processor::all().iter().map(|processor| processor.kernels()) {
+            for row in matrix_types() {
+                let layout = |ty, use_| set.layout(elem(ty).0, use_, 16, 16);
+                let op = MulAdd {
+                    a: layout(row.a, Use::A),
+                    b: layout(row.b, Use::B),
+                    c: layout(row.c, Use::Accumulator),
+                    r: layout(row.result, Use::Accumulator),
+                    a_signed: elem(row.a).1,
+                    b_signed: elem(row.b).1,
+                    c_signed: elem(row.c).1,
+                    r_signed: elem(row.result).1,
+                    saturating: row.saturating,
+                    relaxed: false,
+                };
+                let is_general = set.plan_mul_add(&op, Grid::ONE).kernel == KernelId::MUL_ADD_GENERAL;
+                let bytes = elem(row.a).0.bytes();
+                assert_eq!(is_general, bytes == 8 || row.saturating && bytes > 1, "{set} {row:?}");
+            }
+        }
+        let general =
+            |row: &&MatrixTypes| elem(row.a).0.bytes() == 8 || row.saturating && elem(row.a).0.bytes() > 1;
+        assert_eq!(matrix_types().iter().filter(general).count(), 33);
     }
 
     #[test]
