@@ -27,6 +27,7 @@ mod masks;
 mod math;
 mod memory;
 mod optimize;
+mod pieces;
 mod pointer;
 mod prologue;
 mod report;

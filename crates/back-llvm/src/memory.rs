@@ -7,6 +7,7 @@
 //! - rising evenly by no more than a few elements, all lanes inside: one vector access, with
 //!   shuffles to take it apart where a lane has several scalars or there are gaps;
 //! - known lane by lane, but for where the first is: vector accesses and shuffles, for reading (`window`);
+//! - several scalars that a lane has together: an access for each lane, and shuffles (`pieces`);
 //! - anything: gather and scatter where the processor has them;
 //! - what is left (volatile, elements too narrow to scatter, no scatter at all): lane by lane, in a
 //!   loop, because code that is rarely run should be small.
@@ -106,6 +107,9 @@ impl<'c> Lower<'_, 'c> {
         {
             return Ok(values);
         }
+        if let Some(values) = self.load_pieces(a)? {
+            return Ok(values);
+        }
         if self.e.caps.mask_registers && !a.volatile {
             return (0..a.n).map(|k| self.load_gather(a, k)).collect();
         }
@@ -118,6 +122,9 @@ impl<'c> Lower<'_, 'c> {
             return self.store_uniform(a, values);
         }
         if a.gap(self.w) == Some(u64::from(a.n)) && self.store_wide(a, values)? {
+            return Ok(());
+        }
+        if self.store_pieces(a, values)? {
             return Ok(());
         }
         if self.e.caps.mask_registers && !a.volatile && a.elem_bytes() >= 4 {
@@ -433,7 +440,7 @@ impl<'c> Lower<'_, 'c> {
         slots.iter().map(|&slot| Ok(Val::varying(self.e.b.build_load(ty, slot, "")?))).collect()
     }
 
-    fn store_lane_by_lane(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<()> {
+    pub(crate) fn store_lane_by_lane(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<()> {
         self.each_active_lane(|l, lane| {
             for (k, &value) in (0..).zip(values) {
                 let (at, offset, size) = l.lane_address(a, k, lane)?;

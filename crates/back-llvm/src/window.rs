@@ -105,6 +105,9 @@ impl<'c> Lower<'_, 'c> {
         if plan.cost() > if self.e.caps.mask_registers { lanes / 2 } else { lanes } {
             return Ok(None);
         }
+        if a.known_pieces(&steps, register_bytes).is_some_and(|pieces| pieces < plan.cost()) {
+            return Ok(None);
+        }
         let first = self.e.add(a.ptr.offset.v, self.e.i64(plan.low))?;
         let at = self.at(&a.ptr, a.ptr.base.v, first)?.into_pointer_value();
         let inside = match a.is_bounded() {
@@ -158,7 +161,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// The vectors of each of the `n` scalars, a power of two, that lanes have one after the other in vectors of one length.
-    fn take_apart(&mut self, all: Vec<V<'c>>, n: u32) -> Result<Vec<Vec<V<'c>>>> {
+    pub(crate) fn take_apart(&mut self, all: Vec<V<'c>>, n: u32) -> Result<Vec<Vec<V<'c>>>> {
         if n == 1 {
             return Ok(vec![all]);
         }

@@ -64,6 +64,16 @@ impl Lanes {
         (all.cast_unsigned() & !x.zeros == 0 && low < bits(ty)).then_some((steps, all))
     }
 
+    /// The steps of a value that a shift by `n` bits divides without a remainder: base and steps are multiples of
+    /// that power of two, and the sum, of which all values are known to be small, does not wrap.
+    fn multiples(&self, ty: Type, x: &Fact, n: u32) -> Option<(Steps, i64)> {
+        let steps = self.steps(x)?;
+        let is_multiple = |s: &i64| s.trailing_zeros() >= n;
+        let spread: u64 = steps.iter().fold(0, |sum, s| sum.saturating_add(s.unsigned_abs()));
+        let is_small = x.range.0 >= 0 && spread <= i64::MAX.cast_unsigned() >> (64 - bits(ty));
+        (is_small && x.align() >= n && steps.iter().all(is_multiple)).then_some((steps, 0))
+    }
+
     /// The low bits that the lanes' part of a value takes, where it can be added without a carry.
     pub(super) fn low_bits_of(&self, ty: Type, x: &Fact) -> Option<u32> {
         self.carry_free(ty, x).map(|(_, all)| 64 - all.leading_zeros())
@@ -117,7 +127,7 @@ impl Lanes {
     }
 
     fn shift_bits(&self, ty: Type, x: &Fact, n: u32) -> Option<Fact> {
-        let (steps, _) = self.carry_free(ty, x)?;
+        let (steps, _) = self.carry_free(ty, x).or_else(|| self.multiples(ty, x, n))?;
         // What a shift to the right brings in at the top is not looked at.
         let zeros = if x.align() == 64 { u64::MAX } else { (x.zeros & (u64::MAX >> (64 - bits(ty)))) >> n };
         Some(self.stepped(ty, steps.map(|s| s >> n))?.with_zeros(zeros))

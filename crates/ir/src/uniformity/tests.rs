@@ -115,6 +115,32 @@ fn bits_of_indices() {
     );
 }
 
+/// Padded rows of 24: what the bits add carries, but nothing of it is lost by a division by 8. An unknown row may be so
+/// large that its offset wraps.
+#[test]
+fn divided_without_a_remainder() {
+    let code = "%n3: i32 = const 3
+        %n8: i32 = const 8
+        %n24: i32 = const 24
+        %i: i32 = local_invocation_index
+        %row: i32 = lshr %i, %one
+        %col: i32 = and %i, %one
+        %a: i32 = imul %row, %n24
+        %b: i32 = shl %col, %n3
+        %d: i32 = iadd %a, %b
+        %e: i32 = udiv %d, %n8
+        %f: i32 = imul %u, %n24
+        %g: i32 = iadd %d, %f
+        %h: i32 = udiv %g, %n8
+        %j: i32 = iadd %d, %one
+        %k: i32 = udiv %j, %n8";
+    assert_eq!(
+        shapes("", code),
+        "u u u 1 [0,1,2,4,8] [1,0,0,0,0] [0,24,48,96,192] [8,0,0,0,0] [8,24,48,96,192] [1,3,6,12,24] \
+         u [8,24,48,96,192] v [8,24,48,96,192] v"
+    );
+}
+
 #[test]
 fn addresses() {
     let head = "binding b = 0.0 storage";

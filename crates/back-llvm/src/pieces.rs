@@ -1,0 +1,254 @@
+//! Accesses of several scalars in each lane, at places that do not lie evenly.
+//!
+//! What one lane reads or writes is a *piece*, which lies together: of a copy of `uvec4`, 16 bytes. So one load or store
+//! moves it, where gathers and scatters take one element each for every scalar; shuffles put the scalars of all lanes
+//! together. Pieces that are known to follow one another are moved at once.
+//!
+//! ```text
+//! %l0 = load <4 x i32>, ptr %at0         ; lane 0:  x0 y0 z0 w0
+//! %l1 = load <4 x i32>, ptr %at1         ; lane 1:  x1 y1 z1 w1
+//! ...                                    ; joined to registers, whose even and odd elements are taken apart:
+//! %x = <x0 x1 ...>  %y = <y0 y1 ...>
+//! ```
+//!
+//! Where a lane's place is not known, its address is an element of a vector. Lanes that do not execute, or that are
+//! outside of the object, use the address of zeros, or of a place that nobody reads. An object that ends within a piece
+//! is what the rare way is for, lane by lane.
+
+use crate::emit::{V, const_int};
+use crate::error::Result;
+use crate::lower::Lower;
+use crate::memory::Access;
+use crate::value::Val;
+use inkwell::IntPredicate;
+use inkwell::values::PointerValue;
+
+/// Most bytes of one lane: as many zeros are there to be read.
+const MAX_BYTES: u64 = 16;
+/// Fewest bytes that are worth an access.
+const MIN_BYTES: u64 = 8;
+
+/// Where pieces are.
+struct Pieces<'c> {
+    at: Vec<PointerValue<'c>>,
+    /// Lanes for each of these addresses.
+    lanes: u32,
+    /// Whether that is right: no object ends within a piece.
+    whole: V<'c>,
+}
+
+impl Access<'_> {
+    /// Bytes of a lane.
+    fn piece_bytes(&self) -> u64 {
+        u64::from(self.n) * self.elem_bytes()
+    }
+
+    /// Whether the bytes of a lane can be moved at once.
+    fn has_pieces(&self) -> bool {
+        !self.volatile && self.n.is_power_of_two() && self.piece_bytes() <= MAX_BYTES
+    }
+
+    /// The number of accesses by which pieces at known places are moved, if they are large enough.
+    pub(crate) fn known_pieces(&self, steps: &[i64], register_bytes: u64) -> Option<usize> {
+        let lanes = self.run(steps, register_bytes);
+        (self.has_pieces() && u64::from(lanes) * self.piece_bytes() >= MIN_BYTES)
+            .then(|| steps.len() / lanes as usize)
+    }
+
+    /// Lanes whose pieces follow one another in memory, everywhere, and fit a register: a power of two.
+    fn run(&self, steps: &[i64], register_bytes: u64) -> u32 {
+        let bytes = self.piece_bytes();
+        let follows = |lanes: usize| {
+            lanes <= steps.len()
+                && lanes as u64 * bytes <= register_bytes
+                && steps.chunks(lanes).all(|c| (0..).zip(c).all(|(i, s)| *s == c[0] + i * bytes as i64))
+        };
+        let mut lanes = 1;
+        while follows(2 * lanes) {
+            lanes *= 2;
+        }
+        lanes as u32
+    }
+}
+
+impl<'c> Lower<'_, 'c> {
+    /// Reads pieces, if there are any.
+    pub(crate) fn load_pieces(&mut self, a: &Access<'c>) -> Result<Option<Vec<Val<'c>>>> {
+        // What is not executed reads zeros; of an object with bounds it may read anything.
+        let is_free = a.is_bounded() || self.exec.mask.is_none();
+        let zeros = self.zeros();
+        let Some(pieces) = self.pieces(a, is_free, zeros)? else { return Ok(None) };
+        if const_int(pieces.whole) == Some(1) {
+            return self.read_pieces(a, &pieces).map(Some);
+        }
+        let [whole, edge, join] = ["inside", "edge", "accessed"].map(|n| self.new_block(n));
+        self.e.cond_br_likely(pieces.whole, whole, edge)?;
+        self.e.b.position_at_end(whole);
+        let fast = self.read_pieces(a, &pieces)?;
+        let whole = self.e.here()?;
+        self.e.br(join)?;
+        self.e.b.position_at_end(edge);
+        let slow = self.load_lane_by_lane(a)?;
+        let edge = self.e.here()?;
+        self.e.br(join)?;
+        self.e.b.position_at_end(join);
+        let merged = fast.iter().zip(slow).map(|(x, y)| self.e.merge(&[(x.v, whole), (y.v, edge)]));
+        merged.map(|v| v.map(Val::varying)).collect::<Result<_>>().map(Some)
+    }
+
+    /// Writes pieces, if there are any.
+    pub(crate) fn store_pieces(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<bool> {
+        let nowhere = self.spill_slot(self.e.cx.i64_type().array_type(2).into(), u32::MAX)?;
+        let Some(pieces) = self.pieces(a, self.exec.mask.is_none(), nowhere)? else { return Ok(false) };
+        if const_int(pieces.whole) == Some(1) {
+            self.write_pieces(a, values, &pieces)?;
+            return Ok(true);
+        }
+        let [whole, edge, join] = ["inside", "edge", "stored"].map(|n| self.new_block(n));
+        self.e.cond_br_likely(pieces.whole, whole, edge)?;
+        self.e.b.position_at_end(edge);
+        self.store_lane_by_lane(a, values)?;
+        self.e.br(join)?;
+        self.e.b.position_at_end(whole);
+        self.write_pieces(a, values, &pieces)?;
+        self.e.br(join)?;
+        self.e.b.position_at_end(join);
+        Ok(true)
+    }
+
+    /// Where the pieces are; `elsewhere` for lanes that do not execute or are outside. Without a mask and inside
+    /// (`is_free`), places may be known.
+    fn pieces(
+        &mut self,
+        a: &Access<'c>,
+        is_free: bool,
+        elsewhere: PointerValue<'c>,
+    ) -> Result<Option<Pieces<'c>>> {
+        if !a.has_pieces() {
+            return Ok(None);
+        }
+        if is_free
+            && a.ptr.base.is_uniform()
+            && a.ptr.size.is_uniform()
+            && let Some(steps) = self.patterns.of(a.ptr.offset, self.w)
+            && a.known_pieces(&steps, self.e.caps.register_bytes.into()).is_some()
+        {
+            return self.known_places(a, &steps).map(Some);
+        }
+        // A gather moves single scalars as fast.
+        if a.n == 1 || a.piece_bytes() < MIN_BYTES {
+            return Ok(None);
+        }
+        let offset = self.vector(a.ptr.offset)?;
+        let mut whole = self.e.bool(true);
+        let mut used = self.exec.mask;
+        if a.is_bounded() {
+            let size = self.vector(a.ptr.size)?;
+            let inside = self.is_inside(offset, size, a.piece_bytes())?;
+            let begins = self.is_inside(offset, size, a.elem_bytes())?;
+            let split = self.e.icmp(IntPredicate::NE, inside, begins)?;
+            whole = self.e.not(self.e.any(split)?)?;
+            used = Some(match used {
+                Some(mask) => self.e.and(inside, mask)?,
+                None => inside,
+            });
+        }
+        let mut at = self.at(&a.ptr, a.ptr.base.v, offset)?;
+        if let Some(used) = used {
+            let elsewhere = self.e.splat(elsewhere.into(), self.w)?;
+            at = self.e.select(used, at, elsewhere)?;
+        }
+        let at = (0..self.w).map(|l| Ok(self.e.extract_at(at, l)?.into_pointer_value()));
+        Ok(Some(Pieces { at: at.collect::<Result<_>>()?, lanes: 1, whole }))
+    }
+
+    /// Pieces at known distances from the first.
+    fn known_places(&mut self, a: &Access<'c>, steps: &[i64]) -> Result<Pieces<'c>> {
+        let lanes = a.run(steps, self.e.caps.register_bytes.into());
+        let low = steps.iter().copied().min().unwrap_or(0);
+        let high = steps.iter().copied().max().unwrap_or(0);
+        let first = self.e.add(a.ptr.offset.v, self.e.i64(low))?;
+        let whole = match a.is_bounded() {
+            true => {
+                let span = high.abs_diff(low).saturating_add(a.piece_bytes());
+                self.is_inside(first, a.ptr.size.v, span)?
+            }
+            false => self.e.bool(true),
+        };
+        let at = self.at(&a.ptr, a.ptr.base.v, first)?.into_pointer_value();
+        let at = steps.iter().step_by(lanes as usize).map(|s| self.e.field(at, s.abs_diff(low)));
+        Ok(Pieces { at: at.collect::<Result<_>>()?, lanes, whole })
+    }
+
+    /// Elements of a register.
+    fn register_elems(&self, a: &Access<'c>) -> u32 {
+        (u64::from(self.e.caps.register_bytes) / a.elem_bytes()) as u32
+    }
+
+    fn read_pieces(&mut self, a: &Access<'c>, pieces: &Pieces<'c>) -> Result<Vec<Val<'c>>> {
+        let elems = a.n * pieces.lanes;
+        let ty = self.e.vec_of(self.e.scalar_ty(a.scalar), elems);
+        let per_register = (self.register_elems(a) / elems).max(1) as usize;
+        let mut registers = Vec::new();
+        for at in pieces.at.chunks(per_register) {
+            let parts = at.iter().map(|&at| self.e.load(ty, at, 1)).collect::<Result<_>>()?;
+            registers.push(self.concat(parts)?);
+        }
+        let scalars = self.take_apart(registers, a.n)?;
+        scalars.into_iter().map(|parts| Ok(Val::varying(self.concat(parts)?))).collect()
+    }
+
+    fn write_pieces(&mut self, a: &Access<'c>, values: &[Val<'c>], pieces: &Pieces<'c>) -> Result<()> {
+        let length = self.register_elems(a).min(self.w);
+        let mut scalars = Vec::new();
+        for &value in values {
+            let v = self.vector(value)?;
+            let parts = (0..self.w).step_by(length as usize);
+            let parts = parts.map(|i| self.e.permute(v, i..i + length)).collect::<Result<Vec<_>>>()?;
+            scalars.push(parts);
+        }
+        let registers = self.put_together(scalars, self.register_elems(a))?;
+        let elems = a.n * pieces.lanes;
+        let mut at = pieces.at.iter();
+        for register in registers {
+            let length = register.get_type().into_vector_type().get_size();
+            for (first, &at) in (0..length).step_by(elems as usize).zip(&mut at) {
+                let piece = self.e.permute(register, first..first + elems)?;
+                self.e.store(piece, at, 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Vectors in which the scalars of each lane follow one another, of those of each scalar: the reverse of
+    /// [`take_apart`](Self::take_apart).
+    fn put_together(&mut self, mut scalars: Vec<Vec<V<'c>>>, most: u32) -> Result<Vec<V<'c>>> {
+        while scalars.len() > 1 {
+            let half = scalars.len() / 2;
+            let odd = scalars.split_off(half);
+            let mut zipped = Vec::new();
+            for (x, y) in scalars.into_iter().zip(odd) {
+                zipped.push(self.zip(&x, &y, most)?);
+            }
+            scalars = zipped;
+        }
+        Ok(scalars.pop().unwrap_or_default())
+    }
+
+    /// The elements of two lists of vectors in turn.
+    fn zip(&mut self, x: &[V<'c>], y: &[V<'c>], most: u32) -> Result<Vec<V<'c>>> {
+        let mut all = Vec::new();
+        for (&x, &y) in x.iter().zip(y) {
+            let length = x.get_type().into_vector_type().get_size();
+            let picks =
+                |from: u32, count: u32| (from..from + count).map(move |i| Some(i / 2 + i % 2 * length));
+            if 2 * length <= most {
+                all.push(self.e.shuffle(x, y, picks(0, 2 * length))?);
+            } else {
+                all.push(self.e.shuffle(x, y, picks(0, length))?);
+                all.push(self.e.shuffle(x, y, picks(length, length))?);
+            }
+        }
+        Ok(all)
+    }
+}
