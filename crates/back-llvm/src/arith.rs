@@ -84,7 +84,7 @@ impl<'c> Lower<'_, 'c> {
             U::Asinh => self.math1(MathFn::Asinh, s, x),
             U::Acosh => self.math1(MathFn::Acosh, s, x),
             U::Atanh => self.math1(MathFn::Atanh, s, x),
-            U::Exp => self.math1(MathFn::Exp, s, x),
+            U::Exp => self.exp(s, x),
             U::Exp2 => self.exp2(s, x),
             U::Log => self.math1(MathFn::Log, s, x),
             U::Log2 => self.math1(MathFn::Log2, s, x),

@@ -9,31 +9,29 @@
 
 use super::num::{clamp, even_odd, flip_sign, horner, madd, power_of_two, round_scaled, scale, sign_bit};
 
-/// The first ten bits of ln 2: times any integer below 2^14 it is exact.
-const LN2_HIGH: f32 = 0.693_359_4;
-/// ln 2 less [`LN2_HIGH`].
-const LN2_LOW: f32 = -2.121_944_4e-4;
+/// ln 2 in two parts, of which the first has ten bits: times any integer below 2^14 it is exact.
+pub const LN2_PARTS: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
+/// (e^x - 1 - x) / x^2 between -(ln 2)/2 and (ln 2)/2, as a polynomial.
+pub const EXP_COEFFICIENTS: [f32; 5] = [0.49999994, 0.16666517, 0.041668102, 0.0083691925, 0.0013838903];
+/// Beyond these e^x is infinite, or below half of the least denormal.
+pub const EXP_LIMITS: [f32; 2] = [-104.0, 89.0];
 
 /// e^x as `p · 2^k`, p in [0.7, 1.5]. Needs |x| ≤ 2^13.
 #[inline(always)]
 fn exp_parts<const FUSED: bool>(x: f32) -> (f32, i32) {
     let (k, power) = round_scaled::<FUSED>(x, std::f32::consts::LOG2_E);
-    let r = madd::<FUSED, f32>(k, -LN2_HIGH, x);
-    let r = madd::<FUSED, f32>(k, -LN2_LOW, r);
+    let [high, low] = LN2_PARTS;
+    let r = madd::<FUSED, f32>(k, -high, x);
+    let r = madd::<FUSED, f32>(k, -low, r);
     let square = r * r;
-    let p = even_odd::<FUSED, f32, 5>(
-        r,
-        square,
-        [0.49999994, 0.16666517, 0.041668102, 0.0083691925, 0.0013838903],
-    );
+    let p = even_odd::<FUSED, f32, 5>(r, square, EXP_COEFFICIENTS);
     (madd::<FUSED, f32>(p, square, r) + 1.0, power)
 }
 
 /// e^x.
 #[inline(always)]
 pub(super) fn exp<const FUSED: bool>(x: f32) -> f32 {
-    // Beyond these the result is infinite, or below half of the least denormal.
-    let (p, k) = exp_parts::<FUSED>(clamp(x, -104.0, 89.0));
+    let (p, k) = exp_parts::<FUSED>(clamp(x, EXP_LIMITS[0], EXP_LIMITS[1]));
     scale(p, k)
 }
 
