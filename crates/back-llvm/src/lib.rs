@@ -28,6 +28,7 @@ mod math;
 mod memory;
 mod optimize;
 mod pieces;
+mod pick;
 mod pointer;
 mod prologue;
 mod report;

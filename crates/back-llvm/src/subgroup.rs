@@ -188,36 +188,6 @@ impl<'c> Lower<'_, 'c> {
         let moved = self.pick_lanes(v, index)?;
         Ok(Val::varying(self.e.select(exists, moved, self.e.zero(moved.get_type()))?))
     }
-
-    /// The elements of a vector that another vector names. All are below the number of lanes.
-    fn pick_lanes(&mut self, v: V<'c>, index: V<'c>) -> Result<V<'c>> {
-        let ty = v.get_type();
-        let elem = crate::emit::elem_ty(v);
-        // Gathers want elements of whole bytes, and at least four of them.
-        let narrow = match elem {
-            BasicTypeEnum::IntType(t) if t.get_bit_width() < 32 => Some(v),
-            BasicTypeEnum::FloatType(t) if t.get_bit_width() < 32 => {
-                Some(self.e.bitcast(v, self.e.vec_of(self.e.cx.i16_type().into(), self.w).into())?)
-            }
-            _ => None,
-        };
-        let stored = match narrow {
-            Some(n) => self.e.zext_trunc(n, 32)?,
-            None => v,
-        };
-        let slot = self.spill_slot(stored.get_type(), 0)?;
-        self.e.b.build_store(slot, stored)?;
-        let at = self.e.element_ptr(crate::emit::elem_ty(stored), slot.into(), index)?;
-        let all = self.mask_of(Exec { mask: None });
-        let moved = self.gather(crate::emit::elem_ty(stored), at, all)?;
-        match narrow {
-            Some(n) => {
-                let back = self.e.zext_trunc(moved, crate::emit::int_bits(n))?;
-                self.e.bitcast(back, ty)
-            }
-            None => Ok(moved),
-        }
-    }
 }
 
 /// Reductions and scans.
