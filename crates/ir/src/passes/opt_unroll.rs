@@ -20,14 +20,14 @@
 //! An iteration must either always repeat the loop or never; otherwise, or when a limit is exceeded,
 //! everything is undone and the loop stays.
 //!
-//! Loops are unrolled for their indices if the index of a matrix or of a short array depends on the
-//! loop's counter, or within narrower limits if they hold matrix operations.
+//! Loops are unrolled for their indices if the index of a matrix or of a short array, or the lane that a shuffle
+//! reads, depends on the loop's counter, or within narrower limits if they hold matrix operations.
 
 use super::walk::Walk;
 use crate::effects::VarUse;
 use crate::entities::{Block, Inst, Label, Value, Var};
 use crate::module::Function;
-use crate::op::Op;
+use crate::op::{Op, SubgroupOp};
 use crate::types::Type;
 
 /// Most times a body is copied: 32 iterations, and the test that ends them.
@@ -48,7 +48,7 @@ enum Gain {
     None,
     /// It has matrix operations.
     Matrices,
-    /// A variable's index depends on its counter.
+    /// A variable's index, or a lane, depends on its counter.
     Indices,
 }
 
@@ -156,6 +156,7 @@ fn gain_of_inst(func: &Function, inst: Inst, counters: &[Var]) -> Gain {
             info.args.first()
         }
         Op::VarStore(var) if info.args.len() > 1 && gains(var) => info.args.first(),
+        Op::Subgroup(SubgroupOp::Shuffle) => info.args.get(1),
         _ => None,
     };
     if index.is_some_and(|&v| depends_on(func, v, counters)) {

@@ -407,6 +407,35 @@ fn an_early_way_out_is_kept() {
 }
 
 #[test]
+fn loops_over_lanes_are_unrolled() {
+    let code = "shared 64 var $i: i32 var $x: i32 {
+        %lane: i32 = subgroup_lane
+        %s: ptr<shared> = shared_ptr<offset=0, bytes=64>
+        %one: i32 = const 1
+        %start: i32 = const 8
+        var_store<$i> %start
+        var_store<$x> %lane
+        block @out { loop @next {
+            %i: i32 = var_load<$i>
+            %c: bool = sle %one, %i
+            if %c { } else { br @out }
+            %x: i32 = var_load<$x>
+            %other: i32 = xor %lane, %i
+            %y: i32 = subgroup_shuffle %x, %other
+            %sum: i32 = iadd %x, %y
+            var_store<$x> %sum
+            %j: i32 = lshr %i, %one
+            var_store<$i> %j
+            br @next
+        } }
+        %r: i32 = var_load<$x>
+        store %s, %r
+    }";
+    let text = run(code).to_string();
+    assert_eq!((text.matches("loop").count(), text.matches("subgroup_shuffle").count()), (0, 4), "{text}");
+}
+
+#[test]
 fn loops_that_cannot_be_unrolled_stay() {
     let code = |limit: &str, step: &str| {
         format!(
