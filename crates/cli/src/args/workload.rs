@@ -28,7 +28,7 @@ pub(crate) enum WorkloadCommand {
     /// A small network that each invocation evaluates
     #[command(after_help = MLP_HELP)]
     Mlp(MlpArgs),
-    /// Softmax, RMS norm, sums and prefix sums of rows in plain subgroup code, against the speed of memory
+    /// Softmax, RMS norm, sums, prefix sums and sorting of rows in plain subgroup code, against the speed of memory
     #[command(after_help = ROWS_HELP)]
     Rows(RowsArgs),
     /// Training of a small network on a texture, and its decompression
@@ -299,6 +299,8 @@ pub(crate) enum RowsForm {
     RmsNorm,
     Sum,
     PrefixSum,
+    /// Bitonic, in shared memory and by shuffles; rows of at most 8192
+    Sort,
 }
 
 const ROWS_HELP: &str = "\
@@ -315,7 +317,7 @@ pub(crate) struct RowsArgs {
     #[arg(long, value_name = "NxLENGTH", value_parser = image_size)]
     pub(crate) shape: Option<[u32; 2]>,
     /// What is done to them
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RowsForm::Softmax, RowsForm::RmsNorm, RowsForm::Sum, RowsForm::PrefixSum], value_enum)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [RowsForm::Softmax, RowsForm::RmsNorm, RowsForm::Sum, RowsForm::PrefixSum, RowsForm::Sort], value_enum)]
     pub(crate) kernels: Vec<RowsForm>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -1,4 +1,5 @@
-//! Rows of numbers in plain subgroup code, where nothing but memory should bound: softmax, RMS norm, sums, prefix sums.
+//! Rows of numbers in plain subgroup code, where nothing but memory should bound: softmax, RMS norm, sums, prefix sums; and
+//! sorting, where comparisons do.
 //!
 //! What counts is the bytes that are read and written once, and the peak is the speed at which memory of the input's size is
 //! read. Results are compared with plain loops in f64.
@@ -10,12 +11,18 @@ use anyhow::{Result, bail, ensure};
 use super::{Purpose, SUBGROUP_SIZE, Source, values_of, words};
 use crate::args::workload::{RowsArgs, RowsForm};
 use crate::data::{Array, DType};
-use crate::measure::{Kernel, Peak, Problem, Subject, Watch, Workload, upload, with_includes};
+use crate::measure::{Constant, Kernel, Peak, Problem, Subject, Watch, Workload, upload, with_includes};
 use crate::reference::Comparison;
 use crate::runtime::{Buffer, Device};
 
 /// Numbers that a vector has.
 const VECTOR: usize = 4;
+
+/// The longest row that is sorted: what shared memory holds.
+const LONGEST_SORTED: u32 = 8192;
+
+/// Invocations that sort a row at most.
+const SORTERS: u32 = 256;
 
 /// The largest difference from the f64 result that a right one has, in parts of the largest number of the row's result, or of a
 /// sum's row.
@@ -29,6 +36,7 @@ impl RowsForm {
             Self::RmsNorm => "rms-norm",
             Self::Sum => "sum",
             Self::PrefixSum => "prefix-sum",
+            Self::Sort => "sort",
         }
     }
 
@@ -38,13 +46,14 @@ impl RowsForm {
             Self::RmsNorm => include_str!("../../shaders/rows/rms-norm.comp"),
             Self::Sum => include_str!("../../shaders/rows/sum.comp"),
             Self::PrefixSum => include_str!("../../shaders/rows/prefix-sum.comp"),
+            Self::Sort => include_str!("../../shaders/rows/sort.comp"),
         }
     }
 
     /// Numbers of a row's result.
     fn results(self, length: usize) -> usize {
         match self {
-            Self::Softmax | Self::RmsNorm | Self::PrefixSum => length,
+            Self::Softmax | Self::RmsNorm | Self::PrefixSum | Self::Sort => length,
             Self::Sum => VECTOR,
         }
     }
@@ -70,6 +79,11 @@ impl RowsForm {
                     Some(*sum)
                 })
                 .collect(),
+            Self::Sort => {
+                let mut sorted = row.to_vec();
+                sorted.sort_by(f64::total_cmp);
+                sorted
+            }
         }
     }
 }
@@ -98,12 +112,20 @@ impl Rows {
         ensure!(count > 0 && length > 0, "there must be rows, and numbers in them");
         ensure!(length.is_multiple_of(VECTOR as u32), "rows must be multiples of {VECTOR} long");
         let row = include_str!("../../shaders/rows/row.glsl");
+        let (tile, constants) = match form {
+            RowsForm::Sort => {
+                ensure!(length <= LONGEST_SORTED, "rows to sort must be at most {LONGEST_SORTED} long");
+                let padded = length.next_power_of_two().max(2 * SUBGROUP_SIZE);
+                (format!("1x{padded}"), vec![(padded / 2).min(SORTERS), padded])
+            }
+            _ => (format!("1x{}", VECTOR as u32 * SUBGROUP_SIZE), Vec::new()),
+        };
         let kernel = Kernel {
             name: form.name().to_owned(),
-            tile: format!("1x{}", VECTOR as u32 * SUBGROUP_SIZE),
+            tile,
             source: Source::Glsl(with_includes(form.source(), &[("row.glsl", row)])),
             definitions: Vec::new(),
-            constants: Vec::new(),
+            constants: (0..).zip(constants.into_iter().map(Constant::U32)).collect(),
             subgroup_size: SUBGROUP_SIZE,
             groups: [count, 1, 1],
             push_constants: words(&[length]),
@@ -189,12 +211,15 @@ mod tests {
 
     #[test]
     fn rows_are_right_whatever_their_length() {
-        for form in [RowsForm::Softmax, RowsForm::RmsNorm, RowsForm::Sum, RowsForm::PrefixSum] {
+        let forms =
+            [RowsForm::Softmax, RowsForm::RmsNorm, RowsForm::Sum, RowsForm::PrefixSum, RowsForm::Sort];
+        for form in forms {
             let rows = |count, length| Rows::new(count, length, form).expect("a good size");
             assert_right(&rows(3, 512));
             assert_right(&rows(2, 1100));
             assert_right_everywhere(&rows(2, 132));
         }
         assert!(Rows::new(1, 6, RowsForm::Sum).is_err());
+        assert!(Rows::new(1, LONGEST_SORTED + 4, RowsForm::Sort).is_err());
     }
 }
