@@ -1,14 +1,14 @@
 //! Notes for a profiler: where the code is.
 //!
 //! With [`Options::profile`](crate::Options), the number of a [`Site`] is stored before the operations that take time, where
-//! it differs from the one that was stored before in the same block. Constants, addresses and control count to what is
-//! around them. A matrix operation notes its site where it calls a kernel, for it may be put off, or become nothing.
+//! it differs from the one that was stored before in the same block. Constants, addresses, control, and beside
+//! other code what lanes have in common count to what is around them. A matrix operation notes its site where it calls a kernel, for it may be put off, or become nothing.
 //!
 //! The stores are volatile, so they stay where they are among calls and other volatile accesses; ordinary instructions may
 //! pass them, so a site is right within some instructions.
 
 use crate::abi::{FIRST_SITE, Family, Site};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::lower::{Lower, waits};
 use crate::prologue::Field;
 use inkwell::basic_block::BasicBlock;
@@ -77,11 +77,11 @@ impl Lower<'_, '_> {
 
     /// Whether lane code without lines goes on where lane code is: it would be a site for each instruction.
     fn goes_on(&self, family: Family) -> bool {
-        let Some((block, number)) = self.here.noted else { return false };
+        let Some((_, number)) = self.here.noted else { return false };
         let last = self.e.sites.list.get((number - FIRST_SITE) as usize);
         family == Family::Lanes
             && last.is_some_and(|site| site.family == family && site.line == 0)
-            && self.e.here().is_ok_and(|here| here == block)
+            && self.is_noted_here()
     }
 
     /// Stores the number of the current site.
@@ -93,8 +93,7 @@ impl Lower<'_, '_> {
         }
         self.here.noted = Some(note);
         let word = self.field_ptr(Field::Site)?;
-        let store = self.e.store(self.e.i32(number), word, 4)?;
-        store.set_volatile(true).map_err(|e| Error::bug(e.to_string()))
+        self.e.note(number, word)
     }
 
     /// The family of an operation; none of those that take no time of their own.
@@ -111,6 +110,10 @@ impl Lower<'_, '_> {
             Op::Load(_) | Op::Store(_) | Op::Atomic(_) => Family::Memory,
             Op::Image(..) | Op::Printf(_) | Op::Warn(_) => Family::Services,
             op @ Op::Barrier(_) if waits(op) => Family::Barrier,
+            // A scalar instruction, of which there are few beside those of vectors.
+            op if !matches!(op, Op::Subgroup(_)) && self.is_scalar(inst) && self.is_noted_here() => {
+                return None;
+            }
             Op::Unary(_)
             | Op::Binary(_)
             | Op::Compare(_)
@@ -123,6 +126,15 @@ impl Lower<'_, '_> {
             Op::VarStore(_) if info.args.len() > 1 && self.is_varying_index(inst) => Family::Lanes,
             _ => return None,
         })
+    }
+
+    fn is_scalar(&self, inst: Inst) -> bool {
+        self.f.inst(inst).results.iter().any(|&v| self.uniformity.is_uniform(v))
+    }
+
+    /// Whether this block has a note.
+    fn is_noted_here(&self) -> bool {
+        self.here.noted.is_some_and(|(block, _)| self.e.here().is_ok_and(|here| here == block))
     }
 
     fn is_varying_index(&self, inst: Inst) -> bool {

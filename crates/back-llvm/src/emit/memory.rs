@@ -5,7 +5,9 @@ use crate::error::{Error, Result};
 use inkwell::llvm_sys::core as llvm;
 use inkwell::module::Linkage;
 use inkwell::types::{AsTypeRef, BasicType, BasicTypeEnum};
-use inkwell::values::{AsValueRef, BasicValue, InstructionValue, PointerValue};
+use inkwell::values::{
+    AsValueRef, BasicMetadataValueEnum, BasicValue, InstructionValue, MetadataValue, PointerValue,
+};
 
 impl<'c> Emit<'c> {
     /// `ptr + bytes`; a vector if either is one.
@@ -42,6 +44,7 @@ impl<'c> Emit<'c> {
     pub(crate) fn load(&self, ty: impl BasicType<'c>, ptr: PointerValue<'c>, align: u32) -> Result<V<'c>> {
         let v = self.b.build_load(ty, ptr, "")?;
         align_to(v.as_instruction_value(), align)?;
+        self.is_no_note(v.as_instruction_value())?;
         Ok(v)
     }
 
@@ -64,7 +67,37 @@ impl<'c> Emit<'c> {
     pub(crate) fn store(&self, x: V<'c>, ptr: PointerValue<'c>, align: u32) -> Result<InstructionValue<'c>> {
         let inst = self.b.build_store(ptr, x)?;
         align_to(Some(inst), align)?;
+        self.is_no_note(Some(inst))?;
         Ok(inst)
+    }
+
+    /// Notes for a profiler where the code is. No other access is to that word, so others may be moved and combined as if
+    /// it were not there.
+    pub(crate) fn note(&self, number: u32, word: PointerValue<'c>) -> Result<()> {
+        let inst = self.b.build_store(word, self.i32(number))?;
+        inst.set_alignment(4).map_err(|e| Error::bug(e.to_string()))?;
+        inst.set_volatile(true).map_err(|e| Error::bug(e.to_string()))?;
+        inst.set_metadata(self.notes(), self.cx.get_kind_id("alias.scope"))
+            .map_err(|e| Error::bug(e.to_string()))
+    }
+
+    /// Says of an access that it is to other memory than notes are, where there are any.
+    fn is_no_note(&self, inst: Option<InstructionValue<'c>>) -> Result<()> {
+        match inst {
+            Some(inst) if self.sites.is_on => {
+                let kind = self.cx.get_kind_id("noalias");
+                inst.set_metadata(self.notes(), kind).map_err(|e| Error::bug(e.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The scope of the memory that notes are in (LLVM's *scoped noalias*).
+    fn notes(&self) -> MetadataValue<'c> {
+        let name = |text| BasicMetadataValueEnum::from(self.cx.metadata_string(text));
+        let domain = self.cx.metadata_node(&[name("profile")]);
+        let scope = self.cx.metadata_node(&[name("notes"), domain.into()]);
+        self.cx.metadata_node(&[scope.into()])
     }
 
     /// A read-only table in the object.
