@@ -144,7 +144,8 @@ impl<'a, 'c> Lower<'a, 'c> {
     /// Lowers a block's instructions.
     pub(crate) fn block(&mut self, block: Block) -> Result<Flow> {
         let f = self.f;
-        for &inst in f.block(block) {
+        for (at, &inst) in f.block(block).iter().enumerate() {
+            self.here.at = Some((block, at));
             let (exec, alive) = (self.exec, self.alive);
             if self.inst(inst)? == Flow::Left {
                 return Ok(Flow::Left);

@@ -2,7 +2,8 @@
 //!
 //! With [`Options::profile`](crate::Options), the number of a [`Site`] is stored before the operations that take time, where
 //! it differs from the one that was stored before in the same block. Constants, addresses, control, and beside
-//! other code what lanes have in common count to what is around them. A matrix operation notes its site where it calls a kernel, for it may be put off, or become nothing.
+//! other code what lanes have in common count to what is around them, integer arithmetic before a load of the same line to the
+//! load. A matrix operation notes its site where it calls a kernel, for it may be put off, or become nothing.
 //!
 //! The stores are volatile, so they stay where they are among calls and other volatile accesses; ordinary instructions may
 //! pass them, so a site is right within some instructions.
@@ -12,7 +13,7 @@ use crate::error::Result;
 use crate::lower::{Lower, waits};
 use crate::prologue::Field;
 use inkwell::basic_block::BasicBlock;
-use phalanx_ir::{Inst, LocId, Op};
+use phalanx_ir::{BinaryOp, Block, Inst, LocId, Op};
 use rustc_hash::FxHashMap;
 
 /// The sites of a module, of all its forms.
@@ -24,6 +25,14 @@ pub(crate) struct Sites {
     numbers: FxHashMap<(String, u32, u32, Family, &'static str), u32>,
 }
 
+/// Instructions that may compute an address.
+const MAX_ADDRESS: usize = 16;
+
+fn is_of_addresses(op: BinaryOp) -> bool {
+    use BinaryOp::{And, Ashr, Iadd, Imul, Isub, Lshr, Or, Shl, Xor};
+    matches!(op, Iadd | Isub | Imul | And | Or | Xor | Shl | Lshr | Ashr)
+}
+
 /// Where lowering is.
 #[derive(Debug, Default)]
 pub(crate) struct Here<'c> {
@@ -33,6 +42,8 @@ pub(crate) struct Here<'c> {
     now: Option<u32>,
     /// The one that was stored last, and in which block.
     noted: Option<(BasicBlock<'c>, u32)>,
+    /// The block that is lowered, and how far.
+    pub(crate) at: Option<(Block, usize)>,
     /// Whether the code is that for the elements of a matrix.
     pub(crate) is_element: bool,
 }
@@ -48,6 +59,10 @@ impl Lower<'_, '_> {
             self.here.loc = info.loc;
         }
         let Some(family) = self.family(inst, is_matrix) else { return Ok(()) };
+        let (family, info) = match self.load_behind(inst) {
+            Some(load) if family == Family::Lanes => (Family::Memory, self.f.inst(load)),
+            _ => (family, info),
+        };
         let operation = match family {
             Family::Lanes if !matches!(info.op, Op::Subgroup(_)) => "arithmetic",
             _ => phalanx_ir::text::mnemonic(&info.op),
@@ -135,6 +150,29 @@ impl Lower<'_, '_> {
     /// Whether this block has a note.
     fn is_noted_here(&self) -> bool {
         self.here.noted.is_some_and(|(block, _)| self.e.here().is_ok_and(|here| here == block))
+    }
+
+    /// The load of the same line that follows integer arithmetic, which is its address then.
+    fn load_behind(&self, inst: Inst) -> Option<Inst> {
+        let (block, at) = self.here.at?;
+        let list = self.f.block(block);
+        let line = |inst: Inst| self.ir.locs.get((self.f.inst(inst).loc as usize).checked_sub(1)?);
+        let is_same_line = |other| match (line(inst), line(other)) {
+            (Some(a), Some(b)) => a.line != 0 && (a.line, &a.file) == (b.line, &b.file),
+            _ => false,
+        };
+        if list.get(at) != Some(&inst) {
+            return None;
+        }
+        for &next in list[at..].iter().take(MAX_ADDRESS) {
+            match &self.f.inst(next).op {
+                Op::Load(_) if next != inst => return is_same_line(next).then_some(next),
+                Op::Binary(op) if is_of_addresses(*op) => {}
+                op if op.bodies().next().is_none() && self.family(next, false).is_none() => {}
+                _ => return None,
+            }
+        }
+        None
     }
 
     fn is_varying_index(&self, inst: Inst) -> bool {

@@ -47,6 +47,25 @@ fn lines_and_families_are_noted_in_order() {
 }
 
 #[test]
+fn an_address_belongs_to_its_load() {
+    let mut module = Kernel::new(8, [8, 1, 1]).bindings(2);
+    module.module.locs = vec![SourceLoc { file: "a.comp".into(), line: 4, word: 0 }];
+    let module = module.body(|b| {
+        b.loc = 1;
+        let i = b.local();
+        let j = b.plus(i, 3);
+        let p = b.at(1, j, 4);
+        let x = b.load(p, Scalar::I32);
+        let y = b.binary(BinaryOp::Iadd, x, x);
+        b.put(0, i, y);
+    });
+    let compiled = profiled(&module, true);
+    let sites: Vec<_> = compiled.meta.sites.iter().map(|s| s.operation.as_str()).collect();
+    assert_eq!(sites, ["load", "arithmetic", "store"]);
+    assert_eq!(notes(&compiled), [FIRST_SITE, FIRST_SITE + 1, FIRST_SITE + 2]);
+}
+
+#[test]
 fn without_lines_there_are_instructions() {
     let compiled = profiled(&double(""), true);
     let words: Vec<_> = compiled.meta.sites.iter().map(|s| (s.line, s.word)).collect();
