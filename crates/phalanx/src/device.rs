@@ -91,7 +91,7 @@ pub struct DeviceOptions {
     /// `PHALANX_ADDRESSES` says so, else their faults are caught. The interpreter always checks them.
     pub addresses: Option<Addresses>,
     /// Whether to see where the time of dispatches goes, for [`Device::profile`]. Code of such a device is a few per cent
-    /// slower. The interpreter does not tell.
+    /// slower, where it is dense up to a fifth. The interpreter does not tell.
     pub profile: bool,
 }
 
