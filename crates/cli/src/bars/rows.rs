@@ -123,6 +123,7 @@ impl Group {
 pub(crate) struct Machine {
     threads: usize,
     has_amx: bool,
+    has_fp16: bool,
     /// Why there is no library.
     no_library: Option<String>,
 }
@@ -132,6 +133,7 @@ impl Machine {
         Self {
             threads: device.info().threads,
             has_amx: device.peak_unit(Peak::Bf16Dot) == "AMX",
+            has_fp16: device.peak_unit(Peak::F16Fma) != device.peak_unit(Peak::F32Fma),
             no_library: no_library.map(ToString::to_string),
         }
     }
@@ -157,7 +159,7 @@ pub(crate) fn all(machine: &Machine, is_quick: bool, filter: &str) -> Result<Vec
     let plan = Planner { machine, is_quick, filter };
     let mut groups = plan.ladder()?;
     groups.extend(plan.amx()?);
-    groups.extend(plan.absent_units());
+    groups.extend(plan.half()?);
     groups.extend(plan.staged()?);
     groups.extend(plan.workloads()?);
     let scaling = plan.scaling()?;
@@ -333,13 +335,21 @@ impl Planner<'_> {
         Ok(groups)
     }
 
-    /// What no kernel is written for yet, or no processor name has.
-    fn absent_units(&self) -> Vec<Group> {
+    /// f16 in sums of f16, where the processor multiplies them so.
+    fn half(&self) -> Result<Vec<Group>> {
         let row = Row::new("f16->f16 by AVX512-FP16", "gemm", 0.75);
-        vec![Group::of(
-            Source::Absent("f16 sums by AVX512-FP16 have no peak to compare with".to_owned()),
-            row,
-        )]
+        if !self.machine.has_fp16 {
+            return Ok(vec![Group::of(Source::Absent("there is no AVX512-FP16".to_owned()), row)]);
+        }
+        let types: Types = "f16:f16".parse()?;
+        let rungs = [Rung::Tiled, Rung::Shared, Rung::Workgroup];
+        let shapes = [DEFAULT_SHAPE, Mnk::cube(64)];
+        let ways = rungs.into_iter().flat_map(|rung| {
+            let shapes = if rung == Rung::Workgroup { &shapes[..1] } else { &shapes[..] };
+            self.ways(rung, types, self.size(), shapes, false)
+        });
+        let group = self.gemm(types, self.size(), vec![(row, ways.collect())], On::default(), |gemm| gemm)?;
+        Ok(group.into_iter().collect())
     }
 
     /// Kernels as programs for GPUs have them.
@@ -457,7 +467,7 @@ pub(super) mod tests {
     }
 
     fn machine(threads: usize, has_amx: bool) -> Machine {
-        Machine { threads, has_amx, no_library: None }
+        Machine { threads, has_amx, has_fp16: has_amx, no_library: None }
     }
 
     fn named(groups: &[Group]) -> Vec<&str> {
@@ -493,8 +503,8 @@ pub(super) mod tests {
         let large = all(&machine(16, true), true, "").expect("possible");
         assert_eq!(named(&small).len(), named(&large).len());
         let absent = |groups: &[Group]| groups.iter().filter(|group| is_absent(group)).count();
-        // Four with AMX, and that of 16 threads.
-        assert_eq!(absent(&small), absent(&large) + 5);
+        // Four with AMX, one with AVX512-FP16, and that of 16 threads.
+        assert_eq!(absent(&small), absent(&large) + 6);
         let processor = |groups: &[Group], name: &str| {
             let group = groups.iter().find(|group| group.rows.iter().any(|row| row.name == name));
             match group.map(|group| &group.source) {
@@ -504,6 +514,7 @@ pub(super) mod tests {
         };
         assert_eq!(processor(&small, "workgroup bf16->f32"), None);
         assert_eq!(processor(&large, "workgroup bf16->f32"), Some("icelake-server"));
+        assert_eq!(processor(&large, "f16->f16 by AVX512-FP16"), None);
         assert_eq!(processor(&large, "AMX bf16->f32, threads: 16"), None);
     }
 
