@@ -183,6 +183,13 @@ pub(crate) fn json(figures: &[Figure]) -> Result<String> {
     Ok(text + "\n")
 }
 
+/// How many bars are met.
+pub(crate) fn summary(figures: &[Figure]) -> String {
+    let count = |met: Option<bool>| figures.iter().filter(|figure| figure.met == met).count();
+    let (met, short, absent) = (count(Some(true)), count(Some(false)), count(None));
+    format!("{met} of {} bars met, {absent} not applicable on this machine", met + short)
+}
+
 /// For people.
 pub(crate) fn table(figures: &[Figure]) -> Table {
     let mut table = table::new(&["row", "unit", "bar", "value", "met", "kernel"], 2);
@@ -252,6 +259,9 @@ mod tests {
             text.contains("\"not_applicable\": \"no library\"") && text.contains("\"value\": null"),
             "{text}"
         );
+        let absent = Figure::absent(&row(Value::Versus, Pick::Best, 0.9), "no library");
+        let all = [figure.clone(), absent];
+        assert_eq!(summary(&all), "0 of 1 bars met, 1 not applicable on this machine");
         let text = table(&[figure]).to_string();
         for part in ["a row", "of the peak: f32 FMA", "50.0%", "20.0%", "NO", "a, 512³, 16x16x16, 1"] {
             assert!(text.contains(part), "{part} is missing in\n{text}");

@@ -58,6 +58,10 @@ pub(crate) fn run(args: &AllArgs) -> Result<Status> {
     bar.finish_and_clear();
     let is_output_taken = args.json.as_deref() == Some(Path::new(STANDARD_OUTPUT));
     tell(figure::table(&run.figures), is_output_taken)?;
+    tell(figure::summary(&run.figures), is_output_taken)?;
+    if args.quick {
+        tell("Small problems, measured once: these figures mean nothing.", is_output_taken)?;
+    }
     if is_output_taken {
         write_text(Path::new(STANDARD_OUTPUT), figure::json(&run.figures)?)?;
     }

@@ -42,6 +42,7 @@ fn figures(filter: &str) -> Vec<serde_json::Map<String, serde_json::Value>> {
     let directory = empty_directory();
     let arguments = ["bench", "all", "--quick", "--threads", "2", "--json", "all.json", "--filter", filter];
     let text = succeeds(&arguments, directory.path());
+    assert!(text.contains("bars met") && text.contains("mean nothing"), "{text}");
     let json = std::fs::read(directory.path().join("all.json")).expect("written");
     let figures: Vec<serde_json::Map<String, serde_json::Value>> =
         serde_json::from_slice(&json).expect("a list of figures");
