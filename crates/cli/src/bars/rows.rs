@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::ValueEnum;
 
-use crate::args::workload::{RowsForm, WorkloadLine};
+use crate::args::workload::{MatvecForm, RowsForm, WorkloadLine};
 use crate::ladder::gemm::Gemm;
 use crate::ladder::plan::{Choices, DEFAULT_SHAPE, Mnk, Plan};
 use crate::ladder::staged::Copies;
@@ -397,9 +397,10 @@ impl Planner<'_> {
                 "mlp --kernels vector --types f16 --activations relu".to_owned(),
             ),
         ];
+        let forms = || MatvecForm::value_variants().iter().filter_map(ValueEnum::to_possible_value);
         let names: Vec<(String, String)> = ["q4_0", "q8_0"]
             .into_iter()
-            .flat_map(|blocks| ["plain", "dot"].map(|form| (blocks, form)))
+            .flat_map(|blocks| forms().map(move |form| (blocks, form.get_name().to_owned())))
             .map(|(blocks, form)| {
                 let line = format!("matvec --blocks {blocks} --kernels {form} --columns {columns}");
                 (format!("matvec {blocks}, {form}, n = 1 to 8"), line)
