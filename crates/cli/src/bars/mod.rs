@@ -1,6 +1,6 @@
 //! `phalanx bench all`: every workload against the share of the machine that it is to reach.
 //!
-//! The [`rows`](rows) are data: what is measured, in which tile sizes, against what. Rows that differ only in what is looked at share
+//! The [`rows`] are data: what is measured, in which tile sizes, against what. Rows that differ only in what is looked at share
 //! one measurement. A [`Figure`] is what came out of a row. What has been measured is written after each group of rows, so
 //! that a run which is cut short leaves it.
 
