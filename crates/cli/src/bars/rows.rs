@@ -324,10 +324,8 @@ impl Planner<'_> {
                     groups.push(Group::of(Source::Absent(reason.clone()), row));
                     continue;
                 }
-                let line = 256 / types.a.size_bytes() as u32;
-                let mut ways = self.ways(Rung::Workgroup, types, size, &[DEFAULT_SHAPE], false);
-                let shape = [Mnk { m: 64, n: 64, k: line.min(size.k) }];
-                ways.extend(self.ways(Rung::Tiled, types, size, &shape, false));
+                // Tiles of a work-group were the fastest on each machine; others would add two minutes.
+                let ways = self.ways(Rung::Workgroup, types, size, &[DEFAULT_SHAPE], false);
                 let on = On { threads: Some(threads), ..On::default() };
                 groups.extend(self.gemm(types, size, vec![(row, ways)], on, |gemm| gemm)?);
             }
