@@ -189,11 +189,12 @@ impl Planner<'_> {
     /// The tile sizes of a rung that its problem allows.
     fn ways(&self, rung: Rung, types: Types, size: Mnk, shapes: &[Mnk], is_b_column_major: bool) -> Vec<Way> {
         let bytes = types.a.size_bytes() as u32;
-        // Rows of 64 to 256 bytes.
+        // Rows of 64 to 256 bytes. Sums of f16 are rounded in each step, which pays for longer ones.
         let steps: &[u32] = match (rung, bytes) {
             (Rung::Staged(_), 1) => &[64],
             (Rung::Staged(_), _) => &[32],
             (_, 1) => &[64, 128, 256],
+            (Rung::Workgroup, 2) if types.c == types.a => &[64, 128, 256],
             (_, 2) => &[32, 64, 128],
             _ => &[32, 64],
         };
