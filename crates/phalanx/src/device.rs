@@ -3,28 +3,24 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytemuck::NoUninit;
-use phalanx_cpu::{
-    Addresses, Allocation, Attempt, CacheKey, CancelToken, Compiled, Compiler, Config, Created, Descriptor,
-    SealedCode,
-};
+use phalanx_cpu::{Addresses, Allocation, CacheKey, CancelToken, SealedCode};
 use phalanx_front_spirv as front;
-use phalanx_ir::{MAX_DISPATCH_INVOCATIONS, Scope, Verified, excess, passes, verify};
+use phalanx_ir::Scope;
 use phalanx_kernels::Processor;
 
-use crate::bindings;
 use crate::buffer::Buffer;
 use crate::debug::Debug;
 use crate::dispatch::{Dispatch, DispatchReport, RawDispatch};
 use crate::error::Error;
 use crate::info::{self, DeviceInfo};
-use crate::interpreter::Interpreter;
-use crate::mlir;
 use crate::module::{Module, Source};
-use crate::pipeline::{Code, CompileTimes, Insides, Pipeline, PipelineDescriptor, Shape};
+use crate::pipeline::{Insides, Pipeline, PipelineDescriptor, Shape};
 use crate::profile::Profile;
+use crate::targets::{self, Built, Machine, Start, Target};
+use crate::translate::Task;
 
 /// Time after which a dispatch is stopped or compiling is given up, unless options, environment or dispatch say
 /// otherwise.
@@ -32,9 +28,6 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Environment variable with that time in seconds; 0 for no limit.
 pub const TIMEOUT_VARIABLE: &str = "PHALANX_TIMEOUT";
-
-/// Environment variable with what is done about addresses that lead nowhere.
-const ADDRESSES_VARIABLE: &str = "PHALANX_ADDRESSES";
 
 /// The same for compiling.
 pub(crate) const COMPILE_TIMEOUT_VARIABLE: &str = "PHALANX_COMPILE_TIMEOUT";
@@ -113,20 +106,12 @@ pub struct Device {
 struct Inner {
     /// Tells devices apart.
     id: u64,
-    backend: Backend,
+    target: Box<dyn Target>,
     info: DeviceInfo,
     limits: front::Limits,
-    timeout: Option<Duration>,
-    compile_timeout: Option<Duration>,
     relaxed_accumulation: bool,
     profile: bool,
     debug: Debug,
-}
-
-#[derive(Debug)]
-enum Backend {
-    Cpu(Box<phalanx_cpu::Device>),
-    Interpreter(Interpreter),
 }
 
 impl Device {
@@ -141,38 +126,16 @@ impl Device {
         let timeout = limit(options.timeout, TIMEOUT_VARIABLE)?;
         let compile_timeout = limit(options.compile_timeout, COMPILE_TIMEOUT_VARIABLE)?;
         let subgroup_size = default_subgroup_size(options)?;
-        let (backend, threads, processor) = match options.kind {
-            DeviceKind::Cpu => {
-                let config = Config {
-                    threads: options.threads,
-                    cache_dir: options.cache_dir.clone(),
-                    timeout,
-                    compile_timeout,
-                    dumps: debug.dumps(),
-                    processor: options.processor,
-                    addresses: addresses(options)?,
-                    profile: options.profile,
-                };
-                let device = phalanx_cpu::Device::new(&config)?;
-                let (threads, processor) = (device.threads(), device.processor());
-                (Backend::Cpu(Box::new(device)), threads, Some(processor))
-            }
-            DeviceKind::Interpreter => (Backend::Interpreter(Interpreter::default()), 1, None),
-        };
-        let limits = front::Limits::default();
-        let info = describe(options.kind, threads, processor, subgroup_size, &limits);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let relaxed_accumulation = options.relaxed_accumulation;
-        let profile = options.profile;
+        let target = targets::start(&Start { options, timeout, compile_timeout, debug })?;
+        let machine = target.machine();
+        let limits = machine.limits;
         let inner = Inner {
-            id,
-            backend,
-            info,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            target,
+            info: describe(machine, subgroup_size),
             limits,
-            timeout,
-            compile_timeout,
-            relaxed_accumulation,
-            profile,
+            relaxed_accumulation: options.relaxed_accumulation,
+            profile: options.profile,
             debug,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -184,26 +147,12 @@ impl Device {
     ///
     /// When a processor is asked for that this machine cannot stand in for.
     pub fn describe(options: &DeviceOptions) -> Result<DeviceInfo, Error> {
-        let (threads, processor) = match options.kind {
-            DeviceKind::Cpu => {
-                let processor = options.processor.map_or_else(Processor::detect, Ok);
-                let processor =
-                    processor.and_then(|p| p.isa().map(|_proof| p)).map_err(phalanx_cpu::Error::from)?;
-                let threads = options.threads.unwrap_or_else(phalanx_cpu::usable_cores).max(1);
-                (threads, Some(processor))
-            }
-            DeviceKind::Interpreter => (1, None),
-        };
-        let subgroup_size = default_subgroup_size(options)?;
-        Ok(describe(options.kind, threads, processor, subgroup_size, &front::Limits::default()))
+        Ok(describe(targets::machine(options)?, default_subgroup_size(options)?))
     }
 
     /// Whether this process is a copy, by `fork`, of the one that made the device. The device runs nothing here.
     pub fn is_forked(&self) -> bool {
-        match &self.inner.backend {
-            Backend::Cpu(cpu) => cpu.is_forked(),
-            Backend::Interpreter(_) => false,
-        }
+        self.inner.target.is_forked()
     }
 
     /// What it is and offers.
@@ -213,10 +162,7 @@ impl Device {
 
     /// Where the time of its dispatches went so far; nothing without [`DeviceOptions::profile`], and of the interpreter.
     pub fn profile(&self) -> Profile {
-        match &self.inner.backend {
-            Backend::Cpu(cpu) => Profile::new(cpu.profile()),
-            Backend::Interpreter(_) => Profile::default(),
-        }
+        self.inner.target.profile()
     }
 
     /// A buffer of `size` bytes, all zero.
@@ -225,23 +171,13 @@ impl Device {
     ///
     /// When there is no memory.
     pub fn create_buffer(&self, size: u64) -> Result<Buffer, Error> {
-        match &self.inner.backend {
-            Backend::Cpu(cpu) => Ok(Buffer::new(cpu.create_buffer(size)?)),
-            Backend::Interpreter(interpreter) => {
-                let buffer = Buffer::with_size(size)?;
-                interpreter.add(buffer.memory());
-                Ok(buffer)
-            }
-        }
+        self.inner.target.create_buffer(size)
     }
 
     /// Tells the device of memory that it did not allocate and that kernels may go to, by address or through
     /// [`Descriptor::from_raw`], until the result is dropped. The interpreter knows no such memory.
     pub fn lend(&self, address: u64, size: u64) -> Option<Allocation> {
-        match &self.inner.backend {
-            Backend::Cpu(cpu) => Some(cpu.lend(address, size)),
-            Backend::Interpreter(_) => None,
-        }
+        self.inner.target.lend(address, size)
     }
 
     /// A buffer that holds these numbers.
@@ -293,33 +229,20 @@ impl Device {
         cancel: Option<&CancelToken>,
     ) -> Result<Pipeline, Error> {
         let task = self.task(descriptor)?;
-        match &self.inner.backend {
-            Backend::Cpu(cpu) => self.create_cpu_pipeline(cpu, descriptor, task, cancel),
-            Backend::Interpreter(_) => {
-                let attempt = Attempt { limit: self.inner.compile_timeout, cancel, ..Attempt::default() };
-                let (module, translate) = attempt.run(move || task.translate())??;
-                let times = CompileTimes { translate, ..CompileTimes::default() };
-                let shape = Shape {
-                    device: self.inner.id,
-                    name: module.name.clone(),
-                    bindings: module.bindings.clone(),
-                    declared: descriptor.module.declared().to_vec(),
-                    push_bytes: module.push_bytes,
-                    workgroup_size: module.workgroup_size,
-                    subgroup_size: module.subgroup_size,
-                    shared_bytes: module.shared_bytes,
-                    times,
-                };
-                Ok(Pipeline { code: Code::Interpreter(Arc::new(module)), shape: Arc::new(shape) })
-            }
-        }
+        let target = &self.inner.target;
+        let key = self.cache_key(descriptor, task.subgroup_size);
+        // What is to be looked at is compiled.
+        let known = key.filter(|_| !self.inner.debug.looks_inside());
+        let built = match known.and_then(|key| target.cached(&key)) {
+            Some(built) => built,
+            None => target.build(task, key.as_ref(), cancel)?,
+        };
+        Ok(self.finish(descriptor, built))
     }
 
     /// Identifies what [`Device::create_pipeline`] would compile; the interpreter compiles nothing.
     pub fn pipeline_key(&self, descriptor: &PipelineDescriptor<'_>) -> Option<CacheKey> {
-        let Backend::Cpu(cpu) = &self.inner.backend else { return None };
-        let subgroup_size = self.subgroup_size(descriptor);
-        Some(self.cache_key(cpu, descriptor, subgroup_size))
+        self.cache_key(descriptor, self.subgroup_size(descriptor))
     }
 
     /// A pipeline that need not be compiled: one that the device remembers, else one of `code`, which
@@ -329,15 +252,13 @@ impl Device {
         descriptor: &PipelineDescriptor<'_>,
         code: Option<&SealedCode>,
     ) -> Option<Pipeline> {
-        let Backend::Cpu(cpu) = &self.inner.backend else { return None };
         if self.inner.debug.looks_inside() {
             return None;
         }
-        let key = self.pipeline_key(descriptor)?;
+        let (target, key) = (&self.inner.target, self.pipeline_key(descriptor)?);
         let code = code.filter(|code| *code.key() == key);
-        let created = cpu.cached(&key).or_else(|| cpu.load(code?))?;
-        let times = CompileTimes { cached: true, ..CompileTimes::default() };
-        Some(self.finish(descriptor, created, times))
+        let built = target.cached(&key).or_else(|| target.load(code?))?;
+        Some(self.finish(descriptor, built))
     }
 
     /// Compiles an entry point of a module, whether it is cached or not, and tells what it became on the way.
@@ -349,26 +270,10 @@ impl Device {
         &self,
         descriptor: &PipelineDescriptor<'_>,
     ) -> Result<(Pipeline, Insides), Error> {
-        let Backend::Cpu(cpu) = &self.inner.backend else {
-            return Err(Error::Unsupported { what: "machine code on the interpreter".to_owned() });
-        };
         let task = self.task(descriptor)?;
-        let key = self.cache_key(cpu, descriptor, task.subgroup_size);
-        let wanted = phalanx_cpu::Options { dump_llvm: true, dump_asm: true, ..Default::default() };
-        let compiler = cpu.compiler().with_dumps(wanted);
-        let (compiled, times, ir) = cpu.attempt(None).run(move || {
-            let (module, times) = task.optimize()?;
-            Ok::<_, Error>((task.compile(&compiler, &module)?, times, module.to_string()))
-        })??;
-        let mut created = cpu.finish(compiled, Some(&key))?;
-        let dumps = std::mem::take(&mut created.dumps);
-        let insides = Insides {
-            ir,
-            llvm_lowered: dumps.llvm_lowered.unwrap_or_default(),
-            llvm_optimized: dumps.llvm_optimized.unwrap_or_default(),
-            asm: dumps.asm.unwrap_or_default(),
-        };
-        Ok((self.finish(descriptor, created, times), insides))
+        let key = self.cache_key(descriptor, task.subgroup_size);
+        let (built, insides) = self.inner.target.build_with_insides(task, key.as_ref())?;
+        Ok((self.finish(descriptor, built), insides))
     }
 
     /// Runs a dispatch and waits for its end.
@@ -380,33 +285,8 @@ impl Device {
     ///
     /// When buffers or push constants do not fit the pipeline, or the dispatch is stopped.
     pub fn dispatch(&self, dispatch: &Dispatch<'_>) -> Result<DispatchReport, Error> {
-        let shape = &dispatch.pipeline.shape;
-        if shape.device != self.inner.id {
-            return Err(Error::OtherDevice { what: "pipeline" });
-        }
-        if let (Backend::Interpreter(interpreter), Code::Interpreter(module)) =
-            (&self.inner.backend, &dispatch.pipeline.code)
-        {
-            if let Some((axis, found)) = excess(shape.workgroup_size, dispatch.groups, dispatch.base)
-                && !dispatch.groups.contains(&0)
-            {
-                return Err(Error::TooManyInvocations { axis, found, limit: MAX_DISPATCH_INVOCATIONS });
-            }
-            let limit = dispatch.timeout.or(self.inner.timeout);
-            return interpreter.dispatch(module, &shape.declared, dispatch, limit);
-        }
-        let views = bindings::views(dispatch.bindings);
-        let tables = bindings::resolve(&shape.bindings, &shape.declared, dispatch.bindings, &views)?;
-        let descriptors: Vec<&[Descriptor<'_>]> = tables.iter().map(Vec::as_slice).collect();
-        self.dispatch_raw(&RawDispatch {
-            pipeline: dispatch.pipeline,
-            groups: dispatch.groups,
-            base: dispatch.base,
-            descriptors: &descriptors,
-            push_constants: dispatch.push_constants,
-            timeout: dispatch.timeout,
-            cancel: dispatch.cancel,
-        })
+        self.check_owner(dispatch.pipeline)?;
+        self.inner.target.dispatch(&*dispatch.pipeline.code, dispatch)
     }
 
     /// Runs a dispatch whose descriptors are in the pipeline's order, and waits for its end.
@@ -415,46 +295,16 @@ impl Device {
     ///
     /// As [`Device::dispatch`]; the interpreter does not support it.
     pub fn dispatch_raw(&self, dispatch: &RawDispatch<'_>) -> Result<DispatchReport, Error> {
-        if dispatch.pipeline.shape.device != self.inner.id {
-            return Err(Error::OtherDevice { what: "pipeline" });
-        }
-        let (Backend::Cpu(cpu), Code::Cpu(pipeline)) = (&self.inner.backend, &dispatch.pipeline.code) else {
-            return Err(Error::Unsupported { what: "descriptors on the interpreter".to_owned() });
-        };
-        let report = cpu.dispatch(&phalanx_cpu::Dispatch {
-            pipeline,
-            groups: dispatch.groups,
-            base: dispatch.base,
-            descriptors: dispatch.descriptors,
-            push: dispatch.push_constants,
-            timeout: dispatch.timeout,
-            cancel: dispatch.cancel,
-        })?;
-        let phalanx_cpu::Report { elapsed, printed, warnings } = report;
-        Ok(DispatchReport { elapsed, printed, warnings, traffic: None })
+        self.check_owner(dispatch.pipeline)?;
+        self.inner.target.dispatch_raw(&*dispatch.pipeline.code, dispatch)
     }
 
-    fn create_cpu_pipeline(
-        &self,
-        cpu: &phalanx_cpu::Device,
-        descriptor: &PipelineDescriptor<'_>,
-        task: Task,
-        cancel: Option<&CancelToken>,
-    ) -> Result<Pipeline, Error> {
-        let key = self.cache_key(cpu, descriptor, task.subgroup_size);
-        let cached = if self.inner.debug.looks_inside() { None } else { cpu.cached(&key) };
-        let (created, times) = match cached {
-            Some(created) => (created, CompileTimes { cached: true, ..CompileTimes::default() }),
-            None => {
-                let compiler = cpu.compiler();
-                let (compiled, times) = cpu.attempt(cancel).run(move || {
-                    let (module, times) = task.optimize()?;
-                    Ok::<_, Error>((task.compile(&compiler, &module)?, times))
-                })??;
-                (cpu.finish(compiled, Some(&key))?, times)
-            }
-        };
-        Ok(self.finish(descriptor, created, times))
+    fn check_owner(&self, pipeline: &Pipeline) -> Result<(), Error> {
+        if pipeline.shape.device == self.inner.id {
+            Ok(())
+        } else {
+            Err(Error::OtherDevice { what: "pipeline" })
+        }
     }
 
     /// What there is to do for a pipeline.
@@ -472,38 +322,21 @@ impl Device {
         })
     }
 
-    /// Prints what is asked for about a pipeline, and gives it its shape.
-    fn finish(
-        &self,
-        descriptor: &PipelineDescriptor<'_>,
-        created: Created,
-        mut times: CompileTimes,
-    ) -> Pipeline {
-        times.compile = created.compile;
-        times.load = created.load;
-        self.inner.debug.print_dumps(&created.dumps);
-        let pipeline = created.pipeline;
+    /// Prints how long making a pipeline took, if asked for, and gives it its shape.
+    fn finish(&self, descriptor: &PipelineDescriptor<'_>, built: Built) -> Pipeline {
+        let Built { code, times } = built;
+        let interface = code.interface();
         self.inner.debug.print_time(&format!(
             "{}: translate {:?}, optimize {:?}, compile {:?}, load {:?}{}",
-            pipeline.name(),
+            interface.name,
             times.translate,
             times.optimize,
             times.compile,
             times.load,
             if times.cached { ", from a cache" } else { "" }
         ));
-        let shape = Shape {
-            device: self.inner.id,
-            name: pipeline.name().to_owned(),
-            bindings: pipeline.bindings().to_vec(),
-            declared: descriptor.module.declared().to_vec(),
-            push_bytes: pipeline.push_bytes(),
-            workgroup_size: pipeline.workgroup_size(),
-            subgroup_size: pipeline.subgroup_size(),
-            shared_bytes: pipeline.shared_bytes(),
-            times,
-        };
-        Pipeline { code: Code::Cpu(pipeline), shape: Arc::new(shape) }
+        let declared = descriptor.module.declared().to_vec();
+        Pipeline { code, shape: Arc::new(Shape { device: self.inner.id, interface, declared, times }) }
     }
 
     /// The subgroup size that is asked for, or the device's own.
@@ -522,12 +355,8 @@ impl Device {
     }
 
     /// Hashes all that decides about a pipeline's code.
-    fn cache_key(
-        &self,
-        cpu: &phalanx_cpu::Device,
-        descriptor: &PipelineDescriptor<'_>,
-        subgroup_size: u32,
-    ) -> CacheKey {
+    fn cache_key(&self, descriptor: &PipelineDescriptor<'_>, subgroup_size: u32) -> Option<CacheKey> {
+        let target = &self.inner.target;
         let entry = descriptor.entry.map_or(String::new(), |name| format!("entry {name}"));
         let numbers = format!(
             "{subgroup_size} {:?} {:?} {:?} relaxed accumulation {}",
@@ -541,74 +370,16 @@ impl Device {
             // Code holds source positions, and with them the name.
             Source::Mlir(mlir) => {
                 let parts = [b"mlir", mlir.text.as_bytes(), mlir.name.as_bytes()];
-                return cpu.cache_key(&[parts[0], parts[1], parts[2], entry.as_bytes(), numbers.as_bytes()]);
+                return target.cache_key(&[
+                    parts[0],
+                    parts[1],
+                    parts[2],
+                    entry.as_bytes(),
+                    numbers.as_bytes(),
+                ]);
             }
         };
-        cpu.cache_key(&[source, entry.as_bytes(), numbers.as_bytes()])
-    }
-}
-
-/// What the compiler has to do before code is made. It owns all that it needs, as it may be left behind.
-#[derive(Debug)]
-struct Task {
-    module: Module,
-    entry: Option<String>,
-    specialization: Vec<(u32, u64)>,
-    subgroup_size: u32,
-    workgroup_size: Option<[u32; 3]>,
-    limits: front::Limits,
-    relaxed_accumulation: bool,
-    /// Whether code says where it is, which then has to be named.
-    profile: bool,
-    passes: passes::Options,
-}
-
-impl Task {
-    /// SPIR-V or MLIR to optimised IR.
-    fn optimize(&self) -> Result<(Verified, CompileTimes), Error> {
-        let (module, translate) = self.translate()?;
-        let start = Instant::now();
-        let module = passes::optimize(module, &self.passes).map_err(|error| Error::bug(error.to_string()))?;
-        let optimize = start.elapsed();
-        Ok((module, CompileTimes { translate, optimize, ..CompileTimes::default() }))
-    }
-
-    /// IR to code.
-    fn compile(&self, compiler: &Compiler, module: &Verified) -> Result<Compiled, Error> {
-        let mut compiled = compiler.compile(module)?;
-        if let (true, Source::Spirv(words)) = (self.profile, self.module.source()) {
-            let functions = front::functions(words)?;
-            compiled.name_functions(|word| {
-                let index = functions.partition_point(|(start, _)| *start <= word).checked_sub(1)?;
-                Some(functions[index].1.as_str())
-            });
-        }
-        Ok(compiled)
-    }
-
-    /// SPIR-V or MLIR to verified IR.
-    fn translate(&self) -> Result<(Verified, Duration), Error> {
-        let start = Instant::now();
-        let mut module = match self.module.source() {
-            Source::Spirv(words) => {
-                let options = front::Options {
-                    entry: self.entry.as_deref(),
-                    specialization: &self.specialization,
-                    subgroup_size: self.subgroup_size,
-                    limits: self.limits,
-                };
-                front::translate(words, &options)?
-            }
-            Source::Mlir(source) => {
-                let entry = self.entry.as_deref();
-                mlir::translate(source, entry, self.workgroup_size, self.subgroup_size, self.limits)?
-            }
-        };
-        if self.relaxed_accumulation {
-            passes::relax_accumulation(&mut module);
-        }
-        let module = verify(module).map_err(|errors| Error::bug(errors.to_string()))?;
-        Ok((module, start.elapsed()))
+        target.cache_key(&[source, entry.as_bytes(), numbers.as_bytes()])
     }
 }
 
@@ -658,33 +429,8 @@ fn default_subgroup_size(options: &DeviceOptions) -> Result<u32, Error> {
     }
 }
 
-/// What is done about addresses that lead nowhere.
-fn addresses(options: &DeviceOptions) -> Result<Addresses, Error> {
-    let text = std::env::var(ADDRESSES_VARIABLE).unwrap_or_default();
-    match (options.addresses, text.trim()) {
-        (Some(addresses), _) => Ok(addresses),
-        (None, "trust") => Ok(Addresses::Trust),
-        (None, "" | "catch") => Ok(Addresses::Catch),
-        (None, "check") => Ok(Addresses::Check),
-        (None, found) => Err(Error::Setting {
-            name: ADDRESSES_VARIABLE,
-            expected: "one of trust, catch, check".to_owned(),
-            found: found.to_owned(),
-        }),
-    }
-}
-
-fn describe(
-    kind: DeviceKind,
-    threads: usize,
-    processor: Option<Processor>,
-    default_subgroup_size: u32,
-    limits: &front::Limits,
-) -> DeviceInfo {
-    let name = match kind {
-        DeviceKind::Cpu => info::processor_name(),
-        DeviceKind::Interpreter => "interpreter".to_owned(),
-    };
+fn describe(machine: Machine, default_subgroup_size: u32) -> DeviceInfo {
+    let Machine { name, threads, processor, limits } = machine;
     DeviceInfo {
         name,
         cores: phalanx_cpu::usable_cores(),

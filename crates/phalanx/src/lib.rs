@@ -60,7 +60,6 @@ mod error;
 pub mod explain;
 pub mod glsl;
 mod info;
-mod interpreter;
 mod load;
 pub mod lower;
 mod mlir;
@@ -68,6 +67,8 @@ mod module;
 pub mod peak;
 mod pipeline;
 pub mod profile;
+mod targets;
+mod translate;
 pub mod vector;
 
 pub use bindings::{Binding, BindingError, BindingProblem, OFFSET_ALIGNMENT, Place};

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use phalanx_cpu::SealedCode;
-use phalanx_ir::{BindingInfo, Verified};
+use phalanx_ir::BindingInfo;
 
 use crate::module::{Module, SpecValue};
+use crate::targets::Code;
 
 /// What to make a pipeline of.
 #[derive(Clone, Copy, Debug)]
@@ -34,30 +35,29 @@ impl<'a> PipelineDescriptor<'a> {
 /// A compiled entry point. Clones refer to the same pipeline.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
-    pub(crate) code: Code,
+    pub(crate) code: Arc<dyn Code>,
     pub(crate) shape: Arc<Shape>,
-}
-
-/// What runs.
-#[derive(Clone, Debug)]
-pub(crate) enum Code {
-    Cpu(Arc<phalanx_cpu::Pipeline>),
-    Interpreter(Arc<Verified>),
 }
 
 /// What is known about a pipeline, whatever runs it.
 #[derive(Debug)]
 pub(crate) struct Shape {
     pub(crate) device: u64,
-    pub(crate) name: String,
-    pub(crate) bindings: Vec<BindingInfo>,
+    pub(crate) interface: Interface,
     /// Set and binding of all buffers of the module.
     pub(crate) declared: Vec<(u32, u32)>,
+    pub(crate) times: CompileTimes,
+}
+
+/// What code takes, and in what groups its invocations are.
+#[derive(Debug)]
+pub(crate) struct Interface {
+    pub(crate) name: String,
+    pub(crate) bindings: Vec<BindingInfo>,
     pub(crate) push_bytes: u32,
     pub(crate) workgroup_size: [u32; 3],
     pub(crate) subgroup_size: u32,
     pub(crate) shared_bytes: u32,
-    pub(crate) times: CompileTimes,
 }
 
 /// How long creating a pipeline took, by stages.
@@ -109,32 +109,32 @@ pub struct Insides {
 impl Pipeline {
     /// Name of the entry point.
     pub fn name(&self) -> &str {
-        &self.shape.name
+        &self.shape.interface.name
     }
 
     /// The buffers that it uses.
     pub fn bindings(&self) -> &[BindingInfo] {
-        &self.shape.bindings
+        &self.shape.interface.bindings
     }
 
     /// Bytes of push constants that it reads.
     pub fn push_bytes(&self) -> u32 {
-        self.shape.push_bytes
+        self.shape.interface.push_bytes
     }
 
     /// Invocations of a work-group along x, y and z.
     pub fn workgroup_size(&self) -> [u32; 3] {
-        self.shape.workgroup_size
+        self.shape.interface.workgroup_size
     }
 
     /// Invocations of a subgroup.
     pub fn subgroup_size(&self) -> u32 {
-        self.shape.subgroup_size
+        self.shape.interface.subgroup_size
     }
 
     /// Bytes that a work-group shares.
     pub fn shared_bytes(&self) -> u32 {
-        self.shape.shared_bytes
+        self.shape.interface.shared_bytes
     }
 
     /// How long creating it took.
@@ -149,21 +149,11 @@ impl Pipeline {
 
     /// Its compiled code, to be kept for [`Device::cached_pipeline`](crate::Device::cached_pipeline).
     pub fn code(&self) -> Option<&SealedCode> {
-        match &self.code {
-            Code::Cpu(pipeline) => pipeline.code(),
-            Code::Interpreter(_) => None,
-        }
+        self.code.sealed()
     }
 
     /// What its code needs; all zero where there is none.
     pub fn statistics(&self) -> CodeStatistics {
-        match &self.code {
-            Code::Cpu(pipeline) => CodeStatistics {
-                object_bytes: pipeline.object_bytes() as u64,
-                scratch_bytes: pipeline.scratch_bytes(),
-                stack_bytes: pipeline.stack_bytes(),
-            },
-            Code::Interpreter(_) => CodeStatistics::default(),
-        }
+        self.code.statistics()
     }
 }

@@ -7,42 +7,98 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use phalanx_cpu::{Buffer as Memory, CancelToken};
+use phalanx_cpu::{Attempt, Buffer as Memory, CacheKey, CancelToken};
+use phalanx_front_spirv::Limits as ModuleLimits;
 use phalanx_interp::{BufferId, Limits, Region};
-use phalanx_ir::{Binding as BindingId, Verified};
+use phalanx_ir::{Binding as BindingId, MAX_DISPATCH_INVOCATIONS, Verified, excess};
 
+use super::{Built, Code, Machine, Start, Target, own};
 use crate::bindings::{self, Binding};
+use crate::buffer::Buffer;
 use crate::dispatch::{Accesses, Dispatch, DispatchReport, Traffic};
 use crate::error::Error;
+use crate::pipeline::{CompileTimes, Interface};
+use crate::translate::Task;
 
-/// The state of the device.
-#[derive(Debug, Default)]
-pub(crate) struct Interpreter {
+#[derive(Debug)]
+pub(super) struct Interpreter {
     buffers: Mutex<Vec<Weak<Memory>>>,
+    timeout: Option<Duration>,
+    compile_timeout: Option<Duration>,
+}
+
+pub(super) fn machine() -> Machine {
+    let name = "interpreter".to_owned();
+    Machine { name, threads: 1, processor: None, limits: ModuleLimits::default() }
 }
 
 impl Interpreter {
-    /// Makes a buffer known.
-    pub(crate) fn add(&self, memory: &Arc<Memory>) {
-        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        buffers.retain(|other| other.strong_count() > 0);
-        buffers.push(Arc::downgrade(memory));
+    pub(super) fn new(start: &Start<'_>) -> Self {
+        let &Start { timeout, compile_timeout, .. } = start;
+        Self { buffers: Mutex::default(), timeout, compile_timeout }
     }
 
-    /// Runs a dispatch.
-    pub(crate) fn dispatch(
+    fn live(&self) -> Vec<Arc<Memory>> {
+        let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        buffers.iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+/// A module that no pass has touched.
+#[derive(Debug)]
+struct Literal(Verified);
+
+impl Code for Literal {
+    fn interface(&self) -> Interface {
+        Interface {
+            name: self.0.name.clone(),
+            bindings: self.0.bindings.clone(),
+            push_bytes: self.0.push_bytes,
+            workgroup_size: self.0.workgroup_size,
+            subgroup_size: self.0.subgroup_size,
+            shared_bytes: self.0.shared_bytes,
+        }
+    }
+}
+
+impl Target for Interpreter {
+    fn machine(&self) -> Machine {
+        machine()
+    }
+
+    fn create_buffer(&self, size: u64) -> Result<Buffer, Error> {
+        let buffer = Buffer::with_size(size)?;
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        buffers.retain(|other| other.strong_count() > 0);
+        buffers.push(Arc::downgrade(buffer.memory()));
+        Ok(buffer)
+    }
+
+    fn build(
         &self,
-        module: &Verified,
-        declared: &[(u32, u32)],
-        dispatch: &Dispatch<'_>,
-        limit: Option<Duration>,
-    ) -> Result<DispatchReport, Error> {
-        let start = Instant::now();
+        task: Task,
+        _key: Option<&CacheKey>,
+        cancel: Option<&CancelToken>,
+    ) -> Result<Built, Error> {
+        let attempt = Attempt { limit: self.compile_timeout, cancel, ..Attempt::default() };
+        let (module, translate) = attempt.run(move || task.translate())??;
+        let times = CompileTimes { translate, ..CompileTimes::default() };
+        Ok(Built { code: Arc::new(Literal(module)), times })
+    }
+
+    fn dispatch(&self, code: &dyn Code, dispatch: &Dispatch<'_>) -> Result<DispatchReport, Error> {
+        let module = &own::<Literal>(code)?.0;
+        if let Some((axis, found)) = excess(module.workgroup_size, dispatch.groups, dispatch.base)
+            && !dispatch.groups.contains(&0)
+        {
+            return Err(Error::TooManyInvocations { axis, found, limit: MAX_DISPATCH_INVOCATIONS });
+        }
+        let (start, limit) = (Instant::now(), dispatch.timeout.or(self.timeout));
         if dispatch.cancel.is_some_and(CancelToken::is_cancelled) {
             return Err(Error::Cancelled);
         }
         // Checks what is bound; the descriptors themselves are for machines.
-        bindings::resolve(&module.bindings, declared, dispatch.bindings, &[])?;
+        bindings::resolve(&module.bindings, &dispatch.pipeline.shape.declared, dispatch.bindings, &[])?;
         if dispatch.push_constants.len() < module.push_bytes as usize {
             let (expected, found) = (module.push_bytes, dispatch.push_constants.len());
             return Err(Error::PushConstants { expected, found });
@@ -59,7 +115,7 @@ impl Interpreter {
             .map(|(buffer, copy)| memory.add_buffer(copy, buffer.device_address()))
             .collect();
         for binding in dispatch.bindings {
-            let id = |bound: &crate::Buffer| {
+            let id = |bound: &Buffer| {
                 let id = buffers.iter().position(|buffer| Arc::ptr_eq(buffer, bound.memory()));
                 id.map(|index| ids[index]).ok_or(Error::OtherDevice { what: "buffer" })
             };
@@ -99,18 +155,13 @@ impl Interpreter {
         })?;
         let phalanx_interp::Report { output: printed, warnings, traffic: counted, .. } = report;
         let of = |binding: &Binding<'_>| {
-            let index = |bound: &crate::Buffer| buffers.iter().position(|b| Arc::ptr_eq(b, bound.memory()));
+            let index = |bound: &Buffer| buffers.iter().position(|b| Arc::ptr_eq(b, bound.memory()));
             binding.buffer.and_then(index).map_or_else(Accesses::default, |index| counted.buffers[index])
         };
         let mut traffic = Traffic { shared: counted.shared, ..Traffic::default() };
         traffic.bindings = dispatch.bindings.iter().map(of).collect();
         counted.buffers.iter().for_each(|buffer| traffic.buffers += *buffer);
         Ok(DispatchReport { elapsed: start.elapsed(), printed, warnings, traffic: Some(traffic) })
-    }
-
-    fn live(&self) -> Vec<Arc<Memory>> {
-        let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        buffers.iter().filter_map(Weak::upgrade).collect()
     }
 }
 

@@ -1,0 +1,149 @@
+//! What a kind of device is made of.
+//!
+//! A [`Target`] holds what a device has of a machine: memory, what makes code for it, and what runs that. A device knows its
+//! target by this interface alone; which kinds there are is written in [`start`] and [`machine`], and nowhere else.
+
+mod cpu;
+mod interpreter;
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use phalanx_cpu::{Allocation, CacheKey, CancelToken, SealedCode};
+use phalanx_front_spirv::Limits;
+use phalanx_kernels::Processor;
+
+use crate::buffer::Buffer;
+use crate::debug::Debug;
+use crate::device::{DeviceKind, DeviceOptions};
+use crate::dispatch::{Dispatch, DispatchReport, RawDispatch};
+use crate::error::Error;
+use crate::pipeline::{CodeStatistics, CompileTimes, Insides, Interface};
+use crate::profile::Profile;
+use crate::translate::Task;
+
+/// What runs kernels: it owns the memory, the compiler and the threads of a device.
+pub(crate) trait Target: fmt::Debug + Send + Sync {
+    /// What it runs on.
+    fn machine(&self) -> Machine;
+
+    /// A buffer of zeros.
+    fn create_buffer(&self, size: u64) -> Result<Buffer, Error>;
+
+    /// Learns of memory that it did not allocate, if its kernels can go there.
+    fn lend(&self, _address: u64, _size: u64) -> Option<Allocation> {
+        None
+    }
+
+    /// A key for what the parts say, on this target and with its compiler; nothing where code is not kept.
+    fn cache_key(&self, _parts: &[&[u8]]) -> Option<CacheKey> {
+        None
+    }
+
+    /// Code that was made with this key before.
+    fn cached(&self, _key: &CacheKey) -> Option<Built> {
+        None
+    }
+
+    /// Code that [`Code::sealed`] gave, if it can still be loaded.
+    fn load(&self, _code: &SealedCode) -> Option<Built> {
+        None
+    }
+
+    /// Makes code, and keeps it under its key.
+    fn build(&self, task: Task, key: Option<&CacheKey>, cancel: Option<&CancelToken>)
+    -> Result<Built, Error>;
+
+    /// The same, telling what the module became on the way.
+    fn build_with_insides(&self, _task: Task, _key: Option<&CacheKey>) -> Result<(Built, Insides), Error> {
+        Err(Error::Unsupported { what: format!("machine code on the {}", self.machine().name) })
+    }
+
+    /// Runs a dispatch of code that this target made.
+    fn dispatch(&self, code: &dyn Code, dispatch: &Dispatch<'_>) -> Result<DispatchReport, Error>;
+
+    /// The same, with descriptors in the order of the code's bindings.
+    fn dispatch_raw(&self, _code: &dyn Code, _dispatch: &RawDispatch<'_>) -> Result<DispatchReport, Error> {
+        Err(Error::Unsupported { what: format!("descriptors on the {}", self.machine().name) })
+    }
+
+    /// Where the time of its dispatches went, if it was to look.
+    fn profile(&self) -> Profile {
+        Profile::default()
+    }
+
+    /// Whether this process is a copy of the one that started it.
+    fn is_forked(&self) -> bool {
+        false
+    }
+}
+
+/// What a target made of a module. Only the target that made it knows more.
+pub(crate) trait Code: Any + fmt::Debug + Send + Sync {
+    /// What it takes, and in what groups its invocations are.
+    fn interface(&self) -> Interface;
+
+    /// What can be kept of it.
+    fn sealed(&self) -> Option<&SealedCode> {
+        None
+    }
+
+    /// What it needs.
+    fn statistics(&self) -> CodeStatistics {
+        CodeStatistics::default()
+    }
+}
+
+/// Code as the target has it that made it.
+fn own<T: Code>(code: &dyn Code) -> Result<&T, Error> {
+    let code: &dyn Any = code;
+    code.downcast_ref().ok_or(Error::OtherDevice { what: "pipeline" })
+}
+
+/// Code, and what making it took.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) code: Arc<dyn Code>,
+    pub(crate) times: CompileTimes,
+}
+
+/// What a target runs on.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    pub(crate) name: String,
+    /// Threads that a dispatch runs on.
+    pub(crate) threads: usize,
+    /// The processor that code is made for.
+    pub(crate) processor: Option<Processor>,
+    /// What modules may ask for.
+    pub(crate) limits: Limits,
+}
+
+/// How to start a target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start<'a> {
+    pub(crate) options: &'a DeviceOptions,
+    /// Time after which a dispatch that states no other is stopped.
+    pub(crate) timeout: Option<Duration>,
+    /// Time after which making code is given up.
+    pub(crate) compile_timeout: Option<Duration>,
+    pub(crate) debug: Debug,
+}
+
+/// The target of a kind of device.
+pub(crate) fn start(start: &Start<'_>) -> Result<Box<dyn Target>, Error> {
+    Ok(match start.options.kind {
+        DeviceKind::Cpu => Box::new(cpu::Cpu::new(start)?),
+        DeviceKind::Interpreter => Box::new(interpreter::Interpreter::new(start)),
+    })
+}
+
+/// What the target of a kind of device would run on.
+pub(crate) fn machine(options: &DeviceOptions) -> Result<Machine, Error> {
+    match options.kind {
+        DeviceKind::Cpu => cpu::machine(options),
+        DeviceKind::Interpreter => Ok(interpreter::machine()),
+    }
+}
