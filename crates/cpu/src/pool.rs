@@ -5,21 +5,26 @@
 //! stack, so workers may come late or not at all, and several threads may run work at once.
 //!
 //! A worker without work looks out for more for [`LINGER`] and then sleeps. That makes a row of
-//! small dispatches quick, and an idle process quiet.
+//! small dispatches quick, and an idle process quiet. Who offers work wakes sleepers only for seats that nobody looks out
+//! for, and no more than [`FAN`] of them, because each costs a call of the system; those wake the next.
 
 use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 
 use crate::process::Process;
 
 /// How long a worker looks out for work before it sleeps, and a caller for its last worker.
-const LINGER: Duration = Duration::from_micros(20);
+const LINGER: Duration = Duration::from_micros(50);
+
+/// How many sleepers a thread wakes at most.
+const FAN: usize = 3;
 
 /// Stack of a worker thread; kernels run on stacks of their own.
 const STACK_BYTES: usize = 256 << 10;
@@ -46,28 +51,49 @@ pub(crate) fn message_of(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
-/// Work with the workers that may join.
+/// Work with the workers that have joined.
 struct Job {
     work: Arc<dyn Work>,
-    /// How many more workers may join; changed under the lock of the queue.
-    seats: AtomicUsize,
     /// Workers that have joined and not left.
     active: AtomicUsize,
-    /// For the caller to sleep on until `active` is 0.
-    left: (Mutex<()>, Condvar),
+    caller: Thread,
+    /// Whether the caller sleeps until `active` is 0.
+    is_awaited: AtomicBool,
+}
+
+/// Work that more workers may join.
+struct Offer {
+    job: Arc<Job>,
+    seats: usize,
 }
 
 struct Queue {
-    jobs: VecDeque<Arc<Job>>,
+    offers: VecDeque<Offer>,
     sleeping: usize,
     closed: bool,
 }
 
+impl Queue {
+    fn seats(&self) -> usize {
+        self.offers.iter().map(|offer| offer.seats).sum()
+    }
+}
+
+/// A value with lines of the cache to itself.
+#[derive(Default)]
+#[repr(align(128))]
+pub(crate) struct Apart<T>(pub(crate) T);
+
 struct Shared {
     queue: Mutex<Queue>,
     wake: Condvar,
-    /// Number of seats in the queue, to look at without the lock.
-    seats: AtomicUsize,
+    /// Number of seats in the queue that nobody is on the way to, to look at without the lock. It may be wrong for
+    /// a moment: who comes to the queue for nothing looks out again.
+    seats: Apart<AtomicUsize>,
+    /// Workers that look out for seats.
+    looking: Apart<AtomicUsize>,
+    /// As many as may: with more than there are cores, they would keep each other from them.
+    may_look: usize,
 }
 
 /// A set of worker threads, which end with it.
@@ -86,9 +112,14 @@ impl fmt::Debug for Pool {
 impl Pool {
     /// Starts `workers` threads.
     pub(crate) fn new(workers: usize) -> std::io::Result<Self> {
-        let queue = Queue { jobs: VecDeque::new(), sleeping: 0, closed: false };
-        let shared =
-            Arc::new(Shared { queue: Mutex::new(queue), wake: Condvar::new(), seats: AtomicUsize::new(0) });
+        let queue = Queue { offers: VecDeque::new(), sleeping: 0, closed: false };
+        let shared = Arc::new(Shared {
+            queue: Mutex::new(queue),
+            wake: Condvar::new(),
+            seats: Apart::default(),
+            looking: Apart::default(),
+            may_look: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+        });
         // On an error in the middle, dropping the pool ends the threads that did start.
         let mut pool = Self { shared, threads: Vec::new(), process: Process::current() };
         for index in 0..workers {
@@ -114,33 +145,14 @@ impl Pool {
         let shared: Arc<W> = Arc::clone(work);
         let job = Arc::new(Job {
             work: shared,
-            seats: AtomicUsize::new(helpers),
             active: AtomicUsize::new(0),
-            left: Default::default(),
+            caller: std::thread::current(),
+            is_awaited: AtomicBool::new(false),
         });
-        self.offer(&job, helpers);
+        self.shared.offer(&job, helpers);
         attempt(&**work);
-        self.withdraw(&job);
+        self.shared.withdraw(&job);
         job.wait_until_left();
-    }
-
-    fn offer(&self, job: &Arc<Job>, helpers: usize) {
-        let mut queue = self.shared.lock();
-        queue.jobs.push_back(Arc::clone(job));
-        self.shared.seats.fetch_add(helpers, Ordering::Relaxed);
-        let wake = queue.sleeping.min(helpers);
-        drop(queue);
-        for _ in 0..wake {
-            self.shared.wake.notify_one();
-        }
-    }
-
-    /// Lets nobody else join.
-    fn withdraw(&self, job: &Arc<Job>) {
-        let mut queue = self.shared.lock();
-        queue.jobs.retain(|other| !Arc::ptr_eq(other, job));
-        let unused = job.seats.swap(0, Ordering::Relaxed);
-        self.shared.seats.fetch_sub(unused, Ordering::Relaxed);
     }
 }
 
@@ -162,11 +174,10 @@ impl Drop for Pool {
 impl Job {
     /// Counts the worker out, even when the work panicked.
     fn leave(&self) {
-        // Release: what the worker wrote is seen by the caller, who reads 0 with Acquire.
-        if self.active.fetch_sub(1, Ordering::Release) == 1 {
-            // With the lock held, the caller is either before its check of `active` or asleep.
-            let _guard = self.left.0.lock().unwrap_or_else(PoisonError::into_inner);
-            self.left.1.notify_one();
+        // What the worker wrote is seen by the caller, who reads 0. Either the caller sees it, or it is seen here that the
+        // caller sleeps: all four accesses are in one order (`SeqCst`).
+        if self.active.fetch_sub(1, Ordering::SeqCst) == 1 && self.is_awaited.load(Ordering::SeqCst) {
+            self.caller.unpark();
         }
     }
 
@@ -174,9 +185,9 @@ impl Job {
         if linger(|| self.active.load(Ordering::Acquire) == 0) {
             return;
         }
-        let mut guard = self.left.0.lock().unwrap_or_else(PoisonError::into_inner);
-        while self.active.load(Ordering::Acquire) != 0 {
-            guard = self.left.1.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        self.is_awaited.store(true, Ordering::SeqCst);
+        while self.active.load(Ordering::SeqCst) != 0 {
+            std::thread::park();
         }
     }
 }
@@ -187,20 +198,62 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Lets so many workers join.
+    fn offer(&self, job: &Arc<Job>, seats: usize) {
+        let mut queue = self.lock();
+        queue.offers.push_back(Offer { job: Arc::clone(job), seats });
+        self.publish_and_wake(queue);
+    }
+
+    /// Lets nobody else join.
+    fn withdraw(&self, job: &Arc<Job>) {
+        // Without seats the offer is gone, and that is all that it can become.
+        let mut queue = self.lock();
+        queue.offers.retain(|offer| !Arc::ptr_eq(&offer.job, job));
+        self.seats.0.store(queue.seats(), Ordering::Relaxed);
+    }
+
+    /// Tells those who look out how many seats there are, and wakes some of those who sleep if these are too few.
+    fn publish_and_wake(&self, queue: MutexGuard<'_, Queue>) {
+        let seats = queue.seats();
+        self.seats.0.store(seats, Ordering::Relaxed);
+        let missing = seats.saturating_sub(self.looking.0.load(Ordering::Relaxed));
+        let wake = missing.min(queue.sleeping).min(FAN);
+        drop(queue);
+        for _ in 0..wake {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Looks out for a seat for a while.
+    fn look_out(&self) {
+        if self.looking.0.fetch_add(1, Ordering::Relaxed) < self.may_look {
+            linger(|| {
+                // Only as many as there are seats go on to the lock.
+                let take = |seats: usize| seats.checked_sub(1);
+                self.seats.0.load(Ordering::Relaxed) != 0
+                    && self.seats.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+            });
+        }
+        self.looking.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
     /// Waits for a job and takes a seat; `None` when the pool closes.
     fn join_next(&self) -> Option<Arc<Job>> {
-        linger(|| self.seats.load(Ordering::Relaxed) != 0);
+        self.look_out();
         let mut queue = self.lock();
         loop {
             if queue.closed {
                 return None;
             }
-            if let Some(job) = queue.jobs.front().cloned() {
+            if let Some(offer) = queue.offers.front_mut() {
+                let job = Arc::clone(&offer.job);
                 job.active.fetch_add(1, Ordering::Relaxed);
-                self.seats.fetch_sub(1, Ordering::Relaxed);
-                if job.seats.fetch_sub(1, Ordering::Relaxed) == 1 {
-                    queue.jobs.pop_front();
+                offer.seats -= 1;
+                if offer.seats == 0 {
+                    queue.offers.pop_front();
                 }
+                self.publish_and_wake(queue);
                 return Some(job);
             }
             queue.sleeping += 1;
@@ -372,6 +425,6 @@ mod tests {
                 });
             }
         });
-        assert_eq!(pool.shared.seats.load(Ordering::Relaxed), 0);
+        assert_eq!(pool.shared.seats.0.load(Ordering::Relaxed), 0);
     }
 }
