@@ -344,6 +344,7 @@ impl Device {
             pipeline: dispatch.pipeline,
             descriptors: dispatch.descriptors,
             push: push.into(),
+            start,
             groups: dispatch.groups,
             base: dispatch.base,
             grid,
@@ -359,7 +360,14 @@ impl Device {
         if let Some((profiler, watch)) = &profiler {
             profiler.begin(watch);
         }
-        self.pool.run(&run, helpers);
+        // With a profiler each thread that works has a word of its own, so that none may come twice.
+        let is_alone = profiler.is_none() && run.begin_alone();
+        if is_alone {
+            self.pool.run(&run, 0);
+        }
+        if !is_alone || run.end_alone() {
+            self.pool.run(&run, helpers);
+        }
         let elapsed = start.elapsed();
         if let Some((profiler, watch)) = &profiler {
             profiler.end(watch, elapsed);

@@ -5,8 +5,10 @@
 //! in this order fewer strips are in use at a time. With 2 MiB of L2 and a large L3, multiplications up to
 //! 4096³ are as fast in any order; the panels are for machines with less.
 
+use std::ops::Range;
+
 /// Work-groups along x that run before the next row.
-const PANEL: u64 = 8;
+const PANEL: u32 = 8;
 
 /// The work-groups of a dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,16 +36,37 @@ impl Grid {
         self.total
     }
 
-    /// The id of the work-group that is run as number `index`, which is below `total`.
-    pub(crate) fn group(&self, index: u64) -> [u32; 3] {
+    /// The ids of the work-groups that are run as these numbers, all below `total`.
+    pub(crate) fn groups(&self, numbers: Range<u64>) -> impl Iterator<Item = [u32; 3]> + use<> {
+        let Self { groups: [width, height, _], base, .. } = *self;
+        let mut next = self.place(numbers.start);
+        // Only the first is found by divisions.
+        (numbers.start..numbers.end).map(move |_| {
+            // Each is below the number of work-groups along its axis, and with the base still an id.
+            let [x, y, z] = next;
+            next = if x + 1 < width && (x + 1) % PANEL != 0 {
+                [x + 1, y, z]
+            } else if y + 1 < height {
+                [x - x % PANEL, y + 1, z]
+            } else if x + 1 < width {
+                [x + 1, 0, z]
+            } else {
+                [0, 0, z.saturating_add(1)]
+            };
+            [x + base[0], y + base[1], z + base[2]]
+        })
+    }
+
+    /// Where the work-group that is run as number `index` is in the grid.
+    fn place(&self, index: u64) -> [u32; 3] {
         let [width, height, _] = self.groups.map(u64::from);
-        let plane = width * height;
+        let plane = (width * height).max(1);
+        let panel_groups = u64::from(PANEL) * height.max(1);
         let (z, in_plane) = (index / plane, index % plane);
-        let (panel, in_panel) = (in_plane / (PANEL * height), in_plane % (PANEL * height));
-        let columns = PANEL.min(width - panel * PANEL);
-        let id = [panel * PANEL + in_panel % columns, in_panel / columns, z];
-        // Each is below the number of work-groups along its axis, and with the base still an id.
-        std::array::from_fn(|axis| id[axis] as u32 + self.base[axis])
+        let (panel, in_panel) = (in_plane / panel_groups, in_plane % panel_groups);
+        let first = panel * u64::from(PANEL);
+        let columns = u64::from(PANEL).min(width.saturating_sub(first)).max(1);
+        [first + in_panel % columns, in_panel / columns, z].map(|place| place as u32)
     }
 }
 
@@ -56,8 +79,12 @@ mod tests {
     fn every_group_runs_once() {
         for groups in [[1, 1, 1], [8, 3, 2], [7, 5, 1], [9, 4, 3], [17, 1, 2], [1, 20, 1], [100, 2, 1]] {
             let grid = Grid::new(groups, [10, 20, 30]).unwrap();
-            let ids: BTreeSet<_> = (0..grid.total()).map(|index| grid.group(index)).collect();
+            let ids: BTreeSet<_> = grid.groups(0..grid.total()).collect();
             assert_eq!(ids.len() as u64, grid.total(), "{groups:?}");
+            let in_order: Vec<_> = grid.groups(0..grid.total()).collect();
+            let one_by_one: Vec<_> =
+                (0..grid.total()).flat_map(|index| grid.groups(index..index + 1)).collect();
+            assert_eq!(in_order, one_by_one, "{groups:?}");
             for id in ids {
                 for axis in 0..3 {
                     let first = [10, 20, 30][axis];
@@ -70,9 +97,8 @@ mod tests {
     #[test]
     fn panels_come_before_rows() {
         let grid = Grid::new([10, 2, 1], [0; 3]).unwrap();
-        assert_eq!(grid.group(7), [7, 0, 0]);
-        assert_eq!(grid.group(8), [0, 1, 0]);
-        assert_eq!(grid.group(16), [8, 0, 0]);
+        let ids: Vec<_> = grid.groups(0..20).collect();
+        assert_eq!([ids[7], ids[8], ids[16]], [[7, 0, 0], [0, 1, 0], [8, 0, 0]]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Loaded pipelines.
 
 use std::fmt;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use phalanx_back_llvm::Meta;
@@ -24,7 +25,12 @@ pub struct Pipeline {
     sealed: Option<SealedCode>,
     /// What a profiler saw of it, on a device that has one.
     pub(crate) tally: OnceLock<Arc<Tally>>,
+    /// Nanoseconds that a work-group took lately, or [`UNKNOWN_TIME`].
+    pub(crate) group_time: AtomicU64,
 }
+
+/// Of a pipeline that was never dispatched.
+pub(crate) const UNKNOWN_TIME: u64 = u64::MAX;
 
 impl fmt::Debug for Pipeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,6 +58,7 @@ impl Pipeline {
             _code: code,
             sealed,
             tally: OnceLock::new(),
+            group_time: AtomicU64::new(UNKNOWN_TIME),
         })
     }
 

@@ -1,7 +1,8 @@
 //! Runs the work-groups of a dispatch.
 //!
 //! A dispatch is a [`Run`]: worker threads take work-groups from it, a few at a time, until none are
-//! left. A work-group is one call of the compiled function per subgroup. Where subgroups wait for
+//! left. One that will be over before another thread has come to it ([`BRIEF`]) is run by the calling thread alone, and
+//! offered to others if it takes longer after all. A work-group is one call of the compiled function per subgroup. Where subgroups wait for
 //! each other at barriers, each is a coroutine with a stack of its own: a barrier suspends it, and
 //! the worker resumes the subgroups in turn until all have returned. A subgroup that has returned
 //! is not waited for.
@@ -18,8 +19,10 @@ use std::fmt;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, Yielder};
@@ -39,8 +42,8 @@ use crate::grid::Grid;
 use crate::image;
 use crate::jit::see_code;
 use crate::memory::{Descriptor, MemoryError, Scratch};
-use crate::pipeline::Pipeline;
-use crate::pool::{Work, message_of};
+use crate::pipeline::{Pipeline, UNKNOWN_TIME};
+use crate::pool::{Apart, Work, message_of};
 use crate::printf::Printed;
 use crate::profile::{Watch, Word};
 use crate::stacks::Stacks;
@@ -48,6 +51,10 @@ use crate::stop::{StopFlag, StopReason};
 
 /// Most work-groups that a worker takes at a time.
 const MAX_SHARE: u64 = 64;
+
+/// How long a dispatch takes at most that gains nothing by another thread: as long as it takes a thread that looks
+/// out for work to come and get ready for it, several times over.
+const BRIEF: Duration = Duration::from_micros(8);
 
 /// Where code that is profiled says where it is, though nobody looks.
 static NOWHERE: AtomicU32 = AtomicU32::new(IDLE);
@@ -62,6 +69,8 @@ struct Workplace {
     scratch: Scratch,
     stacks: Stacks,
     signal_stack: SignalStack,
+    /// Who had it last.
+    owner: Option<ThreadId>,
 }
 
 /// The workplaces of a device. There are as many as threads ever ran work-groups at once.
@@ -75,8 +84,14 @@ impl fmt::Debug for Workplaces {
 }
 
 impl Workplaces {
+    /// The one that this thread had before, whose memory is in the caches of its core and of its node, or any.
     fn take(&self) -> Workplace {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        let owner = Some(std::thread::current().id());
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = places.iter().rposition(|place| place.owner == owner);
+        let found = own.or_else(|| places.len().checked_sub(1)).map(|index| places.swap_remove(index));
+        drop(places);
+        Workplace { owner, ..found.unwrap_or_default() }
     }
 
     fn give_back(&self, mut place: Workplace) {
@@ -127,7 +142,12 @@ pub(crate) struct Run {
     pipeline: Arc<Pipeline>,
     grid: Grid,
     /// The first work-group that nobody has taken.
-    next: AtomicU64,
+    next: Apart<AtomicU64>,
+    /// Nanoseconds that threads spent on work-groups.
+    busy: Apart<AtomicU64>,
+    start: Instant,
+    /// Whether only the calling thread works, and no longer than [`BRIEF`].
+    is_alone: AtomicBool,
     stop: Arc<StopFlag>,
     isa: Isa,
     threads: u64,
@@ -157,6 +177,8 @@ pub(crate) struct RunParts<'a> {
     pub(crate) descriptors: &'a [&'a [Descriptor<'a>]],
     /// As many push constants as the pipeline reads.
     pub(crate) push: Box<[u8]>,
+    /// When the dispatch was asked for.
+    pub(crate) start: Instant,
     pub(crate) groups: [u32; 3],
     pub(crate) base: [u32; 3],
     pub(crate) grid: Grid,
@@ -199,7 +221,10 @@ impl Run {
             _push: parts.push,
             pipeline: Arc::clone(parts.pipeline),
             grid: parts.grid,
-            next: AtomicU64::new(0),
+            next: Apart::default(),
+            busy: Apart::default(),
+            start: parts.start,
+            is_alone: AtomicBool::new(false),
             stop: parts.stop,
             isa: parts.tables.isa,
             threads: parts.threads as u64,
@@ -211,6 +236,37 @@ impl Run {
             ranges: if parts.checks_addresses { Ranges::new(parts.allocations) } else { Ranges::default() },
             watch: parts.watch.cloned(),
         })
+    }
+
+    /// Whether to let the calling thread work alone at first, by what the pipeline's work-groups took before.
+    pub(crate) fn begin_alone(&self) -> bool {
+        let brief = nanoseconds(BRIEF);
+        let expected = self.pipeline.group_time.load(Ordering::Relaxed).saturating_mul(self.grid.total());
+        let is_alone = expected < brief;
+        self.is_alone.store(is_alone, Ordering::Relaxed);
+        is_alone
+    }
+
+    /// The calling thread has worked alone; whether there is work left, for all.
+    pub(crate) fn end_alone(&self) -> bool {
+        self.is_alone.store(false, Ordering::Relaxed);
+        self.has_groups()
+    }
+
+    fn has_groups(&self) -> bool {
+        self.next.0.load(Ordering::Relaxed) < self.grid.total() && !self.stop.is_raised()
+    }
+
+    /// Notes for dispatches to come how long a work-group takes, where it matters: more counts at once, less bit by bit.
+    fn note_time(&self) {
+        let total = self.grid.total();
+        if total <= 1 || self.next.0.load(Ordering::Relaxed) < total || self.stop.is_raised() {
+            return;
+        }
+        let found = self.busy.0.load(Ordering::Relaxed) / total;
+        let before = self.pipeline.group_time.load(Ordering::Relaxed);
+        let noted = if before == UNKNOWN_TIME { found } else { found.max(before.midpoint(found)) };
+        self.pipeline.group_time.store(noted, Ordering::Relaxed);
     }
 
     /// Ends the dispatch with an error, unless it has one.
@@ -234,6 +290,7 @@ impl Run {
 
     /// What it printed and warned of, and whether it failed.
     pub(crate) fn finish(&self) -> (Vec<String>, Vec<String>, Option<Error>) {
+        self.note_time();
         let printed = std::mem::take(&mut *self.printed.lock().unwrap_or_else(PoisonError::into_inner));
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (lines, warnings) = printed.into_lines();
@@ -248,13 +305,19 @@ impl Run {
     }
 
     /// Takes a share of the remaining work-groups: large ones first, so that threads rarely meet
-    /// at the counter, and single ones in the end, so that they finish together.
+    /// at the counter, and single ones in the end, so that they finish together. A thread that is alone takes as many as
+    /// it has done, to look at the clock rarely.
     fn take_share(&self) -> Option<Range<u64>> {
-        let mut start = self.next.load(Ordering::Relaxed);
-        while start < self.grid.total() && !self.stop.is_raised() {
-            let share = ((self.grid.total() - start) / (4 * self.threads)).clamp(1, MAX_SHARE);
-            let end = start + share;
-            match self.next.compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed) {
+        let total = self.grid.total();
+        let mut start = self.next.0.load(Ordering::Relaxed);
+        let is_alone = self.is_alone.load(Ordering::Relaxed);
+        while start < total && !self.stop.is_raised() {
+            if is_alone && start != 0 && self.start.elapsed() > BRIEF {
+                return None;
+            }
+            let wanted = if is_alone { start } else { (total - start) / (4 * self.threads) };
+            let end = total.min(start + wanted.clamp(1, MAX_SHARE));
+            match self.next.0.compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return Some(start..end),
                 Err(now) => start = now,
             }
@@ -265,11 +328,11 @@ impl Run {
     /// Runs `body` with the id of one work-group after the other.
     fn for_each_group(&self, mut body: impl FnMut([u32; 3])) {
         while let Some(share) = self.take_share() {
-            for index in share {
+            for id in self.grid.groups(share) {
                 if self.stop.is_raised() {
                     return;
                 }
-                body(self.grid.group(index));
+                body(id);
             }
         }
     }
@@ -288,11 +351,22 @@ impl Run {
         place.stacks.reserve(meta.stack_bytes)?;
         if meta.has_workgroup_barrier && meta.num_subgroups() > 1 {
             let mut subgroups = Subgroups::new(self, shared, &mut place.scratch, word, true)?;
-            self.run_coroutines(&mut subgroups, &mut place.stacks)
+            self.timed(|| self.run_coroutines(&mut subgroups, &mut place.stacks))
         } else {
             let mut subgroups = Subgroups::new(self, shared, &mut place.scratch, word, false)?;
-            self.run_in_turn(&mut subgroups, &mut place.stacks)
+            self.timed(|| self.run_in_turn(&mut subgroups, &mut place.stacks))
         }
+    }
+
+    /// Runs work-groups, and adds the time that they take.
+    fn timed<R>(&self, run: impl FnOnce() -> R) -> R {
+        if self.grid.total() <= 1 {
+            return run();
+        }
+        let start = Instant::now();
+        let result = run();
+        self.busy.0.fetch_add(nanoseconds(start.elapsed()), Ordering::Relaxed);
+        result
     }
 
     /// Runs subgroups one after the other, all in one coroutine.
@@ -365,7 +439,7 @@ impl Run {
 
 impl Work for Run {
     fn work(&self) {
-        if self.next.load(Ordering::Relaxed) >= self.grid.total() {
+        if !self.has_groups() {
             return;
         }
         see_code();
@@ -385,6 +459,10 @@ impl Work for Run {
     fn panicked(&self, message: String) {
         self.fail(Error::Panic { message });
     }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Says where a thread is, if somebody looks.

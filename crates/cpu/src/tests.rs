@@ -67,6 +67,58 @@ fn every_group_runs_once_on_any_number_of_threads() {
     }
 }
 
+#[test]
+fn dispatches_that_took_little_get_help_when_they_take_more() {
+    // Work-group 0 counts to push[0]. If that is more than 1, the groups 1 and 39 wait for each other.
+    let body = prologue()
+        + BUFFER
+        + "%end = load i32, ptr %push
+           %is.long = icmp ugt i32 %end, 1
+           %other = sub i32 40, %gx
+           %p = getelementptr i32, ptr %buf, i32 %gx
+           %q = getelementptr i32, ptr %buf, i32 %other
+           store volatile i32 %end, ptr %p
+           switch i32 %gx, label %done [i32 0, label %count i32 1, label %wait i32 39, label %wait]
+         count:
+           %i = phi i32 [0, %0], [%more, %count]
+           call void asm sideeffect \"\", \"\"()
+           %more = add i32 %i, 1
+           %again = icmp ult i32 %more, %end
+           br i1 %again, label %count, label %done
+         wait:
+           br i1 %is.long, label %look, label %done
+         look:
+           %seen = load volatile i32, ptr %q
+           %stops = load volatile i32, ptr %stop
+           %both = icmp ne i32 %seen, %end
+           %goes = icmp eq i32 %stops, 0
+           %waits = and i1 %both, %goes
+           br i1 %waits, label %look, label %done
+         done:
+           ret void";
+    let pipeline = pipeline_with(&body, Meta { push_bytes: 4, ..meta(32) });
+    let device = device(4);
+    let buffer = Buffer::new(4 * 40).unwrap();
+    let time = || pipeline.group_time.load(std::sync::atomic::Ordering::Relaxed);
+    let run = |rounds: u32| {
+        let timeout = Some(Duration::from_secs(60));
+        let dispatch = Dispatch { push: &rounds.to_le_bytes(), timeout, ..plain(&pipeline, [40, 1, 1]) };
+        run_on(&device, dispatch, &buffer).unwrap();
+        assert_eq!(words(&buffer), [rounds; 40]);
+    };
+    // As often as a machine with other things to do may need.
+    let brief = (0..1000).find(|_| {
+        run(1);
+        time() < 100
+    });
+    assert!(brief.is_some(), "{} ns", time());
+    run(1_000_000);
+    let long = time();
+    assert!(long > 5_000, "{long} ns");
+    run(1);
+    assert!(time() < long);
+}
+
 /// In 10 rounds each subgroup adds its neighbour's number to its own: all must keep step.
 fn rounds_body() -> String {
     prologue()
