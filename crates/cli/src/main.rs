@@ -11,6 +11,7 @@
 
 mod args;
 mod bars;
+mod cache;
 mod chart;
 mod commands;
 mod data;

@@ -267,7 +267,8 @@ pub(crate) enum MatvecForm {
 }
 
 const MATVEC_HELP: &str = "\
-The peak is the speed at which as many bytes as the matrix has are read, in 10⁹ bytes a second, and so is what kernels do.
+A benchmark multiplies several copies of the matrix in turn, more than caches hold. The peak is the speed at which as many bytes
+are read, in 10⁹ bytes a second, and so is what kernels do.
 Results are compared with an independent product in f64 of what the blocks hold.
 
 Example:

@@ -165,7 +165,7 @@ impl Workload for Gemm {
             [_, _, c, d] => reference.compare(|range| c.read(range), |range| d.read(range)),
             _ => bail!("a multiplication has four buffers"),
         };
-        Ok(Some(Problem { buffers, check: Box::new(check) }))
+        Ok(Some(Problem::new(buffers, check)))
     }
 }
 

@@ -15,6 +15,7 @@ mod peaks;
 mod pipelines;
 mod timing;
 
+use std::cell::Cell;
 use std::path::Path;
 use std::time::Duration;
 
@@ -139,6 +140,10 @@ impl Kernel {
 pub(crate) struct Problem {
     /// In set 0, from binding 0 on. The last one takes the result.
     pub(crate) buffers: Vec<Buffer>,
+    /// What stands in for the first buffer in turn, a dispatch each, so that none finds it in a cache.
+    copies: Vec<Buffer>,
+    /// Dispatches so far.
+    turn: Cell<usize>,
     /// Compares what is in the buffers with the expected result.
     pub(crate) check: Check,
 }
@@ -356,6 +361,30 @@ fn count_all(workloads: &[Box<dyn Workload>], watch: &Watch<'_>, done: &mut Done
 }
 
 impl Problem {
+    pub(crate) fn new(
+        buffers: Vec<Buffer>,
+        check: impl Fn(&[Buffer]) -> Result<Comparison> + 'static,
+    ) -> Self {
+        Self { buffers, copies: Vec::new(), turn: Cell::new(0), check: Box::new(check) }
+    }
+
+    /// The same, with copies of the first buffer for the next dispatches.
+    pub(crate) fn with_copies(self, copies: Vec<Buffer>) -> Self {
+        Self { copies, ..self }
+    }
+
+    /// The buffers of the next dispatch.
+    fn in_turn(&self) -> Vec<&Buffer> {
+        let turn = self.turn.replace(self.turn.get() + 1) % (self.copies.len() + 1);
+        let mut buffers: Vec<&Buffer> = self.buffers.iter().collect();
+        if let (Some(first), Some(copy)) =
+            (buffers.first_mut(), turn.checked_sub(1).map(|copy| &self.copies[copy]))
+        {
+            *first = copy;
+        }
+        buffers
+    }
+
     /// The buffer that takes the result.
     pub(crate) fn result(&self) -> Result<&Buffer> {
         self.buffers.last().context("a problem has a buffer for its result")
@@ -397,6 +426,7 @@ pub(crate) fn with_aliases(source: &str, sizes: &[(&str, String)]) -> String {
 pub(crate) mod tests {
     use super::*;
     use crate::args::Backend;
+    use anyhow::bail;
 
     /// Runs every kernel of a workload once, on one thread, and says how right each was.
     fn run_once(workload: &dyn Workload, backend: Backend) -> Vec<(String, Comparison)> {
@@ -434,12 +464,27 @@ pub(crate) mod tests {
         }
     }
 
+    #[test]
+    fn copies_take_the_place_of_the_first_buffer_in_turn() {
+        let device = Device::new(Some(1)).expect("there is one");
+        let buffer = |size| device.create_buffer(size).expect("small");
+        let check = |_: &[Buffer]| bail!("nobody asks");
+        let problem =
+            Problem::new(vec![buffer(64), buffer(128)], check).with_copies(vec![buffer(192), buffer(256)]);
+        let sizes = |buffers: Vec<&Buffer>| buffers.into_iter().map(Buffer::size).collect::<Vec<_>>();
+        for first in [64, 192, 256, 64] {
+            assert_eq!(sizes(problem.in_turn()), [first, 128]);
+        }
+    }
+
     pub(crate) fn prepare(workload: &dyn Workload, device: &Device) -> Problem {
         let (bar, interrupt) = (ProgressBar::hidden(), Interrupt::never());
         let watch = Watch { bar: &bar, interrupt: &interrupt };
         let problem = workload.prepare(device, &watch).expect("possible").expect("not interrupted");
-        let (bytes, told) =
-            (problem.buffers.iter().map(|buffer| buffer.size() as u64).sum::<u64>(), workload.buffer_bytes());
+        let (bytes, told) = (
+            problem.buffers.iter().chain(&problem.copies).map(|buffer| buffer.size() as u64).sum::<u64>(),
+            workload.buffer_bytes(),
+        );
         assert!(told <= bytes && bytes <= told + (1 << 20), "{told} bytes were told, {bytes} are taken");
         problem
     }

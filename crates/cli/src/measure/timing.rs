@@ -198,24 +198,24 @@ impl Problem {
         kernel: &Kernel,
         interrupt: Option<&Interrupt>,
     ) -> Result<Option<Duration>> {
-        dispatch(device, pipelines, kernel, &self.buffers, interrupt)
+        dispatch(device, pipelines, kernel, self.in_turn(), interrupt)
     }
 }
 
 /// The time of one dispatch and of those that belong to it, with the buffers at the bindings of set 0; nothing if it was
 /// interrupted.
-pub(crate) fn dispatch(
+pub(crate) fn dispatch<'a>(
     device: &Device,
     pipelines: &[Pipeline],
     kernel: &Kernel,
-    buffers: &[Buffer],
+    buffers: impl IntoIterator<Item = &'a Buffer> + Clone,
     interrupt: Option<&Interrupt>,
 ) -> Result<Option<Duration>> {
     let mut elapsed = Duration::ZERO;
     for (pass, pipeline) in kernel.passes().zip(pipelines) {
         // A kernel need not look at what others of its problem do.
         let bindings: Vec<Binding<'_>> = (0..)
-            .zip(buffers)
+            .zip(buffers.clone())
             .filter(|&(binding, _)| pipeline.binds(0, binding))
             .map(|(binding, buffer)| Binding { set: 0, binding, index: 0, buffer })
             .collect();

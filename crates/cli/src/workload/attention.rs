@@ -231,7 +231,7 @@ impl Workload for Attention {
             let result = buffers.last();
             reference.compare(|range| result.map_or(Ok(Vec::new()), |result| result.read(range)))
         };
-        Ok(Some(Problem { buffers, check: Box::new(check) }))
+        Ok(Some(Problem::new(buffers, check)))
     }
 
     /// O of each head beside the other: a row for each query, and where in the text it looked.

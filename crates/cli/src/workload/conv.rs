@@ -285,7 +285,7 @@ impl Workload for Conv {
             [_, _, y] => reference.compare(|range| Ok(vec![0; range.len()]), |range| y.read(range)),
             _ => bail!("a convolution has three buffers"),
         };
-        Ok(Some(Problem { buffers, check: Box::new(check) }))
+        Ok(Some(Problem::new(buffers, check)))
     }
 
     /// The first channel of the first image, and beside it what the first filters made of it.

@@ -215,7 +215,7 @@ impl Workload for Dequant {
             [_, _, d] => reference.compare(|range| Ok(vec![0; range.len()]), |range| d.read(range)),
             _ => bail!("a product of quantised weights has three buffers"),
         };
-        Ok(Some(Problem { buffers, check: Box::new(check) }))
+        Ok(Some(Problem::new(buffers, check)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! A matrix times few vectors in plain subgroup code, as inference engines write it for one token: D = W·X.
 //!
-//! The matrix is read once and takes nearly all of the time, so the peak is the speed at which memory of its size is read,
-//! and what counts is its bytes. The blocks are those of [`dequant`](super::dequant); the form `dot` has the vectors in blocks
+//! The matrix is read once, and what counts is its bytes. An engine reads another matrix for each layer, so a benchmark has as many
+//! of them as no cache holds, each of which is multiplied in turn; the peak is the speed at which as much memory is read. The blocks are those of [`dequant`](super::dequant); the form `dot` has the vectors in blocks
 //! of bytes, too, whose making is not measured. Results are compared with a product in f64 of what all blocks hold.
 
 use anyhow::{Result, bail, ensure};
@@ -9,6 +9,7 @@ use anyhow::{Result, bail, ensure};
 use super::dequant::BLOCK;
 use super::{Purpose, Source, values_of, words};
 use crate::args::workload::{MatvecArgs, MatvecForm, Quantisation, Weights};
+use crate::cache;
 use crate::data::{Array, DType};
 use crate::measure::{Constant, Kernel, Peak, Problem, Subject, Watch, Workload, upload};
 use crate::reference::{Operands, Reference};
@@ -16,6 +17,9 @@ use crate::runtime::{Buffer, Device};
 
 /// Invocations of a subgroup.
 const LANES: u32 = 16;
+
+/// Matrices at most, however small they are.
+const MOST_MATRICES: u64 = 256;
 
 /// Sums that an invocation has at most, half of the registers.
 const SUMS: u32 = 16;
@@ -62,6 +66,8 @@ struct Matvec {
     columns: u32,
     weights: Weights,
     form: MatvecForm,
+    /// Matrices that are multiplied in turn.
+    matrices: usize,
     kernels: Vec<Kernel>,
 }
 
@@ -72,7 +78,9 @@ pub(crate) fn all(args: &MatvecArgs, purpose: Purpose) -> Result<Vec<Box<dyn Wor
     for &weights in &args.blocks {
         for &form in args.kernels.iter().filter(|&&form| form != MatvecForm::Dot || weights != Weights::F16) {
             for &columns in &args.columns {
-                workloads.push(Box::new(Matvec::new(m, k, columns, weights, form)?));
+                let matvec = Matvec::new(m, k, columns, weights, form)?;
+                let cold = purpose.choose(1, cache::cold_bytes().div_ceil(matvec.matrix_bytes() as u64));
+                workloads.push(Box::new(Matvec { matrices: cold.min(MOST_MATRICES) as usize, ..matvec }));
             }
         }
     }
@@ -107,7 +115,7 @@ impl Matvec {
             push_constants: words(&[m, k]),
             then: None,
         };
-        Ok(Self { m, k, columns, weights, form, kernels: vec![kernel] })
+        Ok(Self { m, k, columns, weights, form, matrices: 1, kernels: vec![kernel] })
     }
 
     fn matrix_bytes(&self) -> usize {
@@ -168,7 +176,7 @@ impl Workload for Matvec {
             c: DType::F32,
             size: [m, columns, k],
             operations: self.matrix_bytes() as f64,
-            peak: Peak::Read(self.matrix_bytes()),
+            peak: Peak::Read(self.matrices * self.matrix_bytes()),
         }
     }
 
@@ -183,7 +191,7 @@ impl Workload for Matvec {
             MatvecForm::Dot => k / BLOCK * (BLOCK + 2 * DType::F32.size_bytes()),
         };
         let per_column = vector + self.m as usize * DType::F32.size_bytes();
-        (self.matrix_bytes() + self.columns as usize * per_column) as u64
+        (self.matrices * self.matrix_bytes() + self.columns as usize * per_column) as u64
     }
 
     fn prepare(&self, device: &Device, watch: &Watch<'_>) -> Result<Option<Problem>> {
@@ -194,6 +202,7 @@ impl Workload for Matvec {
         let operands = Operands { m, n, k, a: &weights, b: &x, c: &c, is_b_column_major: true };
         let Some(reference) = Reference::new(&operands, watch.interrupt) else { return Ok(None) };
         let result = device.create_buffer(c.bytes.len())?;
+        let copies = (1..self.matrices).map(|_| upload(device, matrix.clone())).collect::<Result<_>>()?;
         let mut buffers = vec![upload(device, matrix)?];
         for bytes in vectors {
             buffers.push(upload(device, bytes)?);
@@ -203,7 +212,7 @@ impl Workload for Matvec {
             [.., d] => reference.compare(|range| Ok(vec![0; range.len()]), |range| d.read(range)),
             [] => bail!("a product has a buffer for its result"),
         };
-        Ok(Some(Problem { buffers, check: Box::new(check) }))
+        Ok(Some(Problem::new(buffers, check).with_copies(copies)))
     }
 }
 
@@ -221,6 +230,7 @@ mod tests {
                 }
                 let matvec = |m, k, columns| Matvec::new(m, k, columns, weights, form).expect("a good size");
                 assert_right(&matvec(5, 512, 1));
+                assert_right(&Matvec { matrices: 3, ..matvec(5, 512, 1) });
                 assert_right(&matvec(4, 288, 3));
                 assert_right_everywhere(&matvec(3, 64, 2));
             }

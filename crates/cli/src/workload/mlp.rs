@@ -358,7 +358,7 @@ impl Workload for Mlp {
             [.., sums] => compare(&expected, tolerance, sums),
             [] => bail!("a network has a buffer for its results"),
         };
-        Ok(Some(Problem { buffers, check: Box::new(check) }))
+        Ok(Some(Problem::new(buffers, check)))
     }
 }
 

@@ -200,7 +200,7 @@ impl Workload for Rows {
                 psnr_db: None,
             })
         };
-        Ok(Some(Problem { buffers, check: Box::new(check) }))
+        Ok(Some(Problem::new(buffers, check)))
     }
 }
 

@@ -166,7 +166,7 @@ impl Workload for ConvRotate {
             }
             _ => bail!("a convolution has three buffers"),
         };
-        Ok(Some(Problem { buffers, check: Box::new(check) }))
+        Ok(Some(Problem::new(buffers, check)))
     }
 }
 

@@ -227,7 +227,7 @@ impl Workload for MlpTraining {
             }
             _ => bail!("a step has buffers for its sums and its state"),
         };
-        Ok(Some(Problem { buffers, check: Box::new(check) }))
+        Ok(Some(Problem::new(buffers, check)))
     }
 }
 

@@ -118,7 +118,7 @@ impl Workload for Step {
             [.., after] => adam.compare(&before, &gradient, &after.read(0..after.size())?),
             [] => bail!("a step has a buffer for its state"),
         };
-        Ok(Some(Problem { buffers, check: Box::new(check) }))
+        Ok(Some(Problem::new(buffers, check)))
     }
 }
 

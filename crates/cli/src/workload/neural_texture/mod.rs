@@ -246,7 +246,7 @@ impl Workload for NeuralTexture {
             [.., texels] => expected.compare(texels),
             [] => bail!("a texture has a buffer for its texels"),
         };
-        Ok(Some(Problem { buffers, check: Box::new(check) }))
+        Ok(Some(Problem::new(buffers, check)))
     }
 
     fn draw(&self, problem: &Problem, directory: &Path) -> Result<Option<String>> {
