@@ -435,8 +435,7 @@ impl Planner<'_> {
             return Ok(Group::of(Source::Absent(reason), row));
         }
         let types = Types::DEFAULT[0];
-        let mut ways = self.ways(Rung::Workgroup, types, self.size(), &[DEFAULT_SHAPE], false);
-        ways.extend(self.ways(Rung::Tiled, types, self.size(), &[DEFAULT_SHAPE], false));
+        let ways = self.ways(Rung::Workgroup, types, self.size(), &[DEFAULT_SHAPE], false);
         let gemm = Gemm::new(types, self.size(), &ways)?;
         Ok(Group::of(Source::Scaling(Box::new(gemm)), row))
     }

@@ -29,7 +29,7 @@ impl Effort {
     /// For figures.
     pub(crate) const FULL: Self = Self {
         min_dispatches: 5,
-        min_time: Duration::from_millis(600),
+        min_time: Duration::from_millis(400),
         max_dispatches: 1000,
         max_time: Duration::from_secs(3),
         spell: Duration::from_millis(40),
