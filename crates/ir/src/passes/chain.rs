@@ -47,6 +47,11 @@ impl Round {
     pub fn mul_adds(&self) -> impl Iterator<Item = Inst> + '_ {
         self.sums.iter().flat_map(|sum| sum.mul_adds.iter().copied())
     }
+
+    /// The multiply-adds, and the loads and stores of the sums, in program order.
+    pub(super) fn insts(&self) -> &[Inst] {
+        &self.insts
+    }
 }
 
 /// An element of a variable, and what adds to it.
@@ -97,7 +102,7 @@ pub fn chain(module: &Verified, rounds: &Rounds<'_>, options: &Options) -> Resul
 }
 
 /// How often each value is used.
-fn uses(func: &Function, tree: &Tree) -> Vec<usize> {
+pub(super) fn uses(func: &Function, tree: &Tree) -> Vec<usize> {
     let mut uses = vec![0; func.values.len()];
     for &inst in tree.order() {
         func.inst(inst).args.iter().for_each(|v| uses[v.index()] += 1);
@@ -130,7 +135,13 @@ fn innermost_loop(func: &Function, tree: &Tree, block: Block) -> Option<Parent> 
 }
 
 /// The multiply-adds of a block, if all can be put off until a later round of the loop.
-fn round(func: &Function, tree: &Tree, uses: &[usize], block: Block, around: Inst) -> Option<Round> {
+pub(super) fn round(
+    func: &Function,
+    tree: &Tree,
+    uses: &[usize],
+    block: Block,
+    around: Inst,
+) -> Option<Round> {
     let mut round = Round::default();
     // For each sum, what it has come to so far, until it is stored.
     let mut so_far: Vec<Option<Value>> = Vec::new();

@@ -5,6 +5,7 @@
 
 mod chain;
 mod compact;
+mod deepen;
 mod expand;
 mod opt_dce;
 mod opt_fold;
@@ -83,7 +84,7 @@ pub struct PassBug {
     pub text: String,
 }
 
-/// Runs [`PASSES`], then renumbers the module.
+/// Makes matrices of blocks in shared memory deeper, runs [`PASSES`], then renumbers the module.
 ///
 /// # Errors
 ///
@@ -93,6 +94,17 @@ pub fn optimize(module: Verified, options: &Options) -> Result<Verified, PassBug
         observe("input", &module);
     }
     let mut module = module.into_inner();
+    if deepen::may_gain(&module.body)
+        && let Some(body) = deepen::run(&opt_dce::run(&walk::unroll_for_indices(&module.body)))
+    {
+        module.body = body;
+        if let Some(observe) = options.observe {
+            observe("deepen", &module);
+        }
+        if options.verify {
+            module = gate("deepen", module)?.into_inner();
+        }
+    }
     for pass in PASSES {
         module.body = (pass.run)(&module.body);
         if let Some(observe) = options.observe {

@@ -57,11 +57,18 @@ enum Gain {
 pub(super) struct Budget {
     cloned: usize,
     tried: usize,
+    /// Of one loop that has matrix operations, but no index by its counter.
+    plain: usize,
 }
 
 impl Budget {
     pub(super) fn new() -> Self {
-        Self { cloned: 0, tried: 0 }
+        Self { cloned: 0, tried: 0, plain: MAX_CLONED_PLAIN }
+    }
+
+    /// For indices alone.
+    pub(super) fn for_indices() -> Self {
+        Self { plain: 0, ..Self::new() }
     }
 }
 
@@ -72,7 +79,7 @@ impl Walk<'_> {
         let Some(budget) = self.budget.clone() else { return false };
         let limit = match gain(self.old, body, stored) {
             Gain::None => return false,
-            Gain::Matrices => MAX_CLONED_PLAIN,
+            Gain::Matrices => budget.plain,
             Gain::Indices => MAX_CLONED,
         };
         let begin = self.new.insts.len();
@@ -89,6 +96,7 @@ impl Walk<'_> {
         self.budget = Some(Budget {
             cloned: budget.cloned + if is_done { added } else { 0 },
             tried: budget.tried + added,
+            ..budget
         });
         is_done
     }

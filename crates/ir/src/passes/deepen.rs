@@ -1,0 +1,456 @@
+//! Multiply-adds of all rounds of a loop over a block in shared memory, as those of deeper matrices.
+//!
+//! A program that stages blocks through shared memory multiplies a block in thin slices, as deep as a GPU's matrices
+//! are. The slices lie one behind the other, so the slices of some rounds are one deeper matrix each:
+//!
+//! ```text
+//! var_store<$k> 0                              var_store<$k> 0
+//! loop @next {                                 loop @next {
+//!   %k = var_load<$k>                            %k = var_load<$k>
+//!   %go = ult %k, 64                             %go = ult %k, 64
+//!   if %go {                                     if %go {
+//!     %p = ptr_add<scale=2> %rows, %k              %p = ptr_add<scale=2> %rows, %k
+//!     %a: mat<16x8xf16> = mat_load %p, …     →     %a: mat<16x64xf16> = mat_load %p, …
+//!     %b: mat<8x16xf16> = mat_load %q, …           %b: mat<64x16xf16> = mat_load %q, …
+//!     $c[i] += %a * %b;  …                         $c[i] += %a * %b;  …
+//!     %n = iadd %k, 8                              %n = iadd %k, 64
+//!     var_store<$k> %n                             var_store<$k> %n
+//!     br @next                                     br @next
+//!   }                                            }
+//! }                                            }
+//! ```
+//!
+//! Sums are read and written once instead of once a round, and larger matrices are loaded. Each element of the sums is
+//! added to in the order that it was, so only sums that are not rounded behind each multiply-add come out alike:
+//! integers modulo, and floats that are as fine as they are summed.
+//!
+//! The loop must do nothing else: what it loads has to be there from its beginning.
+
+use super::chain::{Round, round, uses};
+use crate::entities::{Block, Inst, Label, Value, Var};
+use crate::module::Function;
+use crate::op::{BinaryOp, CompareOp, ConvertKind, Op};
+use crate::tree::{Parent, Tree};
+use crate::types::{MatType, Scalar, Space, Type, Use};
+
+/// Most bytes of a row of a deeper matrix of A, of a column of B: what rows of blocks have at most that fit a GPU.
+const LONG: u64 = 512;
+
+/// Whether there may be such loops.
+pub(super) fn may_gain(func: &Function) -> bool {
+    func.insts.iter().any(|info| {
+        matches!(info.op, Op::MatLoad { .. }) && func.ty(info.args[0]) == Type::Ptr(Space::Shared)
+    })
+}
+
+/// Makes matrices deeper, in code whose loops over matrices are unrolled; `None` if there are none to be.
+pub(super) fn run(old: &Function) -> Option<Function> {
+    let tree = Tree::new(old);
+    let uses = uses(old, &tree);
+    let mut new = None;
+    for block in (0..old.blocks.len()).map(Block::new) {
+        let Some(slices) = Slices::of(old, &tree, &uses, block) else { continue };
+        slices.join(new.get_or_insert_with(|| old.clone()));
+    }
+    new
+}
+
+/// A loop that counts.
+#[derive(Debug)]
+struct Counted {
+    var: Var,
+    start: u64,
+    step: u64,
+    rounds: u64,
+    /// The instruction that tests the counter, that which adds to it.
+    test: Inst,
+    next: Inst,
+    /// What is done in each round, which ends with a branch to the label.
+    body: Block,
+}
+
+/// The multiply-adds of a loop that may be done together.
+struct Slices {
+    counted: Counted,
+    round: Round,
+    /// Rounds that are one afterwards.
+    together: u64,
+}
+
+impl Slices {
+    fn of(func: &Function, tree: &Tree, uses: &[usize], block: Block) -> Option<Self> {
+        let around = loop_of(func, tree, block)?;
+        let counted = Counted::of(func, around, block)?;
+        let round = round(func, tree, uses, block, around.inst)?;
+        let has_one_each = round.sums.iter().all(|sum| sum.mul_adds.len() == 1);
+        let is_free = !round.sums.is_empty() && has_one_each && round.mul_adds().all(|i| is_exact(func, i));
+        if !is_free || !does_nothing_else(func, tree, &counted, &round, around.inst) {
+            return None;
+        }
+        let linear = Linear { func, tree, around: around.inst, counted: &counted };
+        if !round.factors.iter().all(|&f| linear.is_slice(f)) || !have_own_sides(func, &round) {
+            return None;
+        }
+        let bytes = round
+            .factors
+            .iter()
+            .filter_map(|&f| func.ty(f).mat())
+            .map(|m| depth(m) * u64::from(m.elem.bytes()));
+        let most = LONG / bytes.max()?.max(1);
+        let together = (2..=most.min(counted.rounds)).rev().find(|n| counted.rounds.is_multiple_of(*n))?;
+        Some(Self { counted, round, together })
+    }
+
+    fn join(&self, func: &mut Function) {
+        let Counted { step, next, test, body, rounds, .. } = self.counted;
+        for &factor in &self.round.factors {
+            let Type::Mat(m) = &mut func.values[factor.index()].ty else { continue };
+            match m.use_ {
+                Use::A => m.cols *= self.together as u32,
+                _ => m.rows *= self.together as u32,
+            }
+        }
+        if self.together == rounds {
+            // The only round; so the constructs around it dissolve.
+            func.insts[test.index()].op = Op::Const(1);
+            func.insts[test.index()].args.clear();
+            func.blocks[body.index()].pop();
+        }
+        let by = func.new_inst(Op::Const(step * self.together), &[], &[Scalar::I32.into()], 0);
+        let by_value = func.inst(by).results[0];
+        let at = func.block(body).iter().position(|&i| i == next).unwrap_or(0);
+        func.blocks[body.index()].insert(at, by);
+        let Some(number) = func.inst(next).args.iter().position(|&v| func.const_bits(v).is_some()) else {
+            return;
+        };
+        func.insts[next.index()].args[number] = by_value;
+    }
+}
+
+/// Columns of A, rows of B.
+fn depth(m: MatType) -> u64 {
+    match m.use_ {
+        Use::A => m.cols.into(),
+        _ => m.rows.into(),
+    }
+}
+
+/// The loop whose only construct has this block.
+fn loop_of(func: &Function, tree: &Tree, block: Block) -> Option<Parent> {
+    let branch = tree.parent(block)?;
+    matches!(func.inst(branch.inst).op, Op::If { .. }).then_some(())?;
+    let around = tree.parent(branch.block)?;
+    matches!(func.inst(around.inst).op, Op::Loop { .. }).then_some(around)
+}
+
+impl Counted {
+    fn of(func: &Function, around: Parent, block: Block) -> Option<Self> {
+        let Op::Loop { label, body } = func.inst(around.inst).op else { return None };
+        let &branch = func.block(body).last()?;
+        let Op::If { then, otherwise } = func.inst(branch).op else { return None };
+        let (test, is_end_free) =
+            (func.values[func.inst(branch).args[0].index()].def, func.block(otherwise).is_empty());
+        let Op::Compare(CompareOp::Ult | CompareOp::Slt) = func.inst(test).op else { return None };
+        let &[counter, end] = func.inst(test).args.as_slice() else { return None };
+        let Op::VarLoad(var) = func.def(counter).op else { return None };
+        let is_plain =
+            func.def(counter).args.is_empty() && func.var(var).ty == Type::I32 && func.var(var).count == 1;
+        let is_here = |inst: &Inst| func.block(body).contains(inst);
+        if then != block
+            || !is_end_free
+            || !is_plain
+            || !is_here(&test)
+            || !is_here(&func.values[counter.index()].def)
+        {
+            return None;
+        }
+        let (next, step) = next(func, block, var, label)?;
+        let (start, end) = (start(func, around, var)?, func.const_bits(end)?);
+        // Numbers that no addition carries out of range, whatever their sign.
+        let is_small = [start, end, step].iter().all(|&x| x < 1 << 30);
+        let rounds = end.checked_sub(start).filter(|_| is_small && step > 0)?.div_ceil(step);
+        Some(Self { var, start, step, rounds, test, next, body: block })
+    }
+}
+
+/// What adds to the counter at the end of a round, and what is added.
+fn next(func: &Function, block: Block, var: Var, label: Label) -> Option<(Inst, u64)> {
+    let [.., store, br] = func.block(block) else { return None };
+    let (store, br) = (func.inst(*store), &func.inst(*br).op);
+    let (&Op::VarStore(to), &[value], Op::Br(back)) = (&store.op, store.args.as_slice(), br) else {
+        return None;
+    };
+    let info = func.def(value);
+    let &[x, y] = info.args.as_slice() else { return None };
+    let is_counter = |v: Value| matches!(func.def(v).op, Op::VarLoad(from) if from == var);
+    let (Op::Binary(BinaryOp::Iadd), true) = (&info.op, to == var && *back == label) else { return None };
+    let by = if is_counter(x) { y } else { Some(x).filter(|_| is_counter(y))? };
+    Some((func.values[value.index()].def, func.const_bits(by)?))
+}
+
+/// What the counter is before the loop.
+fn start(func: &Function, around: Parent, var: Var) -> Option<u64> {
+    let before = func.block(around.block);
+    let before = &before[..before.iter().position(|&i| i == around.inst)?];
+    // Behind the last construct, which may store something else.
+    let plain =
+        before.iter().rev().map(|&i| func.inst(i)).take_while(|info| info.op.bodies().next().is_none());
+    let store = plain.into_iter().find(|info| matches!(info.op, Op::VarStore(to) if to == var))?;
+    func.const_bits(store.args[0])
+}
+
+/// Whether sums are as fine as they are summed.
+fn is_exact(func: &Function, mul_add: Inst) -> bool {
+    let info = func.inst(mul_add);
+    let Op::MatMulAdd(flags) = info.op else { return false };
+    let is_fine = |m: MatType| {
+        flags.relaxed || matches!(m.elem, Scalar::F32 | Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64)
+    };
+    !flags.saturate && func.ty(info.results[0]).mat().is_some_and(is_fine)
+}
+
+/// Whether nothing but the multiply-adds and the counter is of consequence in the loop.
+fn does_nothing_else(func: &Function, tree: &Tree, counted: &Counted, round: &Round, around: Inst) -> bool {
+    let Op::Loop { body, .. } = func.inst(around).op else { return false };
+    let outer = func.block(body);
+    let inside = tree.within(body);
+    let is_plain = |&inst: &Inst| {
+        let op = &func.inst(inst).op;
+        match *op {
+            Op::If { .. } => outer.last() == Some(&inst),
+            Op::Br(_) => func.block(counted.body).last() == Some(&inst),
+            Op::VarStore(var) => var == counted.var || round.insts().contains(&inst),
+            _ => !op.has_effect() && op.bodies().next().is_none(),
+        }
+    };
+    let stores =
+        inside.iter().filter(|&&i| matches!(func.inst(i).op, Op::VarStore(var) if var == counted.var));
+    inside.iter().all(is_plain) && stores.count() == 1
+}
+
+/// Whether each factor is only on its own side of products.
+fn have_own_sides(func: &Function, round: &Round) -> bool {
+    round.mul_adds().all(|i| {
+        let side = |number: usize| func.ty(func.inst(i).args[number]).mat().map(|m| m.use_);
+        side(0) == Some(Use::A) && side(1) == Some(Use::B)
+    })
+}
+
+/// How values change from round to round.
+struct Linear<'a> {
+    func: &'a Function,
+    tree: &'a Tree,
+    around: Inst,
+    counted: &'a Counted,
+}
+
+/// A number that grows by `step` each round; what it is in the first one if that is known.
+#[derive(Clone, Copy, Debug)]
+struct Grows {
+    step: i64,
+    first: Option<i64>,
+}
+
+/// Operations that an address is followed through.
+const FAR: u32 = 16;
+
+impl Linear<'_> {
+    /// Whether a matrix is loaded from shared memory, and behind it lies that of the next round.
+    fn is_slice(&self, factor: Value) -> bool {
+        let info = self.func.def(factor);
+        let (&Op::MatLoad { column_major, flags }, Some(m)) = (&info.op, self.func.ty(factor).mat()) else {
+            return false;
+        };
+        let &[ptr, stride] = info.args.as_slice() else { return false };
+        let (Some(Grows { step, .. }), Some(Grows { step: 0, first })) =
+            (self.of(ptr, FAR), self.of(stride, FAR))
+        else {
+            return false;
+        };
+        let is_along = match m.use_ {
+            Use::A => !column_major,
+            Use::B => column_major,
+            Use::Accumulator | Use::Any => return false,
+        };
+        let unit = if is_along { Some(i64::from(m.elem.bytes())) } else { first };
+        let slice = unit.and_then(|unit| unit.checked_mul(depth(m) as i64));
+        self.func.ty(ptr) == Type::Ptr(Space::Shared) && !flags.volatile && slice == Some(step)
+    }
+
+    /// Numbers are small wherever they are within an object, so nothing carries out of range.
+    fn of(&self, v: Value, far: u32) -> Option<Grows> {
+        let def = self.func.values[v.index()].def;
+        let info = self.func.inst(def);
+        let fixed = |first| Some(Grows { step: 0, first });
+        if let Op::Const(bits) = info.op {
+            let first = match self.func.ty(v) {
+                Type::I32 => i64::from(bits as i32),
+                _ => bits as i64,
+            };
+            return fixed(Some(first));
+        }
+        let is_inside = self.tree.block_of(def).is_some_and(|block| {
+            self.tree
+                .up(block, Function::ENTRY)
+                .any(|b| self.tree.parent(b).is_some_and(|p| p.inst == self.around))
+        });
+        if !is_inside {
+            return fixed(None);
+        }
+        let far = far.checked_sub(1)?;
+        let args = info.args.iter().map(|&arg| self.of(arg, far)).collect::<Option<Vec<_>>>()?;
+        let both = |f: fn(i64, i64) -> Option<i64>, x: Grows, y: Grows| {
+            let first = x.first.zip(y.first).and_then(|(x, y)| f(x, y));
+            Some(Grows { step: f(x.step, y.step)?, first })
+        };
+        let times = |x: Grows, by: i64| {
+            let first = x.first.and_then(|x| x.checked_mul(by));
+            Some(Grows { step: x.step.checked_mul(by)?, first })
+        };
+        match (&info.op, args.as_slice()) {
+            (&Op::VarLoad(var), []) if var == self.counted.var => {
+                Some(Grows { step: self.counted.step as i64, first: Some(self.counted.start as i64) })
+            }
+            // Only the counter and sums are stored.
+            (Op::VarLoad(_), _) => args.iter().all(|x| x.step == 0).then_some(Grows { step: 0, first: None }),
+            (Op::Binary(BinaryOp::Iadd), &[x, y]) => both(i64::checked_add, x, y),
+            (Op::Binary(BinaryOp::Isub), &[x, y]) => both(i64::checked_sub, x, y),
+            (Op::Binary(BinaryOp::Imul), &[x, Grows { step: 0, first: Some(by) }])
+            | (Op::Binary(BinaryOp::Imul), &[Grows { step: 0, first: Some(by) }, x]) => times(x, by),
+            (Op::Binary(BinaryOp::Shl), &[x, Grows { step: 0, first: Some(by @ 0..16) }]) => {
+                times(x, 1 << by)
+            }
+            (Op::Binary(BinaryOp::Udiv | BinaryOp::Sdiv), &[x, Grows { step: 0, first: Some(by) }]) => {
+                divided(x, by)
+            }
+            (Op::Binary(BinaryOp::Lshr), &[x, Grows { step: 0, first: Some(by @ 0..16) }]) => {
+                divided(x, 1 << by)
+            }
+            (Op::Convert(op), &[x]) if matches!(op.kind, ConvertKind::SToS | ConvertKind::UToU) => {
+                let is_small = x.first.is_some_and(|x| (0..1 << 30).contains(&x)) && x.step >= 0;
+                (x.step == 0 || is_small).then_some(if is_small { x } else { Grows { first: None, ..x } })
+            }
+            (&Op::PtrAdd { scale, disp: _ }, &[ptr, index]) => {
+                Some(Grows { step: ptr.step.checked_add(index.step.checked_mul(scale)?)?, first: None })
+            }
+            (Op::PtrAdd { .. }, &[ptr]) => Some(Grows { first: None, ..ptr }),
+            _ => args.iter().all(|x| x.step == 0).then_some(Grows { step: 0, first: None }),
+        }
+    }
+}
+
+/// A quotient without a remainder in any round.
+fn divided(x: Grows, by: i64) -> Option<Grows> {
+    if x.step == 0 {
+        return Some(Grows { step: 0, first: None });
+    }
+    let first =
+        x.first.filter(|&first| first >= 0 && by > 0 && first % by == 0 && x.step % by == 0 && x.step > 0)?;
+    Some(Grows { step: x.step / by, first: Some(first / by) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text;
+    use crate::verify;
+
+    /// A loop over slices of 4 of a block, A by rows and B by columns, 32 bytes from line to line.
+    const LOOP: &str = "workgroup_size 4 1 1 subgroup_size 4 shared 4096
+    binding buf0 = 0.0 storage writable
+    var $k: i32 var $c: mat<4x4xf32, subgroup, acc>[2] var $x: i32 {
+    %zero: i32 = const 0
+    %two: i32 = const 2
+    %four: i32 = const 4
+    %end: i32 = const 16
+    %s: i64 = const 32
+    %p: ptr<shared> = shared_ptr<offset=0, bytes=4096>
+    %o: ptr<buffer> = buffer_ptr<buf0> %zero
+    %id: i32 = subgroup_id
+    %rows: ptr<shared> = ptr_add<scale=256> %p, %id
+    var_store<$k> %zero
+    loop @next {
+      %k: i32 = var_load<$k>
+      %go: bool = ult %k, %end
+      if %go {
+        %i: i32 = udiv %k, %two
+        %qa: ptr<shared> = ptr_add<scale=4> %rows, %i
+        %qb: ptr<shared> = ptr_add<scale=2> %rows, %k
+        %a: mat<4x4xf16, subgroup, a> = mat_load %qa, %s
+        %b: mat<4x4xf16, subgroup, b> = mat_load<column_major> %qb, %s
+        %x: mat<4x4xf32, subgroup, acc> = var_load<$c> %zero
+        %y: mat<4x4xf32, subgroup, acc> = mat_mul_add %a, %b, %x
+        var_store<$c> %zero, %y
+        %n: i32 = iadd %k, %four
+        var_store<$k> %n
+        br @next
+      }
+    }
+    %r: mat<4x4xf32, subgroup, acc> = var_load<$c> %zero
+    mat_store %o, %r, %s
+}";
+
+    fn deepened(code: &str) -> Option<String> {
+        let module = verify(text::parse(code).unwrap_or_else(|e| panic!("{e}\n{code}")));
+        let mut module = module.unwrap_or_else(|e| panic!("{e}\n{code}")).into_inner();
+        assert!(may_gain(&module.body));
+        module.body = run(&module.body)?;
+        Some(verify(module).unwrap_or_else(|e| panic!("{e}\n{code}")).to_string())
+    }
+
+    fn has_depth(code: &str, depth: u32) -> bool {
+        let sizes = [format!("mat<4x{depth}xf16, subgroup, a>"), format!("mat<{depth}x4xf16, subgroup, b>")];
+        deepened(code).is_some_and(|text| sizes.iter().all(|size| text.contains(size)))
+    }
+
+    #[test]
+    fn slices_that_follow_each_other_are_one() {
+        assert!(has_depth(LOOP, 16));
+        assert!(deepened(LOOP).is_some_and(|text| !text.contains("br @")));
+        // B by rows: 4 of them further in each round.
+        let by_rows = LOOP.replace("ptr_add<scale=2> %rows, %k", "ptr_add<scale=32> %rows, %k");
+        assert!(has_depth(&by_rows.replace("mat_load<column_major>", "mat_load"), 16));
+        // Not from the first slice on.
+        let later = LOOP.replace("var_store<$k> %zero", "var_store<$k> %four");
+        assert!(has_depth(&later, 12));
+    }
+
+    #[test]
+    fn long_rows_are_many_matrices() {
+        // 1024 bytes in all, in two rounds of the loop.
+        let long = LOOP.replace("const 16", "const 512").replace("const 32", "const 1024");
+        assert!(has_depth(&long, 256));
+        assert!(deepened(&long).is_some_and(|text| text.contains("br @")));
+    }
+
+    #[test]
+    fn other_loops_stay() {
+        for (from, to) in [
+            // Slices that overlap, or leave something out.
+            ("ptr_add<scale=2>", "ptr_add<scale=1>"),
+            ("udiv %k, %two", "udiv %k, %four"),
+            ("iadd %k, %four", "iadd %k, %two"),
+            ("mat_load<column_major>", "mat_load"),
+            // Numbers that are not those of the counter alone, or of unknown divisibility.
+            ("udiv %k, %two", "imul %k, %k"),
+            ("%i: i32 = udiv %k, %two", "%j: i32 = iadd %k, %id %i: i32 = udiv %j, %two"),
+            // Rounds that are not known.
+            ("ult %k, %end", "ult %k, %id"),
+            ("iadd %k, %four", "iadd %k, %id"),
+            ("var_store<$k> %zero", "var_store<$k> %id"),
+            // Something else that is done, seen from the next round or from outside.
+            ("br @next", "var_store<$x> %k br @next"),
+            ("br @next", "store %p, %k br @next"),
+            ("br @next", "barrier<workgroup, workgroup> br @next"),
+            ("%go: bool", "store %p, %zero %go: bool"),
+            ("mat_load %qa", "mat_load<volatile> %qa"),
+            // Sums that others look at, or that are rounded each time.
+            ("%n: i32", "%z: mat<4x4xf32, subgroup, acc> = var_load<$c> %zero mat_store %o, %z, %s %n: i32"),
+            ("4x4xf32", "4x4xf16"),
+        ] {
+            let code = LOOP.replace(from, to);
+            assert_ne!(code, LOOP, "{from}");
+            assert_eq!(deepened(&code), None, "{from} → {to}");
+        }
+    }
+}
