@@ -270,6 +270,7 @@ impl<'c> Lower<'_, 'c> {
         // Without bounds, nothing says that the gap behind the last lane's scalars may be read.
         let unread = if a.is_bounded() { 0 } else { gap as u32 - a.n };
         let ty = self.e.vec_of(self.e.scalar_ty(a.scalar), lanes * gap as u32 - unread).into();
+        self.note_read(a.ptr.space, at, u64::from(lanes) * gap * a.elem_bytes())?;
         let inside = self.all_inside(a, gap)?;
         // Outside of objects, nothing may be read for lanes that do not execute.
         let all = match (a.is_bounded(), self.exec.mask) {

@@ -115,6 +115,7 @@ fn mul_add(isa: Isa, types: (Elem, Elem), shape: (u32, u32, u32), grid: Grid) {
                 c_tiles.reads(),
                 c_tiles.pointers.as_ptr(),
                 scratch.ptr(),
+                std::ptr::null_mut(),
             );
         }
     });

@@ -7,6 +7,7 @@ use crate::element::{ComponentParams, ConvertParams, ElementParams, arith, compo
 use crate::kernel::Table;
 use crate::mul_add::flush::Flush;
 use crate::mul_add::panel::{Finish, Operands, Panel, RunPanel, drive, panel};
+use crate::mul_add::wishes::Wishes;
 use crate::mul_add::{MulAddParams, general, prepare};
 use crate::portable;
 use crate::simd::{Dot, RoundWords, Simd, with_round};
@@ -213,9 +214,9 @@ macro_rules! basic {
         $(#[$attr])*
         unsafe extern "C" fn general_(
             p: *const MulAddParams, a: *const *const u8, b: *const *const u8, c: *const *const u8,
-            r: *const *mut u8, scratch: *mut u8,
+            r: *const *mut u8, scratch: *mut u8, _: *mut Wishes,
         ) {
-            let operands = Operands { a, b, c, r, compensation: std::ptr::null() };
+            let operands = Operands { a, b, c, r, compensation: std::ptr::null(), wishes: std::ptr::null_mut() };
             // SAFETY: the contract of `MulAddFn`.
             unsafe { general::multiply(&*p, operands, scratch) }
         }
@@ -254,9 +255,9 @@ macro_rules! family {
             $(#[$attr])*
             pub(super) unsafe extern "C" fn kernel(
                 p: *const MulAddParams, a: *const *const u8, b: *const *const u8, c: *const *const u8,
-                r: *const *mut u8, scratch: *mut u8,
+                r: *const *mut u8, scratch: *mut u8, wishes: *mut Wishes,
             ) {
-                let operands = Operands { a, b, c, r, compensation: std::ptr::null() };
+                let operands = Operands { a, b, c, r, compensation: std::ptr::null(), wishes };
                 // SAFETY: the contract of `MulAddFn`.
                 unsafe { mul_add::<$simd, $dot, $prepare>(&*p, operands, scratch, run_panel) }
             }
@@ -555,8 +556,10 @@ mod avx512 {
             c: *const *const u8,
             r: *const *mut u8,
             scratch: *mut u8,
+            _: *mut Wishes,
         ) {
-            let operands = Operands { a, b, c, r, compensation: std::ptr::null() };
+            let operands =
+                Operands { a, b, c, r, compensation: std::ptr::null(), wishes: std::ptr::null_mut() };
             // SAFETY: the contract of `MulAddFn`.
             unsafe {
                 let p = &*p;
@@ -579,8 +582,10 @@ mod avx512 {
             c: *const *const u8,
             r: *const *mut u8,
             scratch: *mut u8,
+            _: *mut Wishes,
         ) {
-            let operands = Operands { a, b, c, r, compensation: std::ptr::null() };
+            let operands =
+                Operands { a, b, c, r, compensation: std::ptr::null(), wishes: std::ptr::null_mut() };
             // SAFETY: the contract of `MulAddFn`.
             unsafe {
                 let p = &*p;

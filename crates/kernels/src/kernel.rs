@@ -7,6 +7,7 @@
 use crate::element::{ComponentParams, ConvertParams, ElementParams};
 use crate::isa::{Isa, Level};
 use crate::mul_add::MulAddParams;
+use crate::mul_add::wishes::Wishes;
 use crate::transfer::Access;
 use crate::transfer::tensor::{TensorAccess, TensorWords};
 use crate::vector::{VecMatMulParams, VecOuterAddParams};
@@ -58,11 +59,11 @@ pub type ExtractLanesFn = unsafe extern "C" fn(*const ComponentParams, *const u8
 /// As [`InsertFn`], with a component index per lane.
 pub type InsertLanesFn =
     unsafe extern "C" fn(*const ComponentParams, *mut u8, *const u32, *const u8, *const u8);
-/// `R[i][j] = C[i][j] + sum over k of A[i][k] * B[k][j]` on tiles: `(params, a, b, c, r, scratch)`.
+/// `R[i][j] = C[i][j] + sum over k of A[i][k] * B[k][j]` on tiles: `(params, a, b, c, r, scratch, wishes)`.
 ///
 /// The operands are arrays of tile pointers in row-major order of the grid. A tile of `r` may be the tile of `c`
-/// at the same place and no other. `scratch` is 64-byte aligned and as large as the plan says. The thread is
-/// [ready](Isa::ready).
+/// at the same place and no other. `scratch` is 64-byte aligned and as large as the plan says. `wishes` says what will be
+/// read soon, or is null. The thread is [ready](Isa::ready).
 pub type MulAddFn = unsafe extern "C" fn(
     *const MulAddParams,
     *const *const u8,
@@ -70,6 +71,7 @@ pub type MulAddFn = unsafe extern "C" fn(
     *const *const u8,
     *const *mut u8,
     *mut u8,
+    *mut Wishes,
 );
 
 /// Multiplies the vector of each active lane by its matrix: `(params, result, input, places, scratch)`.

@@ -41,6 +41,7 @@ pub use kernel::{
     UnaryFn, VecMatMulFn, VecOuterAddFn,
 };
 pub use layout::TileLayout;
+pub use mul_add::wishes::Wishes;
 pub use mul_add::{Grid, MulAdd, MulAddParams, Plan};
 pub use processor::{Arch, Processor, ProcessorError};
 pub use relayout::{Relayout, RelayoutParams};

@@ -91,11 +91,13 @@ impl<'c> Lower<'_, 'c> {
     fn mul_add_group(&mut self, group: &Group) -> Result<()> {
         let plan = self.mats.plans[&group.r[0]];
         let scratch = self.matrix_scratch()?;
-        let mut args = Vec::with_capacity(5);
+        let mut args = Vec::with_capacity(6);
         for (number, operands) in [&group.a, &group.b, &group.c, &group.r].into_iter().enumerate() {
             args.push(self.tile_addresses(operands, number as u32)?.into());
         }
         args.push(scratch.into());
+        let wishes = self.wishes()?.unwrap_or_else(|| self.e.ptr_ty().const_null());
+        args.push(wishes.into());
         self.kernel(plan.kernel, bytes_of(&plan.params), &args)
     }
 

@@ -7,7 +7,8 @@
 //! - `views`: which rotated matrices are parts of others;
 //! - `once`: what subgroups load once for all;
 //! - `schedule`: which multiply-adds are done by one kernel call;
-//! - `slots`: where tiles lie in the subgroup's scratch memory, or in memory that all subgroups have in turn.
+//! - `slots`: where tiles lie in the subgroup's scratch memory, or in memory that all subgroups have in turn;
+//! - `wishes`: what multiplications are told of the reads between them.
 //!
 //! `emit` then makes the kernel calls, instruction by instruction; `tensor` those for tensor layouts,
 //! `component` those that deal with components of single lanes. `map` has no kernels: it makes code for all elements.
@@ -26,6 +27,7 @@ mod slots;
 mod tensor;
 mod uses;
 mod views;
+mod wishes;
 
 #[cfg(test)]
 mod tests;
@@ -72,6 +74,10 @@ pub(crate) struct State<'c> {
     plans: FxHashMap<Value, Plan>,
     /// Offsets of everything in both kinds of memory, once reserved.
     base: [Option<u64>; 2],
+    /// Whether multiplications are told what is read between them.
+    has_wishes: bool,
+    /// Where that is noted, once reserved.
+    wishes: Option<PointerValue<'c>>,
     /// Static parameters of kernels in the object, by their bytes.
     params: FxHashMap<Vec<u8>, PointerValue<'c>>,
 }
@@ -91,6 +97,7 @@ impl State<'_> {
             scratch = scratch.max(plan.scratch_bytes as u64);
             plans.insert(group.r[0], plan);
         }
+        let has_wishes = wishes::are_worth(func, &schedule, |group| plans[&group.r[0]]);
         let tile_bytes = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes() as u64);
         let once = Once::of(func, subgroups, tile_bytes);
         let slots = Slots::of(func, &uses, (&places, &views), &schedule, &once, scratch, tile_bytes);
@@ -103,6 +110,8 @@ impl State<'_> {
             ways: once.ways,
             plans,
             base: [None; 2],
+            has_wishes,
+            wishes: None,
             params: FxHashMap::default(),
         }
     }

@@ -331,3 +331,31 @@ fn factors_of_f16_stay_narrow_if_all_their_sums_are() {
     }
     assert_eq!(chosen(set("znver4"), &[Scalar::F16]), set("znver4"));
 }
+
+#[test]
+fn what_is_staged_is_wished_for() {
+    let mut has_wishes = Vec::new();
+    for processor in ["znver4", "sapphirerapids"] {
+        let set = phalanx_kernels::Processor::named(processor).unwrap().kernels();
+        for space in [phalanx_ir::Space::Shared, phalanx_ir::Space::Buffer] {
+            let (func, _, _, schedule) = Code::new().build(|b, acc| {
+                let factor = |b: &mut Builder<'_>, use_| {
+                    let ptr = b.value(Op::SharedPtr { offset: 0, bytes: 4096 }, &[], Type::Ptr(space));
+                    let stride = b.i64(64);
+                    let ty = MatType { elem: Scalar::BF16, ..mat(use_) };
+                    b.value(
+                        Op::MatLoad { column_major: false, flags: MemFlags::default() },
+                        &[ptr, stride],
+                        ty.into(),
+                    )
+                };
+                let (a, x) = (factor(b, Use::A), factor(b, Use::B));
+                accumulate(b, acc, 0, a, x);
+            });
+            has_wishes
+                .push(super::wishes::are_worth(&func, &schedule, |group| super::plan(&func, set, group)));
+        }
+    }
+    // Products in matrix registers ask for nothing.
+    assert_eq!(has_wishes, [true, false, false, false]);
+}

@@ -7,10 +7,12 @@
 
 use super::MulAddParams;
 use super::panel::Operands;
+use super::wishes::Wishes;
 use crate::cache::{LINE, want_later};
 use crate::layout::TileLayout;
 use crate::transfer::Source;
 use std::cell::Cell;
+use std::ptr::NonNull;
 
 /// Lines of a tile asked for in a turn.
 const SHARE: usize = 4;
@@ -36,6 +38,8 @@ pub(crate) struct Ahead {
     b: Option<Tiles>,
     /// Lines of each tile that were asked for: of A, then of B.
     asked: Cell<usize>,
+    /// What will be read soon, if anything, and how much of it is asked for in a step of a block.
+    wishes: Option<(NonNull<Wishes>, usize)>,
 }
 
 /// What is asked for in a turn: these bytes of a tile, and of those that follow it.
@@ -47,24 +51,49 @@ pub(crate) struct Turn {
 }
 
 impl Ahead {
-    /// What is wanted after a call of a single chain; nothing if its factors do not lie evenly.
+    /// What is wanted after a call with so many vectors of columns. Factors are, of a single chain; nothing if they do not
+    /// lie evenly.
     ///
     /// # Safety
     /// The operands are as `params` describes.
     #[inline(always)]
-    pub(crate) unsafe fn new(params: &MulAddParams, operands: &Operands) -> Self {
+    pub(crate) unsafe fn new(params: &MulAddParams, operands: &Operands, vectors: usize) -> Self {
         let is_chain = params.m == 1 && params.n == 1 && params.k > 1;
         let tiles = |layout: &TileLayout, tiles| {
             // SAFETY: the tiles are of the layout.
             (is_chain && layout.has_source()).then(|| unsafe { next(layout, params.k as usize, tiles) })?
         };
-        Self { a: tiles(&params.a, operands.a), b: tiles(&params.b, operands.b), asked: Cell::new(0) }
+        let wishes = NonNull::new(operands.wishes).and_then(|mut wishes| {
+            // SAFETY: they are the caller's for the time of the call.
+            let left = unsafe {
+                wishes.as_mut().begin();
+                wishes.as_ref().left()
+            };
+            let turns = || {
+                let group = usize::from(params.group);
+                let block_rows = usize::from(params.block_rows[group - 1]);
+                let blocks = vectors.div_ceil(group) * (params.rows as usize).div_ceil(block_rows);
+                blocks * (params.m * params.k) as usize
+            };
+            (left > 0).then(|| (wishes, left.div_ceil(turns())))
+        });
+        let asked = Cell::new(0);
+        Self { a: tiles(&params.a, operands.a), b: tiles(&params.b, operands.b), asked, wishes }
     }
 
     /// Whether anything is.
     #[inline(always)]
     pub(crate) fn is_wanted(&self) -> bool {
-        self.a.is_some() || self.b.is_some()
+        self.a.is_some() || self.b.is_some() || self.wishes.is_some()
+    }
+
+    /// Asks for a share of what will be read soon.
+    #[inline(always)]
+    pub(crate) fn ask_for_wishes(&self) {
+        if let Some((mut wishes, share)) = self.wishes {
+            // SAFETY: they are the caller's for the time of the call, and nobody else looks at them meanwhile.
+            unsafe { wishes.as_mut().ask(share) };
+        }
     }
 
     /// The next turn, if there is any left.
@@ -126,7 +155,7 @@ mod tests {
     use crate::elem::{Elem, Use};
     use crate::isa::Isa;
     use crate::mul_add::{Grid, MulAdd};
-    use std::ptr::{null, without_provenance};
+    use std::ptr::{null, null_mut, without_provenance};
 
     const K: usize = 4;
 
@@ -159,9 +188,9 @@ mod tests {
         let tiles = [a.map(|first| tile(&la, first, 128, 64)), b.map(|first| tile(&lb, first, 32, 256))];
         let pointers = tiles.each_ref().map(|tiles| tiles.each_ref().map(|tile| tile.as_ptr()));
         let [a, b] = pointers.each_ref().map(|pointers| pointers.as_ptr());
-        let operands = Operands { a, b, c: null(), r: null(), compensation: null() };
+        let operands = Operands { a, b, c: null(), r: null(), compensation: null(), wishes: null_mut() };
         // SAFETY: the factors are as the plan wants them; the others are not looked at.
-        turns(&unsafe { Ahead::new(&params, &operands) });
+        turns(&unsafe { Ahead::new(&params, &operands, 8) });
     }
 
     fn addresses(turn: &Turn) -> [usize; SHARE] {

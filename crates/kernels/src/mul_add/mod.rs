@@ -13,6 +13,7 @@ pub(crate) mod general;
 pub(crate) mod panel;
 mod plan;
 pub(crate) mod prepare;
+pub(crate) mod wishes;
 
 use crate::elem::Elem;
 use crate::kernel::KernelId;

@@ -17,6 +17,7 @@
 
 use super::MulAddParams;
 use super::ahead::Ahead;
+use super::wishes::Wishes;
 use crate::simd::{Bf16, Dot, Exact, F16};
 use std::ops::Range;
 
@@ -93,6 +94,8 @@ pub(crate) struct Operands {
     pub(crate) r: *const *mut u8,
     /// For each vector of columns, what the accumulators start with beside C; or null.
     pub(crate) compensation: *const u8,
+    /// What will be read soon, or null.
+    pub(crate) wishes: *mut Wishes,
 }
 
 /// One group of columns times all blocks of `MR` rows.
@@ -166,7 +169,7 @@ pub(crate) unsafe fn drive<D: Dot>(
     let total = column_count::<D>(params);
     let rows = params.rows as usize;
     // SAFETY: forwarded.
-    let ahead = unsafe { Ahead::new(params, &operands) };
+    let ahead = unsafe { Ahead::new(params, &operands, total) };
     let mut first = 0;
     while first < total {
         let vectors = (total - first).min(usize::from(params.group));
@@ -248,6 +251,9 @@ unsafe fn blocks<D: Dot, R: Sums, const MR: usize, const NV: usize, const ASKS: 
                     let mut at = 0;
                     if let Some(turn) = &mut turn {
                         turn.ask();
+                    }
+                    if ASKS {
+                        panel.ahead.ask_for_wishes();
                     }
                     for _ in 0..words {
                         step::<D, MR, NV>(&mut acc, a, lda, lo, hi, at);

@@ -1,7 +1,7 @@
 //! Multiplication on every instruction set against exact arithmetic.
 
 use crate::common::{Buffer, Matrix, Random, float, integer, nearest, same, truncate};
-use phalanx_kernels::{Elem, Grid, Isa, KernelId, MulAdd, MulAddFn, TileLayout, Use};
+use phalanx_kernels::{Elem, Grid, Isa, KernelId, MulAdd, MulAddFn, TileLayout, Use, Wishes};
 
 /// Types and flags of a multiplication.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +96,8 @@ impl Run {
         let (mut at, mut bt, mut ct) = (tiles(a, &op.a), tiles(b, &op.b), tiles(c, &op.c));
         let mut rt: Vec<_> = c.iter().map(|_| Buffer::new(op.r.bytes(), 0xee)).collect();
         let mut scratch = Buffer::new(plan.scratch_bytes, 0x77);
+        // Whatever is noted there is a hint.
+        let mut wishes = Box::new(bytemuck::pod_read_unaligned::<Wishes>(&[0x77; size_of::<Wishes>()]));
         let pointers = |tiles: &mut [Buffer]| tiles.iter_mut().map(Buffer::ptr).collect::<Vec<*mut u8>>();
         let (ap, bp, cp) = (pointers(&mut at), pointers(&mut bt), pointers(&mut ct));
         let rp = if self.in_place { cp.clone() } else { pointers(&mut rt) };
@@ -111,6 +113,7 @@ impl Run {
                 cp.as_ptr().cast(),
                 rp.as_ptr(),
                 scratch.ptr(),
+                &raw mut *wishes,
             );
         }
         let results = if self.in_place { &mut ct } else { &mut rt };
@@ -511,7 +514,7 @@ fn product(isa: Isa, op: &MulAdd, (a, b, c): (&Matrix, &Matrix, &Matrix)) -> Mat
     // SAFETY: the plan names a multiplication; the operands are as planned.
     unsafe {
         let kernel = std::mem::transmute::<*const (), MulAddFn>(address);
-        kernel(&plan.params, &ap, &bp, &cp, &rp, scratch.ptr());
+        kernel(&plan.params, &ap, &bp, &cp, &rp, scratch.ptr(), std::ptr::null_mut());
     }
     Matrix::from_tile(&op.r, &mut r)
 }
@@ -628,7 +631,15 @@ fn f32_error_is_bounded() {
         // SAFETY: the operands are as planned.
         unsafe {
             let (ap, bp, cp) = (ap.cast_const(), bp.cast_const(), cp.cast_const());
-            (isa.table().mul_add_f32)(&plan.params, &ap, &bp, &cp, &rp, std::ptr::null_mut());
+            (isa.table().mul_add_f32)(
+                &plan.params,
+                &ap,
+                &bp,
+                &cp,
+                &rp,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            );
         }
         let r = Matrix::from_tile(&op.r, &mut rt);
         for (row, col) in (0..m as usize).flat_map(|row| (0..n as usize).map(move |col| (row, col))) {

@@ -1,0 +1,76 @@
+//! Telling multiplications what will be read next.
+//!
+//! A work-group that stages factors through shared memory reads a buffer in pieces between multiplications, further on in
+//! each round. Each such read notes where it began; multiplications find out where it goes on, and ask for that while they
+//! are at it (see [`Wishes`]). Where they do not, a quarter of a kernel's time is waiting for memory.
+
+use super::schedule::{Group, Schedule};
+use crate::emit::V;
+use crate::error::Result;
+use crate::lower::Lower;
+use inkwell::values::{InstructionOpcode, PointerValue};
+use phalanx_ir::{Function, Op, Space, Type};
+use phalanx_kernels::{KernelId, Plan, Wishes};
+
+/// Bytes of a line of the cache.
+const LINE: u64 = 64;
+
+/// Whether a function multiplies what it has staged, by kernels that ask.
+pub(super) fn are_worth(func: &Function, schedule: &Schedule, plan: impl Fn(&Group) -> Plan) -> bool {
+    let stages = func.insts.iter().any(|info| {
+        matches!(info.op, Op::MatLoad { .. }) && func.ty(info.args[0]) == Type::Ptr(Space::Shared)
+    });
+    let silent = [KernelId::MUL_ADD_GENERAL, KernelId::MUL_ADD_AMX_BF16, KernelId::MUL_ADD_AMX_I8];
+    stages && schedule.groups().any(|group| !silent.contains(&plan(group).kernel))
+}
+
+impl<'c> Lower<'_, 'c> {
+    /// The subgroup's notes of what it read, for multiplications, if they are worth it.
+    pub(super) fn wishes(&mut self) -> Result<Option<PointerValue<'c>>> {
+        if !self.mats.has_wishes {
+            return Ok(None);
+        }
+        if let Some(wishes) = self.mats.wishes {
+            return Ok(Some(wishes));
+        }
+        let at = self.alloc_scratch(size_of::<Wishes>() as u64, LINE);
+        let wishes = self.scratch_ptr(at)?;
+        self.at_entry(|l| {
+            for word in (0..Wishes::HEAD as u64).step_by(8) {
+                let at = l.e.field(wishes, word)?;
+                l.e.store(l.e.i64(0), at, 8)?;
+            }
+            Ok(())
+        })?;
+        Ok(Some(*self.mats.wishes.insert(wishes)))
+    }
+
+    /// Notes that so many bytes of a buffer are read together.
+    pub(crate) fn note_read(&mut self, space: Space, at: PointerValue<'c>, bytes: u64) -> Result<()> {
+        let lines = bytes / LINE;
+        if !matches!(space, Space::Buffer | Space::Global) || lines == 0 {
+            return Ok(());
+        }
+        let Some(wishes) = self.wishes()? else { return Ok(()) };
+        let noted = self.e.load(self.e.cx.i32_type(), wishes, 4)?;
+        let index = self.e.map2("llvm.umin", noted, self.e.i32(Wishes::LAST))?;
+        let index = self.e.zext_trunc(index, 64)?;
+        let behind = self.e.mul(index, self.e.i64(Wishes::ENTRY as i64))?;
+        let list = self.e.field(wishes, Wishes::HEAD as u64)?;
+        let entry = self.e.offset(list.into(), behind)?.into_pointer_value();
+        let word = self.e.cx.i64_type();
+        let address = self.e.cast(InstructionOpcode::PtrToInt, at.into(), word)?;
+        let last = self.e.load(word, entry, 8)?;
+        let twice = self.e.add(address, address)?;
+        let next = self.e.sub(twice, last)?;
+        let first = self.e.and(next, self.e.i64(-(LINE as i64)))?;
+        let lines: V<'c> = self.e.i64(lines.min(Wishes::LINES) as i64);
+        let next = self.e.or(first, lines)?;
+        self.e.store(address, entry, 8)?;
+        let to = self.e.field(entry, 8)?;
+        self.e.store(next, to, 8)?;
+        let more = self.e.add(noted, self.e.i32(1))?;
+        self.e.store(more, wishes, 4)?;
+        Ok(())
+    }
+}
