@@ -17,8 +17,8 @@ use std::collections::BTreeSet;
 
 /// Most tiles that are kept of one load.
 const MOST: u32 = 4;
-/// Bytes of kept tiles that are still worth it.
-const LARGE: u64 = 64 << 10;
+/// Bytes of kept tiles that are still worth it: two of each of eight tiles of 64×32 words, or of four of 64×64.
+const LARGE: u64 = 144 << 10;
 
 /// What may be loaded once.
 #[derive(Debug, Default)]

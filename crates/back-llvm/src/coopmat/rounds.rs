@@ -60,9 +60,13 @@ fn limits(func: &Function, isa: KernelSet, round: &Round) -> Limits {
     let bytes = match plan_of(func, isa, inst, many).kernel {
         KernelId::MUL_ADD_AMX_BF16 => 2,
         KernelId::MUL_ADD_AMX_I8 => 1,
+        // What is kept for later cannot be what another subgroup has loaded. Words of one element are so many that the
+        // tiles of all subgroups then fill the second cache.
+        kernel if round.factors.iter().any(|&factor| is_of_shared_memory(func, factor)) => {
+            let is_wide = matches!(kernel, KernelId::MUL_ADD_F32 | KernelId::MUL_ADD_F32_HALF);
+            return Limits { rounds: if is_wide { 1 } else { VECTORS.rounds }, ..VECTORS };
+        }
         KernelId::MUL_ADD_GENERAL | KernelId::MUL_ADD_F32 | KernelId::MUL_ADD_F32_HALF => return VECTORS,
-        // What is kept for later cannot be what another subgroup has loaded.
-        _ if round.factors.iter().any(|&factor| is_of_shared_memory(func, factor)) => return VECTORS,
         _ => return PACKED,
     };
     Limits { deep: 512 / bytes, many: 256, rounds: 8, small: 0 }
