@@ -2,8 +2,9 @@
 //
 // A work-group of SUBGROUP_ROWS x SUBGROUP_COLS subgroups computes TILE_M x TILE_N elements. In each step along K,
 // its invocations copy a block of A and a block of B, a piece each at a time, into shared memory; then each subgroup
-// multiplies the parts that it needs. The blocks of the next step are fetched into registers before the
-// multiplication starts, so that on a machine with many threads the two overlap.
+// multiplies the parts that it needs. Where FETCH_AHEAD is set, the blocks of the next step are fetched into registers
+// before the multiplication starts, so that on a machine with many threads the two overlap; a machine that asks its
+// caches for them meanwhile does better without.
 //
 // M, N and K are multiples of TILE_M, TILE_N and TILE_K. A subgroup's share of the tile, TILE_M / SUBGROUP_ROWS by
 // TILE_N / SUBGROUP_COLS, and TILE_K are multiples of lM, lN and lK. The strides of A and B, lK elements, and lN
@@ -31,6 +32,7 @@ layout(constant_id = 9) const uint SUBGROUP_ROWS = 2;
 layout(constant_id = 10) const uint SUBGROUP_COLS = 2;
 // Unused pieces at the end of each row in shared memory; 16 bytes of them spread the rows over the banks of a GPU.
 layout(constant_id = 11) const uint PAD = 1;
+layout(constant_id = 12) const bool FETCH_AHEAD = true;
 
 const uint PIECE_ELEMS = PIECE_BYTES / A_BYTES;
 const uint INVOCATIONS = gl_WorkGroupSize.x * gl_WorkGroupSize.y;
@@ -60,6 +62,25 @@ shared PIECE sharedB[B_LINES * B_STRIDE];
 // What this invocation copies in one step.
 PIECE fetchedA[A_COPIES];
 PIECE fetchedB[B_COPIES];
+
+// Copies this invocation's pieces of the blocks that start at `k` to shared memory.
+void copy(uint tileRow, uint tileColumn, uint k)
+{
+    uint pieceStrideA = strideA / PIECE_ELEMS;
+    uint startA = pieceStrideA * tileRow + k / PIECE_ELEMS;
+    for (uint n = 0; n < A_COPIES; ++n) {
+        uint piece = n * INVOCATIONS + gl_LocalInvocationIndex;
+        uint line = piece / A_PIECES;
+        sharedA[A_STRIDE * line + piece % A_PIECES] = piecesA.x[startA + pieceStrideA * line + piece % A_PIECES];
+    }
+    uint pieceStrideB = strideB / PIECE_ELEMS;
+    uint startB = indexB(k, tileColumn) / PIECE_ELEMS;
+    for (uint n = 0; n < B_COPIES; ++n) {
+        uint piece = n * INVOCATIONS + gl_LocalInvocationIndex;
+        uint line = piece / B_PIECES;
+        sharedB[B_STRIDE * line + piece % B_PIECES] = piecesB.x[startB + pieceStrideB * line + piece % B_PIECES];
+    }
+}
 
 // Loads this invocation's pieces of the blocks that start at `k`.
 void fetch(uint tileRow, uint tileColumn, uint k)
@@ -107,13 +128,19 @@ void main()
         }
     }
 
-    fetch(tileRow, tileColumn, 0);
+    if (FETCH_AHEAD) {
+        fetch(tileRow, tileColumn, 0);
+    }
     for (uint step = 0; step < K; step += TILE_K) {
         // The previous step's matrices must have been read before they are overwritten.
         barrier();
-        stage();
+        if (FETCH_AHEAD) {
+            stage();
+        } else {
+            copy(tileRow, tileColumn, step);
+        }
         barrier();
-        if (step + TILE_K < K) {
+        if (FETCH_AHEAD && step + TILE_K < K) {
             fetch(tileRow, tileColumn, step + TILE_K);
         }
 

@@ -151,6 +151,8 @@ impl Plan {
                 [(9, SUBGROUP_ROWS), (10, SUBGROUP_COLS), (11, PAD)]
                     .map(|(id, value)| (id, Constant::U32(value))),
             );
+            // Multiplications ask the caches for the next blocks.
+            constants.push((12, Constant::Bool(false)));
         }
         if let Rung::Staged(_) = rung {
             let pad = staged::PAD_BYTES / piece.1;
