@@ -45,7 +45,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// The shape of a value that is kept as that of lane 0.
-    fn known_shape(&mut self, known: Known) -> Shape {
+    pub(crate) fn known_shape(&mut self, known: Known) -> Shape {
         match known {
             Known::Uniform => Shape::Uniform,
             Known::Affine { stride } => Shape::Affine(stride),

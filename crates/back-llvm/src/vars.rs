@@ -76,10 +76,9 @@ impl<'c> Lower<'_, 'c> {
         for (i, info) in f.vars.iter().enumerate() {
             let var = Var::new(i);
             let shape = match self.uniformity.var_shape(var) {
-                Known::Uniform => Shape::Uniform,
-                Known::Affine { stride } => Shape::Affine(stride),
-                // A slot keeps a number for each lane, or one that rises evenly.
-                Known::Bits { .. } | Known::Varying => Shape::Varying,
+                // Elements of an array at different places are numbers for each lane, or rise evenly.
+                Known::Bits { .. } if info.count > 1 => Shape::Varying,
+                known => self.known_shape(known),
             };
             let slot = match info.ty {
                 Type::Mat(_) => {
@@ -318,13 +317,20 @@ impl<'c> Lower<'_, 'c> {
         }
     }
 
-    /// A value in the form that a slot keeps: for one that rises evenly, what lane 0 has or would
+    /// A value in the form that a slot keeps: for one to which lanes add what is known, what lane 0 has or would
     /// have.
     fn as_kept(&mut self, slot: &Slot<'c>, x: Val<'c>) -> Result<V<'c>> {
         match slot.shape {
-            Shape::Varying | Shape::Pattern(_) => self.vector(x),
+            Shape::Varying => self.vector(x),
             Shape::Uniform => self.first(x),
             kept if x.shape == kept => Ok(x.v),
+            Shape::Pattern(number) => {
+                let lane = self.first_lane()?;
+                let v = self.at_lane(x, lane)?;
+                let steps: Vec<_> = self.patterns.steps(number).iter().map(|s| s.cast_unsigned()).collect();
+                let step = self.e.extract(self.e.const_ints(int_bits(v), steps), lane)?;
+                self.e.sub(v, step)
+            }
             Shape::Affine(stride) => {
                 let lane = self.first_lane()?;
                 let v = self.at_lane(x, lane)?;
