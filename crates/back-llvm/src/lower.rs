@@ -8,12 +8,14 @@ use crate::control::Frames;
 use crate::coopmat::{self, MatValue};
 use crate::emit::{Emit, V, int_bits};
 use crate::error::{Error, Result};
+use crate::pieces::Together;
 use crate::prologue::Prologue;
 use crate::site::Here;
 use crate::value::{Lowered, Patterns, Ptr, Shape, Val};
 use crate::vars::VarSlot;
 use inkwell::values::FunctionValue;
 use phalanx_ir::{Block, Function, Inst, Module, Op, Uniformity, Value};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// The lanes that execute.
@@ -69,6 +71,8 @@ pub(crate) struct Lower<'a, 'c> {
     common_bytes: u64,
     /// What lanes add to scalars.
     pub(crate) patterns: Patterns,
+    /// What was read together, by its first scalar.
+    pub(crate) together: FxHashMap<V<'c>, Together<'c>>,
     /// What a profiler is told.
     pub(crate) here: Here<'c>,
     /// By value.
@@ -104,6 +108,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             scratch_bytes: 0,
             common_bytes: 0,
             patterns: Patterns::default(),
+            together: FxHashMap::default(),
             here: Here::default(),
             values: vec![None; ir.body.values.len()],
         };

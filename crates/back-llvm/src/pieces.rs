@@ -21,6 +21,7 @@ use crate::lower::Lower;
 use crate::memory::Access;
 use crate::value::Val;
 use inkwell::IntPredicate;
+use inkwell::basic_block::BasicBlock;
 use inkwell::values::PointerValue;
 
 /// Most bytes of one lane: as many zeros are there to be read.
@@ -33,8 +34,15 @@ struct Pieces<'c> {
     at: Vec<PointerValue<'c>>,
     /// Lanes for each of these addresses.
     lanes: u32,
-    /// Whether that is right: no object ends within a piece.
-    whole: V<'c>,
+    /// Whether that is right: no object ends within a piece, and lanes are together that are said to be.
+    right: V<'c>,
+}
+
+/// The scalars of all lanes that were read, and the registers of memory that they are parts of.
+#[derive(Debug)]
+pub(crate) struct Together<'c> {
+    scalars: Vec<Val<'c>>,
+    registers: Vec<V<'c>>,
 }
 
 impl Access<'_> {
@@ -77,55 +85,81 @@ impl<'c> Lower<'_, 'c> {
         // What is not executed reads zeros; of an object with bounds it may read anything.
         let is_free = a.is_bounded() || self.exec.mask.is_none();
         let zeros = self.zeros();
-        let Some(pieces) = self.pieces(a, is_free, zeros)? else { return Ok(None) };
-        if const_int(pieces.whole) == Some(1) {
-            return self.read_pieces(a, &pieces).map(Some);
+        let ways = self.pieces(a, is_free, zeros)?;
+        if ways.is_empty() {
+            return Ok(None);
         }
-        let [whole, edge, join] = ["inside", "edge", "accessed"].map(|n| self.new_block(n));
-        self.e.cond_br_likely(pieces.whole, whole, edge)?;
-        self.e.b.position_at_end(whole);
-        let fast = self.read_pieces(a, &pieces)?;
-        let whole = self.e.here()?;
-        self.e.br(join)?;
-        self.e.b.position_at_end(edge);
+        if let [only] = &ways[..]
+            && const_int(only.right) == Some(1)
+        {
+            let registers = self.read_pieces(a, only)?;
+            return self.scalars_of(a, registers).map(Some);
+        }
+        let join = self.new_block("accessed");
+        let mut read = Vec::new();
+        for way in &ways {
+            let other = self.begin_way(way)?;
+            read.push((self.read_pieces(a, way)?, self.e.here()?));
+            self.e.br(join)?;
+            self.e.b.position_at_end(other);
+        }
         let slow = self.load_lane_by_lane(a)?;
-        let edge = self.e.here()?;
+        read.push((self.registers_of(a, &slow)?, self.e.here()?));
         self.e.br(join)?;
         self.e.b.position_at_end(join);
-        let merged = fast.iter().zip(slow).map(|(x, y)| self.e.merge(&[(x.v, whole), (y.v, edge)]));
-        merged.map(|v| v.map(Val::varying)).collect::<Result<_>>().map(Some)
+        let registers = (0..read[0].0.len()).map(|i| {
+            let of_way: Vec<_> = read.iter().map(|(registers, block)| (registers[i], *block)).collect();
+            self.e.merge(&of_way)
+        });
+        let registers = registers.collect::<Result<_>>()?;
+        self.scalars_of(a, registers).map(Some)
     }
 
     /// Writes pieces, if there are any.
     pub(crate) fn store_pieces(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<bool> {
         let nowhere = self.spill_slot(self.e.cx.i64_type().array_type(2).into(), u32::MAX)?;
-        let Some(pieces) = self.pieces(a, self.exec.mask.is_none(), nowhere)? else { return Ok(false) };
-        if const_int(pieces.whole) == Some(1) {
-            self.write_pieces(a, values, &pieces)?;
+        let ways = self.pieces(a, self.exec.mask.is_none(), nowhere)?;
+        if ways.is_empty() {
+            return Ok(false);
+        }
+        let registers = self.registers_of(a, values)?;
+        if let [only] = &ways[..]
+            && const_int(only.right) == Some(1)
+        {
+            self.write_pieces(a, &registers, only)?;
             return Ok(true);
         }
-        let [whole, edge, join] = ["inside", "edge", "stored"].map(|n| self.new_block(n));
-        self.e.cond_br_likely(pieces.whole, whole, edge)?;
-        self.e.b.position_at_end(edge);
+        let join = self.new_block("stored");
+        for way in &ways {
+            let other = self.begin_way(way)?;
+            self.write_pieces(a, &registers, way)?;
+            self.e.br(join)?;
+            self.e.b.position_at_end(other);
+        }
         self.store_lane_by_lane(a, values)?;
-        self.e.br(join)?;
-        self.e.b.position_at_end(whole);
-        self.write_pieces(a, values, &pieces)?;
         self.e.br(join)?;
         self.e.b.position_at_end(join);
         Ok(true)
     }
 
-    /// Where the pieces are; `elsewhere` for lanes that do not execute or are outside. Without a mask and inside
-    /// (`is_free`), places may be known.
+    /// Goes to where a way is right, and gives where it is not.
+    fn begin_way(&mut self, way: &Pieces<'c>) -> Result<BasicBlock<'c>> {
+        let [inside, other] = ["inside", "edge"].map(|n| self.new_block(n));
+        self.e.cond_br_likely(way.right, inside, other)?;
+        self.e.b.position_at_end(inside);
+        Ok(other)
+    }
+
+    /// Ways to the pieces, the best first; none if there are none. `elsewhere` is for lanes that do not execute or are
+    /// outside. Without a mask and inside (`is_free`), places may be known.
     fn pieces(
         &mut self,
         a: &Access<'c>,
         is_free: bool,
         elsewhere: PointerValue<'c>,
-    ) -> Result<Option<Pieces<'c>>> {
+    ) -> Result<Vec<Pieces<'c>>> {
         if !a.has_pieces() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         if is_free
             && a.ptr.base.is_uniform()
@@ -133,11 +167,11 @@ impl<'c> Lower<'_, 'c> {
             && let Some(steps) = self.patterns.of(a.ptr.offset, self.w)
             && a.known_pieces(&steps, self.e.caps.register_bytes.into()).is_some()
         {
-            return self.known_places(a, &steps).map(Some);
+            return Ok(vec![self.known_places(a, &steps)?]);
         }
         // A gather moves single scalars as fast.
         if a.n == 1 || a.piece_bytes() < MIN_BYTES {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let offset = self.vector(a.ptr.offset)?;
         let mut whole = self.e.bool(true);
@@ -153,13 +187,42 @@ impl<'c> Lower<'_, 'c> {
                 None => inside,
             });
         }
+        let mut ways = Vec::new();
+        if a.ptr.base.is_uniform() {
+            ways.extend(self.runs(a, offset, used)?);
+        }
         let mut at = self.at(&a.ptr, a.ptr.base.v, offset)?;
         if let Some(used) = used {
             let elsewhere = self.e.splat(elsewhere.into(), self.w)?;
             at = self.e.select(used, at, elsewhere)?;
         }
         let at = (0..self.w).map(|l| Ok(self.e.extract_at(at, l)?.into_pointer_value()));
-        Ok(Some(Pieces { at: at.collect::<Result<_>>()?, lanes: 1, whole }))
+        ways.push(Pieces { at: at.collect::<Result<_>>()?, lanes: 1, right: whole });
+        Ok(ways)
+    }
+
+    /// Lanes by registers, where the pieces of all that fill one turn out to follow one another: rows of a block, however
+    /// far they are from each other.
+    fn runs(&mut self, a: &Access<'c>, offset: V<'c>, used: Option<V<'c>>) -> Result<Option<Pieces<'c>>> {
+        let bytes = a.piece_bytes();
+        let lanes = (u64::from(self.e.caps.register_bytes) / bytes).min(self.w.into()) as u32;
+        if lanes < 2 {
+            return Ok(None);
+        }
+        let firsts = self.e.permute(offset, (0..self.w).map(|l| l - l % lanes))?;
+        let steps = self.e.const_ints(64, (0..u64::from(self.w)).map(|l| l % u64::from(lanes) * bytes));
+        let expected = self.e.add(firsts, steps)?;
+        let mut differs = self.e.icmp(IntPredicate::NE, offset, expected)?;
+        if let Some(used) = used {
+            differs = self.e.or(differs, self.e.not(used)?)?;
+        }
+        let right = self.e.not(self.e.any(differs)?)?;
+        let mut at = Vec::new();
+        for first in (0..self.w).step_by(lanes as usize) {
+            let offset = self.e.extract_at(offset, first)?;
+            at.push(self.at(&a.ptr, a.ptr.base.v, offset)?.into_pointer_value());
+        }
+        Ok(Some(Pieces { at, lanes, right }))
     }
 
     /// Pieces at known distances from the first.
@@ -177,7 +240,7 @@ impl<'c> Lower<'_, 'c> {
         };
         let at = self.at(&a.ptr, a.ptr.base.v, first)?.into_pointer_value();
         let at = steps.iter().step_by(lanes as usize).map(|s| self.e.field(at, s.abs_diff(low)));
-        Ok(Pieces { at: at.collect::<Result<_>>()?, lanes, whole })
+        Ok(Pieces { at: at.collect::<Result<_>>()?, lanes, right: whole })
     }
 
     /// Elements of a register.
@@ -185,7 +248,7 @@ impl<'c> Lower<'_, 'c> {
         (u64::from(self.e.caps.register_bytes) / a.elem_bytes()) as u32
     }
 
-    fn read_pieces(&mut self, a: &Access<'c>, pieces: &Pieces<'c>) -> Result<Vec<Val<'c>>> {
+    fn read_pieces(&mut self, a: &Access<'c>, pieces: &Pieces<'c>) -> Result<Vec<V<'c>>> {
         let elems = a.n * pieces.lanes;
         let ty = self.e.vec_of(self.e.scalar_ty(a.scalar), elems);
         let per_register = (self.register_elems(a) / elems).max(1) as usize;
@@ -194,11 +257,27 @@ impl<'c> Lower<'_, 'c> {
             let parts = at.iter().map(|&at| self.e.load(ty, at, 1)).collect::<Result<_>>()?;
             registers.push(self.concat(parts)?);
         }
-        let scalars = self.take_apart(registers, a.n)?;
-        scalars.into_iter().map(|parts| Ok(Val::varying(self.concat(parts)?))).collect()
+        Ok(registers)
     }
 
-    fn write_pieces(&mut self, a: &Access<'c>, values: &[Val<'c>], pieces: &Pieces<'c>) -> Result<()> {
+    /// The scalars in registers in which those of each lane follow one another.
+    fn scalars_of(&mut self, a: &Access<'c>, registers: Vec<V<'c>>) -> Result<Vec<Val<'c>>> {
+        let mut scalars = Vec::new();
+        for parts in self.take_apart(registers.clone(), a.n)? {
+            scalars.push(Val::varying(self.concat(parts)?));
+        }
+        self.together.insert(scalars[0].v, Together { scalars: scalars.clone(), registers });
+        Ok(scalars)
+    }
+
+    /// The reverse of [`scalars_of`](Self::scalars_of): of scalars that were read together, the registers they were
+    /// taken from, so that a copy shuffles nothing.
+    fn registers_of(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<Vec<V<'c>>> {
+        if let Some(together) = values.first().and_then(|first| self.together.get(&first.v))
+            && together.scalars == values
+        {
+            return Ok(together.registers.clone());
+        }
         let length = self.register_elems(a).min(self.w);
         let mut scalars = Vec::new();
         for &value in values {
@@ -207,10 +286,13 @@ impl<'c> Lower<'_, 'c> {
             let parts = parts.map(|i| self.e.permute(v, i..i + length)).collect::<Result<Vec<_>>>()?;
             scalars.push(parts);
         }
-        let registers = self.put_together(scalars, self.register_elems(a))?;
+        self.put_together(scalars, self.register_elems(a))
+    }
+
+    fn write_pieces(&mut self, a: &Access<'c>, registers: &[V<'c>], pieces: &Pieces<'c>) -> Result<()> {
         let elems = a.n * pieces.lanes;
         let mut at = pieces.at.iter();
-        for register in registers {
+        for &register in registers {
             let length = register.get_type().into_vector_type().get_size();
             for (first, &at) in (0..length).step_by(elems as usize).zip(&mut at) {
                 let piece = self.e.permute(register, first..first + elems)?;
