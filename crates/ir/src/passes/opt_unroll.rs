@@ -39,8 +39,10 @@ const MAX_CLONED_PLAIN: usize = 512;
 /// Most elements of an array of scalars that are worth turning into registers. Longer ones stay in
 /// memory, where an index costs nothing and unrolled code would cost time to compile.
 const MAX_ELEMENTS: u32 = 16;
-/// Most instructions that are copied in all, those undone included.
-const MAX_TRIED: usize = 3 * MAX_CLONED;
+/// The same as [`MAX_CLONED`] for indices alone: the sums of 128 multiplications, their loads and their stores.
+const MAX_CLONED_FOR_INDICES: usize = 3 * MAX_CLONED;
+/// How many instructions are copied in all, those undone included, for one that may be added.
+const TRIES: usize = 3;
 
 /// What there is to gain from unrolling a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,18 +59,20 @@ enum Gain {
 pub(super) struct Budget {
     cloned: usize,
     tried: usize,
-    /// Of one loop that has matrix operations, but no index by its counter.
+    /// Most that copies may add.
+    most: usize,
+    /// The same for one loop that has matrix operations, but no index by its counter.
     plain: usize,
 }
 
 impl Budget {
     pub(super) fn new() -> Self {
-        Self { cloned: 0, tried: 0, plain: MAX_CLONED_PLAIN }
+        Self { cloned: 0, tried: 0, most: MAX_CLONED, plain: MAX_CLONED_PLAIN }
     }
 
     /// For indices alone.
     pub(super) fn for_indices() -> Self {
-        Self { plain: 0, ..Self::new() }
+        Self { most: MAX_CLONED_FOR_INDICES, plain: 0, ..Self::new() }
     }
 }
 
@@ -80,10 +84,11 @@ impl Walk<'_> {
         let limit = match gain(self.old, body, stored) {
             Gain::None => return false,
             Gain::Matrices => budget.plain,
-            Gain::Indices => MAX_CLONED,
+            Gain::Indices => budget.most,
         };
         let begin = self.new.insts.len();
-        let most = limit.min(MAX_CLONED - budget.cloned).min(MAX_TRIED.saturating_sub(budget.tried));
+        let tries = (TRIES * budget.most).saturating_sub(budget.tried);
+        let most = limit.min(budget.most - budget.cloned).min(tries);
         if most == 0 {
             return false;
         }
