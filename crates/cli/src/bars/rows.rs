@@ -198,8 +198,12 @@ impl Planner<'_> {
             (_, 2) => &[32, 64, 128],
             _ => &[32, 64],
         };
-        let areas = [(256, 256), (256, 128), (128, 128)];
-        let tiles = areas.into_iter().flat_map(|(m, n)| steps.iter().map(move |&k| Some(Mnk { m, n, k })));
+        let areas: &[(u32, u32)] = match rung {
+            // Fewer copies; all sums still stay in the second cache.
+            Rung::Shared => &[(256, 256), (256, 128), (128, 128), (256, 512), (512, 256)],
+            _ => &[(256, 256), (256, 128), (128, 128)],
+        };
+        let tiles = areas.iter().flat_map(|&(m, n)| steps.iter().map(move |&k| Some(Mnk { m, n, k })));
         let tiles: Vec<Option<Mnk>> = if rung == Rung::Simple { vec![None] } else { tiles.collect() };
         let mut ways = Vec::new();
         for &shape in shapes {
@@ -262,8 +266,9 @@ impl Planner<'_> {
         ] {
             let types: Types = text.parse()?;
             let small = |rung: Rung| self.ways(rung, types, size, &[DEFAULT_SHAPE], false);
-            let line = (128 / types.a.size_bytes() as u32).max(64);
-            let large = [DEFAULT_SHAPE, Mnk { m: 64, n: 64, k: line }];
+            // Words hold one f16, two bf16 or four bytes.
+            let depth = if matches!(text, "f16" | "f32") { 64 } else { 128 };
+            let large = [DEFAULT_SHAPE, Mnk { m: 64, n: 64, k: depth }];
             let workgroup = || self.ways(Rung::Workgroup, types, size, &[DEFAULT_SHAPE], false);
             let shared = || self.ways(Rung::Shared, types, size, &large, false);
             let row = |rung: &str, bar: f64| Row::new(&format!("{rung} {types}"), "gemm", bar);
