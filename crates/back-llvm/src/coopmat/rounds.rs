@@ -31,6 +31,8 @@ const VECTORS: Limits = Limits { deep: 128, many: 64, rounds: 4, small: SMALL };
 /// The same for words of two or four elements: as many multiply-adds take a half or a quarter of the time, which is soon
 /// less than what a call costs beside them.
 const PACKED: Limits = Limits { many: 256, ..VECTORS };
+/// The same where a round is a single multiply-add, which takes less time than its call and its sums do.
+const SINGLE: Limits = Limits { rounds: 8, small: 0, ..VECTORS };
 
 /// How many rounds are worth doing together.
 pub(crate) fn rounds(func: &Function, isa: KernelSet, round: &Round) -> u32 {
@@ -66,6 +68,7 @@ fn limits(func: &Function, isa: KernelSet, round: &Round) -> Limits {
             let is_wide = matches!(kernel, KernelId::MUL_ADD_F32 | KernelId::MUL_ADD_F32_HALF);
             return Limits { rounds: if is_wide { 1 } else { VECTORS.rounds }, ..VECTORS };
         }
+        _ if round.mul_adds().count() == 1 => return SINGLE,
         KernelId::MUL_ADD_GENERAL | KernelId::MUL_ADD_F32 | KernelId::MUL_ADD_F32_HALF => return VECTORS,
         _ => return PACKED,
     };
