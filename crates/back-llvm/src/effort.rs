@@ -6,12 +6,17 @@
 //! what takes time with its length alone: each block by itself, variables in memory where there are very many.
 
 use inkwell::OptimizationLevel;
-use inkwell::values::{FunctionValue, InstructionOpcode};
+use inkwell::values::{CallSiteValue, FunctionValue, InstructionOpcode, InstructionValue};
 
 /// What the lowering leaves to do: variables become registers, masks and bounds checks that are known are folded,
 /// what does not change moves out of loops.
 const PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
 loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
+
+/// The same for programs of matrices, without what they do not gain by: after these they have as many instructions as after
+/// the others.
+const MATRIX_PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
+loop-mssa(licm),early-cse<memssa>,simplifycfg,adce)";
 
 /// Variables become registers, what is computed twice is computed once.
 const FEW_PASSES: &str = "function(sroa,early-cse,simplifycfg)";
@@ -38,6 +43,11 @@ const MANY_LIVES: usize = 1_000_000;
 /// 1500.
 const LARGE: usize = 2000;
 
+/// Calls of kernels and services from which code is a program of matrices, whose own instructions take no time worth
+/// mentioning. The scheduler behind the register allocation took 4 to 22 ms of the 65 to 87 of products of 16×16×16
+/// matrices on a Zen 4, which have 50 to 100 calls and are no slower without it; `gvn` and the second `instcombine` took 3.
+const MANY_CALLS: usize = 16;
+
 /// What takes LLVM time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
@@ -45,6 +55,8 @@ pub(crate) struct Extent {
     blocks: usize,
     /// Variables.
     slots: usize,
+    /// Calls of functions.
+    calls: usize,
 }
 
 impl Extent {
@@ -55,10 +67,17 @@ impl Extent {
             for inst in block.get_instructions() {
                 extent.insts += 1;
                 extent.slots += usize::from(inst.get_opcode() == InstructionOpcode::Alloca);
+                extent.calls += usize::from(is_call(inst));
             }
         }
         extent
     }
+}
+
+/// Whether this calls a function. Intrinsics are instructions.
+pub(crate) fn is_call(inst: InstructionValue<'_>) -> bool {
+    let callee = CallSiteValue::try_from(inst).map(|call| call.get_called_fn_value());
+    callee.is_ok_and(|callee| callee.is_none_or(|f| f.get_intrinsic_id() == 0))
 }
 
 /// How much is done.
@@ -66,6 +85,8 @@ impl Extent {
 pub(crate) enum Effort {
     /// Everything.
     Full,
+    /// What programs of matrices gain by.
+    Matrices,
     /// Values are kept in registers within blocks only.
     Linear {
         /// Whether variables that live in one block after the other become values.
@@ -77,7 +98,10 @@ impl Effort {
     /// For code as it was lowered.
     pub(crate) fn for_lowered(extent: Extent) -> Self {
         match extent {
-            Extent { insts, blocks, .. } if insts < LONG && blocks < MANY_BLOCKS => Self::Full,
+            Extent { insts, blocks, .. } if insts < LONG && blocks < MANY_BLOCKS => match extent.calls {
+                MANY_CALLS.. => Self::Matrices,
+                _ => Self::Full,
+            },
             Extent { blocks, slots, .. } => Self::Linear { promotes: slots * blocks < MANY_LIVES },
         }
     }
@@ -86,6 +110,7 @@ impl Effort {
     pub(crate) fn passes(self) -> &'static str {
         match self {
             Self::Full => PASSES,
+            Self::Matrices => MATRIX_PASSES,
             Self::Linear { promotes: true } => FEW_PASSES,
             Self::Linear { promotes: false } => ONE_PASS,
         }
@@ -95,7 +120,7 @@ impl Effort {
     pub(crate) fn level(self, optimized: Extent) -> OptimizationLevel {
         match self {
             Self::Full if optimized.insts < LARGE => OptimizationLevel::Default,
-            Self::Full => OptimizationLevel::Less,
+            Self::Full | Self::Matrices => OptimizationLevel::Less,
             Self::Linear { .. } => OptimizationLevel::None,
         }
     }
@@ -107,12 +132,14 @@ mod tests {
 
     #[test]
     fn what_is_left_out_grows_with_the_code() {
-        let extent = |insts, blocks, slots| Extent { insts, blocks, slots };
+        let extent = |insts, blocks, slots| Extent { insts, blocks, slots, calls: 0 };
         let attention = Effort::for_lowered(extent(3000, 200, 100));
         assert_eq!(
             (attention, attention.level(extent(1500, 200, 0))),
             (Effort::Full, OptimizationLevel::Default)
         );
+        let tiled = Effort::for_lowered(Extent { calls: 60, ..extent(2000, 20, 10) });
+        assert_eq!((tiled, tiled.level(extent(1500, 20, 0))), (Effort::Matrices, OptimizationLevel::Less));
         let product = Effort::for_lowered(extent(23_000, 50, 100));
         assert_eq!((product, product.level(extent(20_000, 50, 0))), (Effort::Full, OptimizationLevel::Less));
         let loads = Effort::for_lowered(extent(5000, 900, 10));
