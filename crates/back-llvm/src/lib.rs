@@ -33,6 +33,7 @@ mod pointer;
 mod prologue;
 mod report;
 mod service;
+mod sink;
 mod site;
 mod straight;
 mod subgroup;

@@ -121,13 +121,13 @@ impl<'c> Masks<'c> {
 }
 
 /// The value that an instruction makes.
-fn value<'c>(inst: InstructionValue<'c>) -> Result<BasicValueEnum<'c>> {
+pub(crate) fn value<'c>(inst: InstructionValue<'c>) -> Result<BasicValueEnum<'c>> {
     BasicValueEnum::try_from(inst.as_any_value_enum())
         .map_err(|()| Error::bug("an instruction without a value"))
 }
 
 /// The instructions that use an instruction's value.
-fn users(inst: InstructionValue<'_>) -> Vec<InstructionValue<'_>> {
+pub(crate) fn users(inst: InstructionValue<'_>) -> Vec<InstructionValue<'_>> {
     let mut users = Vec::new();
     let mut next = inst.get_first_use();
     while let Some(u) = next {

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::halves;
 use crate::masks;
 use crate::report::{self, Report};
+use crate::sink;
 use crate::target::Target;
 use crate::{Compiled, Dumps, Meta, Options, Times};
 use inkwell::OptimizationLevel;
@@ -51,7 +52,14 @@ pub(crate) fn to_object<'c>(
         }
         debug_assert!(module.verify().is_ok(), "{:?}", module.verify());
     }
-    let machine = match effort.level(Extent::of(functions)) {
+    let extent = Extent::of(functions);
+    if matches!(effort, Effort::Full | Effort::Matrices) {
+        for &function in functions {
+            sink::sink(cx, function)?;
+        }
+    }
+    debug_assert!(module.verify().is_ok(), "{:?}", module.verify());
+    let machine = match effort.level(extent) {
         OptimizationLevel::Default => machine,
         level => target.machine(level)?,
     };
