@@ -32,6 +32,7 @@ mod pieces;
 mod pointer;
 mod prologue;
 mod report;
+mod roll;
 mod service;
 mod sink;
 mod site;

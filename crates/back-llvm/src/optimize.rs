@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::halves;
 use crate::masks;
 use crate::report::{self, Report};
+use crate::roll;
 use crate::sink;
 use crate::target::Target;
 use crate::{Compiled, Dumps, Meta, Options, Times};
@@ -55,6 +56,9 @@ pub(crate) fn to_object<'c>(
     let extent = Extent::of(functions);
     if matches!(effort, Effort::Full | Effort::Matrices) {
         for &function in functions {
+            for repeat in roll::roll(cx, module, function)? {
+                set_attributes(cx, repeat, target);
+            }
             sink::sink(cx, function)?;
         }
     }
