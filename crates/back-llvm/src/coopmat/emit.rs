@@ -9,6 +9,7 @@ use crate::emit::V;
 use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::prologue::Field;
+use crate::roll::place;
 use crate::value::{Lowered, Val};
 use bytemuck::bytes_of;
 use inkwell::IntPredicate;
@@ -17,6 +18,9 @@ use phalanx_ir::{
     BinaryOp, ConvertKind, ConvertOp, Inst, MatType, Op, Rounding, Scalar, Space, UnaryOp, Value, Var,
 };
 use phalanx_kernels::{Access, ConvertParams, ElementParams, KernelId};
+
+/// Most addresses that are written at once: a vector register of the widest kind.
+const MOST_ADDRESSES: usize = 8;
 
 impl<'c> Lower<'_, 'c> {
     /// Lowers an instruction that deals with matrices.
@@ -101,14 +105,28 @@ impl<'c> Lower<'_, 'c> {
         self.kernel(plan.kernel, bytes_of(&plan.params), &args)
     }
 
-    /// An array of the tiles' addresses on the stack.
+    /// An array of the tiles' addresses on the stack. Where they are constants away from one address, they are computed and
+    /// written as vectors: some groups have hundreds.
     fn tile_addresses(&mut self, values: &[Value], number: u32) -> Result<PointerValue<'c>> {
         let ty = self.e.ptr_ty().array_type(values.len() as u32);
         let array = self.spill_slot(ty.into(), number)?;
-        for (i, &v) in values.iter().enumerate() {
-            let tile = self.mat(v)?.tile;
-            let at = self.e.field(array, 8 * i as u64)?;
-            self.e.store(tile.into(), at, 8)?;
+        let tiles: Vec<_> =
+            values.iter().map(|&v| Ok(place(self.mat(v)?.tile.into()))).collect::<Result<_>>()?;
+        let mut done = 0;
+        while let Some(&(from, distance)) = tiles.get(done) {
+            let same = tiles[done..].iter().take_while(|tile| tile.0 == from).count();
+            // A power of two, as vectors of others are taken apart.
+            let count = 1 << same.min(MOST_ADDRESSES).ilog2();
+            let addresses = if count == 1 {
+                self.e.offset(from, self.e.i64(distance))?
+            } else {
+                let distances = tiles[done..done + count].iter().map(|tile| tile.1 as u64);
+                let distances = self.e.const_ints(64, distances);
+                self.e.element_ptr(self.e.cx.i8_type().into(), from, distances)?
+            };
+            let at = self.e.field(array, 8 * done as u64)?;
+            self.e.store(addresses, at, 8)?;
+            done += count;
         }
         Ok(array)
     }
