@@ -103,7 +103,7 @@ impl<'c> Lower<'_, 'c> {
     ) -> Result<V<'c>> {
         use BinaryOp as B;
         match op {
-            B::Iadd => self.e.add(x, y),
+            B::Iadd => self.add_or_dot(x, y),
             B::Isub => self.e.sub(x, y),
             B::Imul => self.e.mul(x, y),
             B::Sdiv | B::Udiv | B::Srem | B::Umod | B::Smod => self.int_division(op, x, y),

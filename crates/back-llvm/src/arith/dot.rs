@@ -7,12 +7,15 @@
 //! x · y = (x ^ 0x80) · y - 0x80 · y
 //! ```
 //!
+//! Bytes that are masked so that they have no highest bit, as weights of four bits are, have no sign either way.
+//! What a product is added to is where the instruction begins.
+//!
 //! Without it, bytes are extended and multiplied as words.
 
-use crate::emit::{V, lanes};
+use crate::emit::{V, const_elems, lanes};
 use crate::error::Result;
 use crate::lower::Lower;
-use inkwell::values::InstructionOpcode as I;
+use inkwell::values::{BasicValue, CallSiteValue, InstructionOpcode as I, InstructionValue};
 
 /// The highest bit of each byte.
 const HIGH: u64 = 0x8080_8080;
@@ -20,6 +23,12 @@ const HIGH: u64 = 0x8080_8080;
 impl<'c> Lower<'_, 'c> {
     /// The sum of the products of four bytes, which have a sign or not.
     pub(super) fn dot_bytes(&mut self, signs: (bool, bool), x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        // The unsigned one is the first.
+        let (signs, x, y) = match signs {
+            (true, true) if has_no_high_bits(x) => ((false, true), x, y),
+            (true, true) if has_no_high_bits(y) => ((false, true), y, x),
+            _ => (signs, x, y),
+        };
         match lanes(x) {
             Some(n) if self.e.caps.vnni && n >= 4 => {
                 let register = (self.e.caps.register_bytes / 4).max(8).min(n);
@@ -66,6 +75,16 @@ impl<'c> Lower<'_, 'c> {
         self.e.intrinsic(name, &[], &[sum, x, y])
     }
 
+    /// The sum of two integers, one of which may be a product that can begin with the other.
+    pub(super) fn add_or_dot(&mut self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        for (product, start) in [(x, y), (y, x)] {
+            if let Some([a, b]) = product_from_zero(product) {
+                return self.dot_unsigned_signed(start, a, b);
+            }
+        }
+        self.e.add(x, y)
+    }
+
     /// By products of extended bytes.
     fn dot_extended(&mut self, signs: (bool, bool), x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         let mut sum: Option<V<'c>> = None;
@@ -85,4 +104,34 @@ impl<'c> Lower<'_, 'c> {
         let up = self.e.shl(x, self.e.int_like(x, 24 - 8 * i))?;
         self.e.bin(if signed { I::AShr } else { I::LShr }, up, self.e.int_like(x, 24))
     }
+}
+
+/// What made a value, if an instruction did.
+fn maker(x: V<'_>) -> Option<InstructionValue<'_>> {
+    match x {
+        V::VectorValue(v) => v.as_instruction_value(),
+        _ => None,
+    }
+}
+
+/// Whether a vector is the result of a mask that clears the highest bit of each byte.
+fn has_no_high_bits(x: V<'_>) -> bool {
+    let Some(inst) = maker(x).filter(|inst| inst.get_opcode() == I::And) else { return false };
+    (0..2)
+        .filter_map(|i| inst.get_operand(i)?.value())
+        .any(|operand| const_elems(operand).is_some_and(|elems| elems.iter().all(|mask| mask & HIGH == 0)))
+}
+
+/// The factors of a product of bytes that is added to nothing.
+fn product_from_zero(x: V<'_>) -> Option<[V<'_>; 2]> {
+    let inst = maker(x)?;
+    let call = CallSiteValue::try_from(inst).ok()?;
+    let name = call.get_called_fn_value()?;
+    let name = name.get_name();
+    if !name.to_bytes().starts_with(b"llvm.x86.avx512.vpdpbusd.") {
+        return None;
+    }
+    let [start, a, b] = [0, 1, 2].map(|i| inst.get_operand(i)?.value());
+    let is_zero = const_elems(start?)?.iter().all(|&word| word == 0);
+    Some([a?, b?]).filter(|_| is_zero)
 }
