@@ -11,6 +11,7 @@ mod dot;
 mod float;
 mod fused;
 mod integer;
+mod table;
 
 use crate::emit::{V, lanes};
 use crate::error::Result;

@@ -106,6 +106,11 @@ impl<'c> Lower<'_, 'c> {
         x: V<'c>,
         signed: bool,
     ) -> Result<V<'c>> {
+        if (from.bits(), to) == (32, Scalar::F32)
+            && let Some(y) = self.nibbles_to_float(x)?
+        {
+            return Ok(y);
+        }
         let cast = if signed { I::SIToFP } else { I::UIToFP };
         let near = op.rounding == Rounding::NearestEven;
         let precision = match to {

@@ -107,7 +107,7 @@ impl<'c> Lower<'_, 'c> {
 }
 
 /// What made a value, if an instruction did.
-fn maker(x: V<'_>) -> Option<InstructionValue<'_>> {
+pub(super) fn maker(x: V<'_>) -> Option<InstructionValue<'_>> {
     match x {
         V::VectorValue(v) => v.as_instruction_value(),
         _ => None,

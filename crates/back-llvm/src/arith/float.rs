@@ -66,6 +66,11 @@ impl<'c> Lower<'_, 'c> {
         y: V<'c>,
         exact: bool,
     ) -> Result<V<'c>> {
+        if s == Scalar::F32
+            && let Some(z) = self.float_op_on_table(op, x, y)?
+        {
+            return Ok(z);
+        }
         self.float_binary(s, x, y, |l, _, x, y| {
             let z = l.e.bin(op, x, y)?;
             if exact { Ok(z) } else { l.e.contract(z) }
