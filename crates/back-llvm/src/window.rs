@@ -140,12 +140,40 @@ impl<'c> Lower<'_, 'c> {
         merged.map(|v| v.map(Val::varying)).collect::<Result<_>>().map(Some)
     }
 
+    /// Integers in a word, where a lane has whole words of them: shifts and masks take words apart, and are nothing
+    /// where a kernel puts them together.
+    fn per_word(&self, a: &Access<'c>, plan: &Plan) -> Option<u32> {
+        let per_word = 32 / a.scalar.bits();
+        (a.scalar.is_int() && per_word > 1 && plan.together.is_multiple_of(per_word)).then_some(per_word)
+    }
+
     /// Reads all windows of a plan, whose units begin at an address.
     fn read_windows(&mut self, a: &Access<'c>, plan: &Plan, from: PointerValue<'c>) -> Result<Vec<Val<'c>>> {
         let unit: BasicTypeEnum<'c> = self.e.int_ty(8 * plan.unit_bytes as u32).into();
         let elem = self.e.scalar_ty(a.scalar);
         let parts = a.elem_bytes() / plan.unit_bytes;
         let mut values = Vec::new();
+        if let Some(per_word) = self.per_word(a, plan) {
+            let word = self.e.cx.i32_type();
+            for registers in &plan.registers {
+                let mut all = Vec::new();
+                for units in registers {
+                    let ty =
+                        self.e.vec_of(word.into(), (units.len() as u64 / parts) as u32 / per_word).into();
+                    let units = self.read_register(plan, units, unit, from)?;
+                    all.push(self.e.bitcast(units, ty)?);
+                }
+                for words in self.take_apart(all, plan.together / per_word)? {
+                    let words = self.concat(words)?;
+                    for k in 0..per_word {
+                        let bits =
+                            self.e.lshr(words, self.e.int_like(words, u64::from(k * a.scalar.bits())))?;
+                        values.push(Val::varying(self.e.zext_trunc(bits, a.scalar.bits())?));
+                    }
+                }
+            }
+            return Ok(values);
+        }
         for registers in &plan.registers {
             let mut all = Vec::new();
             for units in registers {

@@ -10,6 +10,7 @@ mod expand;
 mod opt_dce;
 mod opt_fold;
 mod opt_forward;
+mod opt_join;
 mod opt_unroll;
 mod relax;
 mod spread;
@@ -44,6 +45,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "dce", run: opt_dce::run },
     // Dissolved blocks and removed stores make more loads known.
     Pass { name: "simplify", run: walk::simplify },
+    Pass { name: "join", run: opt_join::run },
     Pass { name: "dce", run: opt_dce::run },
 ];
 

@@ -589,3 +589,59 @@ fn vectors_are_written_and_read_as_a_whole() {
     assert_eq!(text.matches("vec_mat_mul").count(), 1, "{text}");
     assert_eq!(text.matches("var_load").count(), 1, "{text}");
 }
+
+#[test]
+fn halves_of_words_are_read_together() {
+    let code = |index: &str, between: &str| {
+        format!(
+            "binding buf0 = 0.0 storage writable
+            {{
+                %zero: i32 = const 0
+                %one: i32 = const 1
+                %two: i32 = const 2
+                %p: ptr<buffer> = buffer_ptr<buf0> %zero
+                %lane: i32 = subgroup_lane
+                %i: i32 = {index}
+                %j: i32 = iadd %i, %one
+                %second: ptr<buffer> = ptr_add<scale=2, disp=2> %p, %j
+                %b: i16 = load %second
+                {between}
+                %first: ptr<buffer> = ptr_add<scale=2, disp=2> %p, %i
+                %a: i16 = load %first
+                %sum: i16 = isub %a, %b
+                store %p, %sum
+                return
+            }}"
+        )
+    };
+    let loads = |index, between| {
+        let text = run(&code(index, between)).to_string();
+        text.lines().filter(|line| line.contains("= load")).count()
+    };
+    // An index that may be the last one is followed by the first.
+    assert_eq!(loads("imul %two, %lane", ""), 1);
+    assert_eq!(loads("lshr %lane, %two", ""), 1);
+    assert_eq!(loads("iadd %two, %lane", ""), 2);
+    assert_eq!(loads("imul %two, %lane", "store %p, %b"), 2);
+    // The one that comes first in memory is read first, from where the other was.
+    check(
+        &code("imul %two, %lane", ""),
+        expect![[r#"
+        {
+          %0: i32 = const 0
+          %1: i32 = const 1
+          %2: i32 = const 2
+          %3: ptr<buffer> = buffer_ptr<buf0> %0
+          %4: i32 = subgroup_lane
+          %5: i32 = imul %2, %4
+          %6: i32 = iadd %5, %1
+          %7: ptr<buffer> = ptr_add<scale=2, disp=2> %3, %6
+          %8: ptr<buffer> = ptr_add<scale=1, disp=-2> %7
+          %9: i16, %10: i16 = load %8
+          %11: i16 = isub %9, %10
+          store %3, %11
+          return
+        }
+    "#]],
+    );
+}

@@ -1,0 +1,271 @@
+//! Joining: narrow integers that follow one another in a buffer are read together.
+//!
+//! Blocks of quantised weights are as long as their scale leaves them, so kernels read words of them by halves:
+//!
+//! ```text
+//! %3: ptr<buffer> = ptr_add<scale=2> %p, %2          %3: ptr<buffer> = ptr_add<scale=2> %p, %2
+//! %4: i16 = load %3                                  %4: i16, %7: i16 = load %3
+//! %5: i32 = iadd %2, %one                       →    %5: i32 = iadd %2, %one
+//! %6: ptr<buffer> = ptr_add<scale=2> %p, %5          %6: ptr<buffer> = ptr_add<scale=2> %p, %5
+//! %7: i16 = load %6
+//! ```
+//!
+//! A target then looks once for where the lanes' words are. Loads are joined within a block where nothing acts on memory in
+//! between; that the second index is one more than the first, not less by all, follows from bits and bounds that are known.
+
+use crate::entities::{Block, Inst, Value};
+use crate::module::Function;
+use crate::op::{BinaryOp, Op};
+use crate::types::{Scalar, Space, Type};
+use smallvec::SmallVec;
+use std::collections::{HashMap, HashSet};
+use std::mem::{Discriminant, discriminant};
+
+/// Integers of at most so many bytes are joined: all others are read as they are.
+const MOST_BYTES: u32 = 2;
+/// Integers that one load gives.
+const MOST_JOINED: usize = 4;
+/// Operations that are looked through.
+const DEPTH: u32 = 12;
+
+/// Joins loads.
+pub(super) fn run(func: &Function) -> Function {
+    let mut join = Join { func: func.clone(), classes: Classes::default() };
+    for block in 0..func.blocks.len() {
+        join.block(Block::new(block));
+    }
+    join.func
+}
+
+/// Where a scalar is, but for known bytes.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Place {
+    scalar: Scalar,
+    root: u32,
+    /// Scale and class of each index.
+    indices: SmallVec<[(i64, u32); 2]>,
+}
+
+/// A load of one scalar.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    /// Bytes from its [`Place`].
+    disp: i64,
+    /// Its number in the block.
+    at: usize,
+}
+
+struct Join {
+    func: Function,
+    classes: Classes,
+}
+
+impl Join {
+    fn block(&mut self, block: Block) {
+        let insts = self.func.block(block).to_vec();
+        let mut open: HashMap<Place, Vec<Load>> = HashMap::new();
+        let mut edits = Edits::default();
+        for (at, &inst) in insts.iter().enumerate() {
+            let op = &self.func.inst(inst).op;
+            if op.has_effect() && op.var().is_none() {
+                self.close(&insts, &mut open, &mut edits);
+            } else if let Some((place, disp)) = self.place(inst) {
+                open.entry(place).or_default().push(Load { disp, at });
+            }
+        }
+        self.close(&insts, &mut open, &mut edits);
+        if edits.removed.is_empty() {
+            return;
+        }
+        let mut new = Vec::with_capacity(insts.len());
+        for (at, inst) in insts.into_iter().enumerate() {
+            new.extend(edits.before.get(&at));
+            if !edits.removed.contains(&at) {
+                new.push(inst);
+            }
+        }
+        self.func.blocks[block.index()] = new;
+    }
+
+    /// The place of a load that may be joined with others.
+    fn place(&mut self, inst: Inst) -> Option<(Place, i64)> {
+        let info = self.func.inst(inst);
+        let (Op::Load(flags), [result]) = (&info.op, &info.results[..]) else { return None };
+        let scalar = self.func.ty(*result).scalar()?;
+        let mut ptr = info.args[0];
+        let is_joined = scalar.is_int()
+            && scalar.bytes() <= MOST_BYTES
+            && !flags.volatile
+            && self.func.ty(ptr) == Type::Ptr(Space::Buffer);
+        if !is_joined {
+            return None;
+        }
+        let (mut indices, mut bytes) = (SmallVec::new(), 0_i64);
+        while let Op::PtrAdd { scale, disp } = self.func.def(ptr).op {
+            let args = &self.func.def(ptr).args;
+            bytes = bytes.wrapping_add(disp);
+            let (base, index) = (args[0], args.get(1).copied());
+            if let Some(index) = index {
+                let (index, more) = without_constant(&self.func, index);
+                bytes = bytes.wrapping_add(scale.wrapping_mul(more));
+                indices.push((scale, self.classes.of(&self.func, index, DEPTH)));
+            }
+            ptr = base;
+        }
+        indices.sort_unstable();
+        let root = self.classes.of(&self.func, ptr, DEPTH);
+        Some((Place { scalar, root, indices }, bytes))
+    }
+
+    /// Joins what is open.
+    fn close(&mut self, insts: &[Inst], open: &mut HashMap<Place, Vec<Load>>, edits: &mut Edits) {
+        let mut all: Vec<(Scalar, Vec<Load>)> =
+            open.drain().map(|(place, loads)| (place.scalar, loads)).collect();
+        // In the order of the text, not that of the table.
+        all.sort_unstable_by_key(|(_, loads)| loads[0].at);
+        for (scalar, mut loads) in all {
+            loads.sort_unstable_by_key(|load| (load.disp, load.at));
+            loads.dedup_by_key(|load| load.disp);
+            let follows = |x: &Load, y: &Load| y.disp.wrapping_sub(x.disp) == i64::from(scalar.bytes());
+            for mut run in loads.chunk_by(follows) {
+                while run.len() > 1 {
+                    let (first, rest) = run.split_at(if run.len() < MOST_JOINED { 2 } else { MOST_JOINED });
+                    self.join(insts, first, edits);
+                    run = rest;
+                }
+            }
+        }
+    }
+
+    /// Joins loads that follow one another in memory.
+    fn join(&mut self, insts: &[Inst], loads: &[Load], edits: &mut Edits) {
+        let Some(earliest) = loads.iter().min_by_key(|load| load.at) else { return };
+        let inst = insts[earliest.at];
+        let results: SmallVec<[Value; 1]> =
+            loads.iter().map(|load| self.func.inst(insts[load.at]).results[0]).collect();
+        let disp = loads[0].disp.wrapping_sub(earliest.disp);
+        if disp != 0 {
+            let info = self.func.inst(inst);
+            let (ptr, loc) = (info.args[0], info.loc);
+            let ty = self.func.ty(ptr);
+            let lower = self.func.new_inst(Op::PtrAdd { scale: 1, disp }, &[ptr], &[ty], loc);
+            self.func.insts[inst.index()].args[0] = self.func.inst(lower).results[0];
+            edits.before.insert(earliest.at, lower);
+        }
+        for &result in &results {
+            self.func.values[result.index()].def = inst;
+        }
+        self.func.insts[inst.index()].results = results;
+        edits.removed.extend(loads.iter().map(|load| load.at).filter(|&at| at != earliest.at));
+    }
+}
+
+/// What becomes of a block.
+#[derive(Debug, Default)]
+struct Edits {
+    /// Instructions to come before one, by its number.
+    before: HashMap<usize, Inst>,
+    removed: HashSet<usize>,
+}
+
+/// The kind of an operation, and the classes of its operands.
+type Key = (Discriminant<Op>, SmallVec<[u32; 4]>);
+
+/// Numbers of values that are equal where both are visible: what the same operation makes of the same operands.
+#[derive(Debug, Default)]
+struct Classes {
+    known: HashMap<Value, u32>,
+    made: HashMap<Key, Vec<(Op, u32)>>,
+    count: u32,
+}
+
+impl Classes {
+    fn of(&mut self, func: &Function, v: Value, depth: u32) -> u32 {
+        if let Some(&class) = self.known.get(&v) {
+            return class;
+        }
+        let info = func.def(v);
+        let is_followed = matches!(
+            info.op,
+            Op::Const(_) | Op::Binary(_) | Op::Convert(_) | Op::PtrAdd { .. } | Op::BufferPtr(_)
+        );
+        let class = if is_followed && depth > 0 {
+            let args: SmallVec<[u32; 4]> =
+                info.args.iter().map(|&arg| self.of(func, arg, depth - 1)).collect();
+            let alike = self.made.entry((discriminant(&info.op), args)).or_default();
+            match alike.iter().find(|(op, _)| *op == info.op) {
+                Some(&(_, class)) => class,
+                None => {
+                    self.count += 1;
+                    alike.push((info.op.clone(), self.count));
+                    self.count
+                }
+            }
+        } else {
+            self.count += 1;
+            self.count
+        };
+        self.known.insert(v, class);
+        class
+    }
+}
+
+/// An index, and the constant that was added to it, if its sign-extension is the sum of both.
+fn without_constant(func: &Function, mut index: Value) -> (Value, i64) {
+    let mut sum = 0;
+    while let Op::Binary(BinaryOp::Iadd) = func.def(index).op {
+        let args = &func.def(index).args;
+        let with = |x: Value, c: Value| Some((x, func.const_bits(c)?));
+        let Some((x, c)) = with(args[0], args[1]).or_else(|| with(args[1], args[0])) else { break };
+        let known = Known::of(func, x, DEPTH);
+        let carries = c >> known.zeros.min(63) != 0;
+        let is_sum = !carries || known.most + c <= u64::from(i32::MAX.cast_unsigned());
+        let Ok(c) = i32::try_from(c) else { break };
+        if func.ty(index) != Type::Scalar(Scalar::I32) || !is_sum {
+            break;
+        }
+        sum += i64::from(c);
+        index = x;
+    }
+    (index, sum)
+}
+
+/// What is known of an integer of 32 bits without a sign.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// Lowest bits that are zero.
+    zeros: u32,
+    most: u64,
+}
+
+impl Known {
+    const NOTHING: Self = Self { zeros: 0, most: u32::MAX as u64 };
+
+    fn of(func: &Function, v: Value, depth: u32) -> Self {
+        if func.ty(v) != Type::Scalar(Scalar::I32) || depth == 0 {
+            return Self::NOTHING;
+        }
+        if let Some(c) = func.const_bits(v) {
+            return Self { zeros: c.trailing_zeros().min(32), most: c };
+        }
+        let Op::Binary(op) = func.def(v).op else { return Self::NOTHING };
+        let args = &func.def(v).args;
+        let [x, y] = [0, 1].map(|i| Self::of(func, args[i], depth - 1));
+        let constant = func.const_bits(args[1]);
+        let bounded = |most: u64| if most > Self::NOTHING.most { Self::NOTHING.most } else { most };
+        match (op, constant) {
+            (BinaryOp::Iadd, _) => Self { zeros: x.zeros.min(y.zeros), most: bounded(x.most + y.most) },
+            (BinaryOp::Imul, _) => {
+                Self { zeros: (x.zeros + y.zeros).min(32), most: bounded(x.most.saturating_mul(y.most)) }
+            }
+            (BinaryOp::And, _) => Self { zeros: x.zeros.max(y.zeros), most: x.most.min(y.most) },
+            (BinaryOp::Shl, Some(by @ 0..32)) => {
+                Self { zeros: (x.zeros + by as u32).min(32), most: bounded(x.most << by) }
+            }
+            (BinaryOp::Lshr, Some(by @ 0..32)) => Self { zeros: 0, most: x.most >> by },
+            (BinaryOp::Udiv, Some(by @ 1..)) => Self { zeros: 0, most: x.most / by },
+            (BinaryOp::Umod, Some(by @ 1..)) => Self { zeros: 0, most: x.most.min(by - 1) },
+            _ => Self::NOTHING,
+        }
+    }
+}
