@@ -32,7 +32,7 @@ void decode(uint block, uint part, out vec4 low, out vec4 high)
 {
     const uint a = blocks[block].weights[2 * part], b = blocks[block].weights[2 * part + 1];
     low = vec4(a & 15, a >> 8 & 15, b & 15, b >> 8 & 15) - 8.0;
-    high = vec4(a >> 4 & 15, a >> 12, b >> 4 & 15, b >> 12) - 8.0;
+    high = vec4(a >> 4 & 15, a >> 12 & 15, b >> 4 & 15, b >> 12 & 15) - 8.0;
 }
 #elif defined(BLOCK_Q8_0)
 const uint FIRST = 2, APART = 1;
@@ -54,6 +54,12 @@ void decode(uint block, uint part, out vec4 low, out vec4 high)
     high = vec4(blocks[block].weights[2 * part + 1]);
 }
 #endif
+
+// One chain, where two dot products would be added.
+float dot8(vec4 a, vec4 x, vec4 b, vec4 y)
+{
+    return fma(b.w, y.w, fma(b.z, y.z, fma(b.y, y.y, fma(b.x, y.x, dot(a, x)))));
+}
 
 float scale(uint block)
 {
@@ -87,7 +93,7 @@ void main()
             decode(block, part, a, b);
             const float s = scale(block);
             [[unroll]] for (uint c = 0; c < COLUMNS; ++c)
-                sums[r][c] += s * (dot(a, low[c]) + dot(b, high[c]));
+                sums[r][c] += s * dot8(a, low[c], b, high[c]);
         }
     }
 
