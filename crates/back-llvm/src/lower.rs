@@ -8,14 +8,14 @@ use crate::control::Frames;
 use crate::coopmat::{self, MatValue};
 use crate::emit::{Emit, V, int_bits};
 use crate::error::{Error, Result};
-use crate::pieces::Together;
+use crate::pieces::{self, Together};
 use crate::prologue::Prologue;
 use crate::site::Here;
 use crate::value::{Lowered, Patterns, Ptr, Shape, Val};
 use crate::vars::VarSlot;
 use inkwell::values::FunctionValue;
 use phalanx_ir::{Block, Function, Inst, Module, Op, Uniformity, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 /// The lanes that execute.
@@ -71,6 +71,8 @@ pub(crate) struct Lower<'a, 'c> {
     common_bytes: u64,
     /// What lanes add to scalars.
     pub(crate) patterns: Patterns,
+    /// Loads and stores that copy.
+    pub(crate) copies: FxHashSet<Inst>,
     /// What was read together, by its first scalar.
     pub(crate) together: FxHashMap<V<'c>, Together<'c>>,
     /// What a profiler is told.
@@ -108,6 +110,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             scratch_bytes: 0,
             common_bytes: 0,
             patterns: Patterns::default(),
+            copies: pieces::copies(&ir.body),
             together: FxHashMap::default(),
             here: Here::default(),
             values: vec![None; ir.body.values.len()],

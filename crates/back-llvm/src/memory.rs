@@ -34,6 +34,8 @@ pub(crate) struct Access<'c> {
     pub(crate) scalar: Scalar,
     pub(crate) n: u32,
     pub(crate) volatile: bool,
+    /// Of a copy: all that is read is stored as it is.
+    pub(crate) is_copy: bool,
 }
 
 impl Access<'_> {
@@ -67,6 +69,7 @@ impl<'c> Lower<'_, 'c> {
             scalar: self.scalar_ty(info.results[0])?,
             n: info.results.len() as u32,
             volatile: flags.volatile,
+            is_copy: self.copies.contains(&inst),
         };
         self.check_access(inst, &access.ptr, u64::from(access.n) * access.elem_bytes(), false)?;
         let values = self.load_scalars(&access)?;
@@ -84,6 +87,7 @@ impl<'c> Lower<'_, 'c> {
             scalar: self.scalar_ty(args[1])?,
             n: args.len() as u32 - 1,
             volatile: flags.volatile,
+            is_copy: self.copies.contains(&inst),
         };
         self.check_access(inst, &access.ptr, u64::from(access.n) * access.elem_bytes(), true)?;
         let values = args[1..].iter().map(|&v| self.scalar(v)).collect::<Result<Vec<_>>>()?;

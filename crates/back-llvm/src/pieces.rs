@@ -23,6 +23,8 @@ use crate::value::Val;
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::PointerValue;
+use phalanx_ir::{Function, Inst, Op};
+use rustc_hash::FxHashSet;
 
 /// Most bytes of one lane: as many zeros are there to be read.
 const MAX_BYTES: u64 = 16;
@@ -43,6 +45,21 @@ struct Pieces<'c> {
 pub(crate) struct Together<'c> {
     scalars: Vec<Val<'c>>,
     registers: Vec<V<'c>>,
+}
+
+/// The loads of which all that is read is stored as it is, and those stores.
+pub(crate) fn copies(func: &Function) -> FxHashSet<Inst> {
+    let mut copies = FxHashSet::default();
+    for (number, info) in func.insts.iter().enumerate() {
+        let (Op::Store(_), [_, values @ ..]) = (&info.op, info.args.as_slice()) else { continue };
+        let Some(first) = values.first() else { continue };
+        let load = func.values[first.index()].def;
+        let from = func.inst(load);
+        if matches!(from.op, Op::Load(_)) && from.results.as_slice() == values {
+            copies.extend([load, Inst::new(number)]);
+        }
+    }
+    copies
 }
 
 impl Access<'_> {
@@ -188,7 +205,8 @@ impl<'c> Lower<'_, 'c> {
             });
         }
         let mut ways = Vec::new();
-        if a.ptr.base.is_uniform() {
+        // Elsewhere it is not worth the code.
+        if a.is_copy && a.ptr.base.is_uniform() {
             ways.extend(self.runs(a, offset, used)?);
         }
         let mut at = self.at(&a.ptr, a.ptr.base.v, offset)?;
