@@ -21,8 +21,11 @@ const LANES: u32 = 16;
 /// Matrices at most, however small they are.
 const MOST_MATRICES: u64 = 256;
 
-/// Sums that an invocation has at most, half of the registers.
-const SUMS: u32 = 16;
+/// Rows that an invocation works on at least: what it reads of the vectors serves all of them.
+const ROWS: u32 = 4;
+
+/// Sums that an invocation of the form `dot` has, if not for fewer rows than that.
+const DOT_SUMS: u32 = 32;
 
 impl Weights {
     fn quantisation(self) -> Option<Quantisation> {
@@ -102,7 +105,10 @@ impl Matvec {
             Weights::Q8 => "BLOCK_Q8_0",
             Weights::F16 => "BLOCK_F16",
         };
-        let rows = (SUMS / columns).clamp(1, 4);
+        let rows = match form {
+            MatvecForm::Plain => ROWS,
+            MatvecForm::Dot => (DOT_SUMS / columns).clamp(ROWS, 2 * ROWS),
+        };
         let constants = [LANES, rows, columns];
         let kernel = Kernel {
             name: name.to_owned(),
