@@ -104,7 +104,7 @@ void main()
                     sums[r][c] += s * dot8(a, low[c], b, high[c]);
             }
         } else {
-            // More vectors than registers: weights are decoded first, four at a time.
+            // Of more vectors, four of the weights are decoded before any vector is looked at.
             for (uint second = 0; second < 2; ++second) {
                 vec4 weights[ROWS];
                 [[unroll]] for (uint r = 0; r < ROWS; ++r) {
