@@ -136,6 +136,7 @@ impl<'c> Lower<'_, 'c> {
         let mut call = self.memory_args(args[0], args[1])?;
         let (v, result) = (self.f.inst(inst).results[0], self.mat_result(inst)?);
         self.check_matrix(inst, args[0], &call, result.ty, (column_major, false))?;
+        self.note_load(args[0], result.ty, column_major, &call)?;
         let access = Access::new(self.layout_of(result.ty), column_major);
         if let Some(number) = self.mats.slots.kept(v) {
             return self.load_once(v, number, access, call);

@@ -2,26 +2,32 @@
 //!
 //! A work-group that stages factors through shared memory reads a buffer in pieces between multiplications, further on in
 //! each round. Each such read notes where it began; multiplications find out where it goes on, and ask for that while they
-//! are at it (see [`Wishes`]). Where they do not, a quarter of a kernel's time is waiting for memory.
+//! are at it (see [`Wishes`]). Where they do not, a quarter of a kernel's time is waiting for memory. So it is with the loads
+//! of small matrices that a subgroup has only one product of.
 
 use super::schedule::{Group, Schedule};
 use crate::emit::V;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lower::Lower;
 use inkwell::values::{InstructionOpcode, PointerValue};
-use phalanx_ir::{Function, Op, Space, Type};
+use phalanx_ir::{Function, MatType, Op, Space, Type, Use, Value};
 use phalanx_kernels::{KernelId, Plan, Wishes};
 
 /// Bytes of a line of the cache.
 const LINE: u64 = 64;
 
-/// Whether a function multiplies what it has staged, by kernels that ask.
+/// Bytes of a row up to which a matrix is small.
+const SMALL: u64 = LINE;
+
+/// Whether a function multiplies what it has staged, or small matrices one by one, by kernels that ask.
 pub(super) fn are_worth(func: &Function, schedule: &Schedule, plan: impl Fn(&Group) -> Plan) -> bool {
     let stages = func.insts.iter().any(|info| {
         matches!(info.op, Op::MatLoad { .. }) && func.ty(info.args[0]) == Type::Ptr(Space::Shared)
     });
     let silent = [KernelId::MUL_ADD_GENERAL, KernelId::MUL_ADD_AMX_BF16, KernelId::MUL_ADD_AMX_I8];
-    stages && schedule.groups().any(|group| !silent.contains(&plan(group).kernel))
+    let is_chain = |group: &Group| group.m * group.n == 1 && group.k > 1;
+    let asks = |group: &&Group| !silent.contains(&plan(group).kernel);
+    schedule.groups().filter(asks).any(|group| stages || is_chain(group))
 }
 
 impl<'c> Lower<'_, 'c> {
@@ -52,6 +58,39 @@ impl<'c> Lower<'_, 'c> {
             return Ok(());
         }
         let Some(wishes) = self.wishes()? else { return Ok(()) };
+        let (stride, lines) = (self.e.i64(LINE as i64), self.e.i64(lines as i64));
+        self.note(wishes, at, stride, lines)
+    }
+
+    /// Notes that a small factor is loaded.
+    pub(super) fn note_load(
+        &mut self,
+        ptr: Value,
+        ty: MatType,
+        column_major: bool,
+        call: &[V<'c>],
+    ) -> Result<()> {
+        let (runs, length) = if column_major { (ty.cols, ty.rows) } else { (ty.rows, ty.cols) };
+        let is_small = u64::from(length) * u64::from(ty.elem.bytes()) <= SMALL;
+        let is_factor = matches!(ty.use_, Use::A | Use::B);
+        let space = self.ptr(ptr)?.space;
+        if !(is_small && is_factor && matches!(space, Space::Buffer | Space::Global)) {
+            return Ok(());
+        }
+        let Some(wishes) = self.wishes()? else { return Ok(()) };
+        let &[base, _, offset, stride] = call else { return Err(Error::bug("an access has four operands")) };
+        let at = self.e.offset(base, offset)?.into_pointer_value();
+        self.note(wishes, at, stride, self.e.i64(runs.into()))
+    }
+
+    /// Writes an entry.
+    fn note(
+        &mut self,
+        wishes: PointerValue<'c>,
+        at: PointerValue<'c>,
+        stride: V<'c>,
+        lines: V<'c>,
+    ) -> Result<()> {
         let noted = self.e.load(self.e.cx.i32_type(), wishes, 4)?;
         let index = self.e.map2("llvm.umin", noted, self.e.i32(Wishes::LAST))?;
         let index = self.e.zext_trunc(index, 64)?;
@@ -63,12 +102,10 @@ impl<'c> Lower<'_, 'c> {
         let last = self.e.load(word, entry, 8)?;
         let twice = self.e.add(address, address)?;
         let next = self.e.sub(twice, last)?;
-        let first = self.e.and(next, self.e.i64(-(LINE as i64)))?;
-        let lines: V<'c> = self.e.i64(lines.min(Wishes::LINES) as i64);
-        let next = self.e.or(first, lines)?;
-        self.e.store(address, entry, 8)?;
-        let to = self.e.field(entry, 8)?;
-        self.e.store(next, to, 8)?;
+        for (word, v) in (0..).zip([address, next, stride, lines]) {
+            let to = self.e.field(entry, 8 * word)?;
+            self.e.store(v, to, 8)?;
+        }
         let more = self.e.add(noted, self.e.i32(1))?;
         self.e.store(more, wishes, 4)?;
         Ok(())
