@@ -175,7 +175,7 @@ impl Device {
     }
 
     /// Tells the device of memory that it did not allocate and that kernels may go to, by address or through
-    /// [`Descriptor::from_raw`], until the result is dropped. The interpreter knows no such memory.
+    /// [`Descriptor::from_raw`](crate::Descriptor::from_raw), until the result is dropped. The interpreter knows no such memory.
     pub fn lend(&self, address: u64, size: u64) -> Option<Allocation> {
         self.inner.target.lend(address, size)
     }
