@@ -20,8 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::stop::CancelToken;
 use ending::{Ending, How};
+use phalanx_host::CancelToken;
 use room::Room;
 
 /// Stack for LLVM and for our own passes. Memory is only taken for what is used.

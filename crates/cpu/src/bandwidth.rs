@@ -1,6 +1,6 @@
 //! How fast memory is read that is as buffers are.
 
-use crate::memory::{Buffer, MemoryError};
+use phalanx_host::{Buffer, MemoryError};
 use phalanx_kernels::peak;
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 //! The buffers that are there are listed once, when the dispatch begins: sorted by address, each with the furthest end of
 //! all up to it. So one search tells whether a block holds all bytes of an access, even if blocks overlap.
 
-use crate::allocations::Allocations;
 use crate::fault::RawFault;
+use phalanx_host::Allocations;
 
 /// The memory that a dispatch may go to by address.
 #[derive(Debug, Default)]

@@ -5,27 +5,29 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use phalanx_back_llvm::{Dumps, Options, Target};
+use phalanx_host::{
+    Addresses, Allocation, Allocations, Buffer, CacheKey, CancelToken, Descriptor, MemoryError, SealedCode,
+    StopFlag, StopReason, build_id,
+};
 use phalanx_ir::verify::Verified;
 use phalanx_ir::{MAX_DISPATCH_INVOCATIONS, excess};
 use phalanx_kernels::Processor;
 
-use crate::allocations::{Allocation, Allocations};
 use crate::attempt::Attempt;
 use crate::binary::Binary;
-use crate::cache::{self, Cache, CacheKey, SealedCode};
+use crate::cache::Cache;
 use crate::cores;
 use crate::error::Error;
 use crate::fault;
 use crate::grid::Grid;
 use crate::jit::Arena;
 use crate::machine;
-use crate::memory::{Buffer, Descriptor, MemoryError};
 use crate::pipeline::Pipeline;
 use crate::pool::Pool;
 use crate::process::Process;
 use crate::profile::{PipelineProfile, Profiler};
 use crate::run::{Run, RunParts, Tables, Workplaces};
-use crate::stop::{CancelToken, StopFlag, StopReason, Watchdog};
+use crate::watchdog::Watchdog;
 
 /// How to make a device.
 #[derive(Clone, Debug, Default)]
@@ -47,22 +49,6 @@ pub struct Config {
     pub addresses: Addresses,
     /// Whether to see where the time of dispatches goes, for [`Device::profile`].
     pub profile: bool,
-}
-
-/// What is done about device addresses that lead nowhere.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Addresses {
-    /// Nothing: the process ends, as by a wild pointer of its own. No handler of a signal is installed.
-    Trust,
-    /// The fault of such an access is caught, and the dispatch ends with an error. For this a handler of `SIGSEGV` and
-    /// `SIGBUS` is installed when the first pipeline runs that uses addresses; faults that are not a kernel's go to the
-    /// handler before it. An address that leads to memory of something else is not noticed.
-    #[default]
-    Catch,
-    /// Each access by address is checked against the buffers of the device that are there, so that none goes anywhere
-    /// else: not to memory of something else, nor from one buffer into the next. Kernels with addresses are many times
-    /// slower for it. Faults are caught as well.
-    Check,
 }
 
 /// A CPU that runs kernels. May be used from several threads at once.
@@ -247,7 +233,7 @@ impl Device {
         let checks = if self.checks_addresses() { " checked" } else { "" };
         let sites = if self.profiler.is_some() { " profiled" } else { "" };
         let target = format!("{:?}{checks}{sites}", self.target);
-        let mut all = vec![cache::build_id(), target.as_bytes()];
+        let mut all = vec![build_id(), target.as_bytes()];
         all.extend(parts);
         CacheKey::new(&all)
     }
@@ -266,7 +252,9 @@ impl Device {
     /// has to be compiled again.
     pub fn load(&self, code: &SealedCode) -> Option<Created> {
         let start = Instant::now();
-        let pipeline = Arc::new(Pipeline::load(&self.arena, code.open()?, Some(code.clone())).ok()?);
+        let pipeline = Arc::new(
+            Pipeline::load(&self.arena, Binary::from_bytes(code.payload())?, Some(code.clone())).ok()?,
+        );
         Some(Created::found(self.cache.insert(*code.key(), pipeline), start))
     }
 
@@ -301,7 +289,7 @@ impl Device {
     /// When there is no memory for it.
     pub fn finish(&self, compiled: Compiled, key: Option<&CacheKey>) -> Result<Created, Error> {
         let Compiled { binary, dumps, time: compile } = compiled;
-        let code = key.map(|key| SealedCode::new(key, &binary));
+        let code = key.map(|key| SealedCode::new(key, &binary.to_bytes()));
         if let Some(code) = &code {
             self.cache.write(code);
         }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use phalanx_host::{Fault, MemoryError};
+
 use crate::attempt::Abandoned;
-use crate::fault::Fault;
 use crate::jit::JitError;
-use crate::memory::MemoryError;
 
 /// A failure of the CPU device.
 #[derive(Debug, thiserror::Error)]

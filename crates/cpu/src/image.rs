@@ -1,138 +1,11 @@
-//! Images: memory and how texels lie in it, and what compiled code asks of them.
+//! What compiled code asks of images.
 
-use std::marker::PhantomData;
-use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::ptr::NonNull;
 
 use phalanx_back_llvm::abi::ImageCode;
-use phalanx_ir::image::{ImageKind, ImageLayout};
-use phalanx_ir::texel::MAX_TEXEL_BYTES;
-use phalanx_ir::{AtomicOp, Binding, ImageOp, SampleOp, Sampler, eval, sample};
-
-use crate::memory::{Buffer, Descriptor, MemoryError};
-
-/// A part of memory that is an image, or a texel buffer.
-///
-/// Nothing outside of the part is accessed, whatever the layout says. Atomic operations on a texel that does not lie
-/// at a multiple of its size do nothing.
-#[derive(Clone, Debug)]
-pub struct ImageView<'a> {
-    address: u64,
-    bytes: u64,
-    layout: ImageLayout,
-    sampler: Option<Sampler>,
-    memory: PhantomData<&'a Buffer>,
-}
-
-impl<'a> ImageView<'a> {
-    /// `bytes` bytes of a buffer from `offset`, or all up to its end.
-    ///
-    /// # Errors
-    ///
-    /// [`MemoryError::OutOfRange`].
-    pub fn new(
-        buffer: &'a Buffer,
-        offset: u64,
-        bytes: Option<u64>,
-        layout: ImageLayout,
-    ) -> Result<Self, MemoryError> {
-        let (address, bytes) = buffer.part(offset, bytes)?;
-        Ok(Self { address, bytes, layout, sampler: None, memory: PhantomData })
-    }
-
-    /// Memory that is no [`Buffer`].
-    ///
-    /// # Safety
-    ///
-    /// `bytes` bytes from `address` can be read and written for the lifetime of the view, and no Rust reference to
-    /// them is used during a dispatch.
-    pub unsafe fn from_raw(address: u64, bytes: u64, layout: ImageLayout) -> Self {
-        Self { address, bytes, layout, sampler: None, memory: PhantomData }
-    }
-
-    /// The same with a sampler, for shaders that have both in one.
-    pub fn with_sampler(self, sampler: Sampler) -> Self {
-        Self { sampler: Some(sampler), ..self }
-    }
-
-    /// Its sampler.
-    pub fn sampler(&self) -> Option<&Sampler> {
-        self.sampler.as_ref()
-    }
-
-    /// How texels lie in it.
-    pub fn layout(&self) -> &ImageLayout {
-        &self.layout
-    }
-
-    /// The address of the texel at an offset, if it lies in the memory.
-    fn texel(&self, at: u64) -> Option<*mut u8> {
-        let end = at.checked_add(self.layout.format.bytes() as u64)?;
-        (end <= self.bytes).then(|| ptr::with_exposed_provenance_mut((self.address + at) as usize))
-    }
-
-    fn read(&self, at: u64) -> Option<[u8; MAX_TEXEL_BYTES]> {
-        let texel = self.texel(at)?;
-        let mut bytes = [0; MAX_TEXEL_BYTES];
-        // SAFETY: `texel` checked that so many bytes lie in the view's memory, which whoever made the view answers
-        // for; no texel has more than there are.
-        unsafe { copy(texel, bytes.as_mut_ptr(), self.layout.format.bytes()) };
-        Some(bytes)
-    }
-
-    fn write(&self, at: u64, components: [u64; 4]) {
-        let Some(texel) = self.texel(at) else { return };
-        let bytes = self.layout.format.encode(components);
-        // SAFETY: as in `read`.
-        unsafe { copy(bytes.as_ptr(), texel, self.layout.format.bytes()) };
-    }
-
-    /// Replaces a texel of as many bytes as the scalar has, and gives the old one.
-    fn update(&self, at: u64, call: &Call, op: AtomicOp, value: u64, comparator: u64) -> Option<u64> {
-        let (scalar, bytes) = (call.code.scalar, self.layout.format.bytes());
-        let texel = self.texel(at).filter(|texel| texel.addr().is_multiple_of(bytes))?;
-        let new = |old| eval::atomic(op, scalar, old, value, comparator);
-        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
-        match (bytes, scalar.bytes()) {
-            (4, 4) => {
-                // SAFETY: `texel` checked that 4 bytes lie in the view's memory, and they are aligned.
-                let word = unsafe { AtomicU32::from_ptr(texel.cast()) };
-                let old = match op {
-                    AtomicOp::Load => Ok(word.load(fetch)),
-                    _ => word.fetch_update(set, fetch, |old| Some(new(old.into()) as u32)),
-                };
-                old.ok().map(u64::from)
-            }
-            (8, 8) => {
-                // SAFETY: as above, with 8 bytes.
-                let word = unsafe { AtomicU64::from_ptr(texel.cast()) };
-                match op {
-                    AtomicOp::Load => Some(word.load(fetch)),
-                    _ => word.fetch_update(set, fetch, |old| Some(new(old))).ok(),
-                }
-            }
-            _ => None,
-        }
-    }
-}
-
-/// Copies a texel: in one piece if it has a scalar's size, since other threads may read it meanwhile.
-///
-/// # Safety
-///
-/// `bytes` bytes can be read from one and written to the other, and they do not overlap.
-unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
-    match bytes {
-        // SAFETY: by the contract, here and below.
-        2 => unsafe { to.cast::<u16>().write_unaligned(from.cast::<u16>().read_unaligned()) },
-        // SAFETY: as above.
-        4 => unsafe { to.cast::<u32>().write_unaligned(from.cast::<u32>().read_unaligned()) },
-        // SAFETY: as above.
-        8 => unsafe { to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()) },
-        // SAFETY: as above.
-        _ => unsafe { ptr::copy_nonoverlapping(from, to, bytes) },
-    }
-}
+use phalanx_host::{Descriptor, ImageView};
+use phalanx_ir::image::ImageKind;
+use phalanx_ir::{AtomicOp, Binding, ImageOp, SampleOp, Sampler, sample};
 
 /// The images and samplers of a dispatch, of each binding.
 pub(crate) struct Bound {
@@ -221,7 +94,7 @@ impl Call {
             ImageOp::Load => {
                 let texel = image.map_or([0; 4], |image| {
                     let bytes = self.texel_of(image, lane).and_then(|at| image.read(at));
-                    bytes.map_or_else(|| image.layout.read_outside(), |bytes| image.layout.read(&bytes))
+                    bytes.map_or_else(|| image.layout().read_outside(), |bytes| image.layout().read(&bytes))
                 });
                 self.give(lane, texel);
             }
@@ -236,7 +109,7 @@ impl Call {
                 let comparator = if op == AtomicOp::CompareExchange { self.value(1, lane) } else { 0 };
                 let old = image.and_then(|image| {
                     let at = self.texel_of(image, lane)?;
-                    image.update(at, self, op, value, comparator)
+                    image.update(at, self.code.scalar, op, value, comparator)
                 });
                 self.give(lane, [old.unwrap_or(0)]);
             }
@@ -260,12 +133,12 @@ impl Call {
     fn sample(&self, lane: u32, op: SampleOp, bound: &Bound, image: &ImageView<'_>) -> [u64; 4] {
         let sampler = match op.sampler {
             Some(binding) => bound.sampler(binding, self.place(1, lane) as u32),
-            None => image.sampler.as_ref(),
+            None => image.sampler(),
         };
         let sampler = sampler.copied().unwrap_or_default();
         let operands = sample::Operands::read(op, self.kind, |number| self.place(number, lane) as u32);
-        let mut texel = |at| Some(image.layout.format.decode(&image.read(at)?));
-        sample::sample(&image.layout, &sampler, self.kind, op, &operands, &mut texel)
+        let mut texel = |at| Some(image.layout().format.decode(&image.read(at)?));
+        sample::sample(image.layout(), &sampler, self.kind, op, &operands, &mut texel)
     }
 
     /// The offset of the texel that a lane's coordinates name.
@@ -276,7 +149,7 @@ impl Call {
             *coordinate = self.place(1 + number, lane);
         }
         let level = if self.code.has_level { self.place(1 + n, lane) } else { 0 };
-        image.layout.find(self.kind, &coordinates[..n.min(4)], level)
+        image.layout().find(self.kind, &coordinates[..n.min(4)], level)
     }
 
     fn index(&self, number: usize, lane: u32) -> usize {

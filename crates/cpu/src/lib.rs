@@ -1,14 +1,13 @@
-//! The CPU device: JIT, memory, work-groups, barriers, dispatch.
+//! The CPU device: JIT, work-groups, barriers, dispatch.
 //!
 //! A [`Device`] compiles verified modules to a [`Pipeline`] and runs a [`Dispatch`] of it on
-//! [`Buffer`]s. A pipeline's code runs one subgroup; `run` spreads the work-groups over the threads of
-//! `pool`, and lets the subgroups of a work-group wait for each other as coroutines. `stop` ends
+//! buffers. A pipeline's code runs one subgroup; `run` spreads the work-groups over the threads of
+//! `pool`, and lets the subgroups of a work-group wait for each other as coroutines. `watchdog` ends
 //! what takes too long, `fault` what accesses memory that is not there, `attempt` gives up compiling that does not end,
 //! `cache` remembers what was compiled, `jit` loads it. `profile` tells where time goes.
 //!
 //! Invariant: this crate knows neither SPIR-V nor Vulkan. A dispatch ends, by its own end or by the watchdog.
 
-mod allocations;
 mod attempt;
 mod bandwidth;
 mod binary;
@@ -23,34 +22,28 @@ mod grid;
 mod image;
 mod jit;
 mod machine;
-mod memory;
 mod pipeline;
 mod pool;
 mod printf;
 mod process;
 mod profile;
 mod run;
+mod scratch;
 mod stacks;
-mod stop;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
+mod watchdog;
 
-pub use allocations::{Allocation, NearestBuffer};
 pub use attempt::exhaustion::Allocator;
 pub use attempt::{Abandoned, Attempt};
 pub use bandwidth::Probe;
-pub use cache::{CacheKey, SealedCode, cache_uuid};
 pub use cores::usable as usable_cores;
-pub use device::{Addresses, Compiled, Compiler, Config, Created, Device, Dispatch, Report};
+pub use device::{Compiled, Compiler, Config, Created, Device, Dispatch, Report};
 pub use error::Error;
-pub use fault::Fault;
-pub use image::ImageView;
 pub use jit::JitError;
-pub use memory::{Buffer, Descriptor, MemoryError};
 pub use phalanx_back_llvm::abi::{Family, Site};
 pub use phalanx_back_llvm::{Dumps, Error as CompileError, Options};
 pub use pipeline::Pipeline;
 pub use profile::PipelineProfile;
-pub use stop::CancelToken;

@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock};
 
 use phalanx_back_llvm::Meta;
 use phalanx_back_llvm::abi::{ENTRY_SYMBOL, Entry};
+use phalanx_host::SealedCode;
 use phalanx_ir::BindingInfo;
 
 use crate::binary::Binary;
-use crate::cache::SealedCode;
 use crate::jit::{Arena, Code, JitError};
 use crate::profile::Tally;
 

@@ -30,24 +30,23 @@ use phalanx_back_llvm::abi::{
     BindingDesc, BufferDesc, DispatchContext, Entry, IDLE, Note, SCHEDULING, SCRATCH_STEP, Services,
     SubgroupContext,
 };
+use phalanx_host::{Allocations, Descriptor, Fault, MemoryError, StopFlag, StopReason};
 use phalanx_ir::{BindingInfo, BindingKind};
 use phalanx_kernels::Isa;
 
-use crate::allocations::Allocations;
 use crate::check::{Access, Ranges};
 use crate::error::Error;
-use crate::fault::{self, End, Fault, KernelCoroutine, RawFault, SignalStack, Step};
+use crate::fault::{self, End, KernelCoroutine, RawFault, SignalStack, Step};
 use crate::float_env;
 use crate::grid::Grid;
 use crate::image;
 use crate::jit::see_code;
-use crate::memory::{Descriptor, MemoryError, Scratch};
 use crate::pipeline::{Pipeline, UNKNOWN_TIME};
 use crate::pool::{Apart, Work, message_of};
 use crate::printf::Printed;
 use crate::profile::{Watch, Word};
+use crate::scratch::Scratch;
 use crate::stacks::Stacks;
-use crate::stop::{StopFlag, StopReason};
 
 /// Most work-groups that a worker takes at a time.
 const MAX_SHARE: u64 = 64;
@@ -125,8 +124,11 @@ fn table(list: &[Descriptor<'_>], info: &BindingInfo) -> Result<Box<[BufferDesc]
     let bytes = length.saturating_mul(size_of::<BufferDesc>()) as u64;
     let mut table = Vec::new();
     table.try_reserve_exact(length).map_err(|_refused| MemoryError::OutOfMemory { bytes })?;
-    table.extend(list.iter().map(Descriptor::desc));
-    table.resize(length, Descriptor::default().desc());
+    table.extend(list.iter().map(|descriptor| {
+        let (base, size) = descriptor.range();
+        BufferDesc { base, size }
+    }));
+    table.resize(length, BufferDesc::default());
     Ok(table.into())
 }
 

@@ -10,7 +10,7 @@ use std::fmt;
 use corosensei::stack::DefaultStack;
 use phalanx_back_llvm::abi::CALLEE_STACK_BYTES;
 
-use crate::memory::MemoryError;
+use phalanx_host::MemoryError;
 
 /// Smallest stack.
 const MIN_BYTES: usize = 256 << 10;

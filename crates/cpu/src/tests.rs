@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use phalanx_back_llvm::Meta;
+use phalanx_host::{Buffer, CancelToken, Descriptor};
 
 use crate::testing::{BUFFER, EMPTY, pipeline, pipeline_with, prologue};
-use crate::{Buffer, CancelToken, Config, Descriptor, Device, Dispatch, Error, Pipeline, Report};
+use crate::{Config, Device, Dispatch, Error, Pipeline, Report};
 
 fn device(threads: usize) -> Device {
     Device::new(&Config { threads: Some(threads), ..Config::default() }).unwrap()

@@ -3,7 +3,8 @@
 use crate::data::Data;
 use crate::directive::{TargetKind, TestFile};
 use crate::slot::Slot;
-use phalanx_cpu::{Buffer, Config, Descriptor, Device, Dispatch, ImageView};
+use phalanx_cpu::{Config, Device, Dispatch};
+use phalanx_host::{Buffer, Descriptor, ImageView};
 use phalanx_interp::{Accesses, Limits, Memory, Region};
 use phalanx_ir::passes;
 use phalanx_ir::{Binding, BindingInfo, BindingKind, Sampler, Verified};

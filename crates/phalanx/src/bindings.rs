@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use phalanx_cpu::{Descriptor, ImageView, MemoryError};
+use phalanx_host::{Descriptor, ImageView, MemoryError};
 use phalanx_ir::{BindingInfo, BindingKind, ImageLayout, Sampler};
 
 use crate::buffer::Buffer;

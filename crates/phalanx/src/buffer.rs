@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use bytemuck::{AnyBitPattern, NoUninit};
-use phalanx_cpu::MemoryError;
+use phalanx_host::MemoryError;
 
 /// Memory that kernels and the host share. Clones refer to the same memory.
 ///
 /// A kernel that runs may write it at any time; what the host reads meanwhile is unspecified.
 #[derive(Clone, Debug)]
 pub struct Buffer {
-    memory: Arc<phalanx_cpu::Buffer>,
+    memory: Arc<phalanx_host::Buffer>,
 }
 
 impl Buffer {
     pub(crate) fn with_size(size: u64) -> Result<Self, MemoryError> {
-        Ok(Self::new(phalanx_cpu::Buffer::new(size)?))
+        Ok(Self::new(phalanx_host::Buffer::new(size)?))
     }
 
-    pub(crate) fn new(memory: phalanx_cpu::Buffer) -> Self {
+    pub(crate) fn new(memory: phalanx_host::Buffer) -> Self {
         Self { memory: Arc::new(memory) }
     }
 
@@ -28,7 +28,7 @@ impl Buffer {
         self.memory.retire();
     }
 
-    pub(crate) fn memory(&self) -> &Arc<phalanx_cpu::Buffer> {
+    pub(crate) fn memory(&self) -> &Arc<phalanx_host::Buffer> {
         &self.memory
     }
 

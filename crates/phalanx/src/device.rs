@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytemuck::NoUninit;
-use phalanx_cpu::{Addresses, Allocation, CacheKey, CancelToken, SealedCode};
 use phalanx_front_spirv as front;
+use phalanx_host::{Addresses, Allocation, CacheKey, CancelToken, SealedCode};
 use phalanx_ir::Scope;
 use phalanx_kernels::Processor;
 
@@ -365,21 +365,13 @@ impl Device {
             self.inner.limits,
             self.inner.relaxed_accumulation,
         );
-        let source = match descriptor.module.source() {
-            Source::Spirv(words) => bytemuck::cast_slice(words),
+        let mut parts = match descriptor.module.source() {
+            Source::Spirv(words) => vec![bytemuck::cast_slice(words)],
             // Code holds source positions, and with them the name.
-            Source::Mlir(mlir) => {
-                let parts = [b"mlir", mlir.text.as_bytes(), mlir.name.as_bytes()];
-                return target.cache_key(&[
-                    parts[0],
-                    parts[1],
-                    parts[2],
-                    entry.as_bytes(),
-                    numbers.as_bytes(),
-                ]);
-            }
+            Source::Mlir(mlir) => vec![b"mlir".as_slice(), mlir.text.as_bytes(), mlir.name.as_bytes()],
         };
-        target.cache_key(&[source, entry.as_bytes(), numbers.as_bytes()])
+        parts.extend([entry.as_bytes(), numbers.as_bytes()]);
+        target.cache_key(&parts)
     }
 }
 

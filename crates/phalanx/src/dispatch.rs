@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use phalanx_cpu::{CancelToken, Descriptor};
+use phalanx_host::{CancelToken, Descriptor};
 pub use phalanx_interp::{Accesses, Amount};
 
 use crate::bindings::Binding;

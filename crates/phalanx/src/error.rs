@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use phalanx_cpu::{Abandoned, JitError, MemoryError};
+use phalanx_cpu::{Abandoned, JitError};
 use phalanx_front_spirv::{Class, Diagnostics};
+use phalanx_host::MemoryError;
 use phalanx_spirv_asm::AsmError;
 
 use crate::bindings::BindingError;
@@ -100,7 +101,7 @@ pub enum Error {
     },
     /// A kernel accessed memory that is not there. Its buffers hold what it had written by then; the device works on.
     #[error("{0}")]
-    Fault(Box<phalanx_cpu::Fault>),
+    Fault(Box<phalanx_host::Fault>),
     /// The process is a copy of the one that made the device, by `fork`: make a new device.
     #[error("the device belongs to the process that this one was forked from")]
     Forked,

@@ -49,7 +49,7 @@ impl DeviceInfo {
     /// Names the compiler, the instructions that it may use and the user who can authenticate its code:
     /// [`SealedCode`](crate::SealedCode) of another name is of no use.
     pub fn cache_uuid(&self) -> [u8; 16] {
-        phalanx_cpu::cache_uuid(self.processor)
+        phalanx_host::cache_uuid(&self.processor)
     }
 }
 

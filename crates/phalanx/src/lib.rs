@@ -79,15 +79,16 @@ pub use error::{Error, ErrorClass};
 pub use info::{ComponentType, DeviceInfo, MatrixShape, MatrixTypes};
 pub use load::{assemble, load};
 pub use module::{Module, SpecValue};
-pub use phalanx_cpu::{
-    Abandoned, Addresses, Allocation, Allocator, CacheKey, CancelToken, Descriptor, Fault, ImageView,
-    MemoryError, NearestBuffer, SealedCode,
-};
+pub use phalanx_cpu::{Abandoned, Allocator};
 pub use phalanx_front_mlir::{Class as MlirErrorClass, Error as MlirError};
 pub use phalanx_front_spirv::{
     AtomicInfo, AtomicKind, BindingLayout, Diagnostic, Diagnostics, EntryInfo, Info as ModuleInfo, Location,
     MAX_VECTOR_COMPONENTS, MatrixInfo, MemberLayout, MulAddInfo, ScalarType, SpecConstant, TypeLayout,
     VectorMulInfo,
+};
+pub use phalanx_host::{
+    Addresses, Allocation, CacheKey, CancelToken, Descriptor, Fault, ImageView, MemoryError, NearestBuffer,
+    SealedCode,
 };
 pub use phalanx_ir::image::{ImageDim, ImageKind, ImageLayout, ImageLevel, ImageUse, MAX_LEVELS, Swizzle};
 pub use phalanx_ir::sampler::{AddressMode, CompareFunction, Filter, Reduction, Sampler};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use phalanx_cpu::SealedCode;
+use phalanx_host::SealedCode;
 use phalanx_ir::BindingInfo;
 
 use crate::module::{Module, SpecValue};

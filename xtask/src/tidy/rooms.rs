@@ -17,7 +17,7 @@ pub(crate) struct Package {
 }
 
 /// The workspace crates that each workspace crate may use.
-const ROOMS: [(&str, &[&str]); 15] = [
+const ROOMS: [(&str, &[&str]); 16] = [
     ("phalanx-ir", &[]),
     ("phalanx-kernels", &[]),
     ("phalanx-spirv-asm", &[]),
@@ -26,7 +26,8 @@ const ROOMS: [(&str, &[&str]); 15] = [
     ("phalanx-interp", &["phalanx-ir"]),
     ("phalanx-back-llvm", &["phalanx-ir", "phalanx-kernels"]),
     ("phalanx-back-spirv", &["phalanx-ir"]),
-    ("phalanx-cpu", &["phalanx-back-llvm", "phalanx-ir", "phalanx-kernels"]),
+    ("phalanx-host", &["phalanx-ir"]),
+    ("phalanx-cpu", &["phalanx-back-llvm", "phalanx-host", "phalanx-ir", "phalanx-kernels"]),
     ("phalanx", &LIBRARY),
     ("phalanx-vulkan", &["phalanx"]),
     // Other libraries, to measure beside ours.
@@ -37,24 +38,26 @@ const ROOMS: [(&str, &[&str]); 15] = [
     ("xtask", &[]),
 ];
 
-const LIBRARY: [&str; 8] = [
+const LIBRARY: [&str; 9] = [
     "phalanx-back-spirv",
     "phalanx-cpu",
     "phalanx-front-mlir",
     "phalanx-front-spirv",
+    "phalanx-host",
     "phalanx-interp",
     "phalanx-ir",
     "phalanx-kernels",
     "phalanx-spirv-asm",
 ];
 
-const EVERYTHING: [&str; 10] = [
+const EVERYTHING: [&str; 11] = [
     "phalanx",
     "phalanx-back-llvm",
     "phalanx-back-spirv",
     "phalanx-cpu",
     "phalanx-front-mlir",
     "phalanx-front-spirv",
+    "phalanx-host",
     "phalanx-interp",
     "phalanx-ir",
     "phalanx-kernels",

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::stop::CancelToken;
+use phalanx_host::CancelToken;
 
 /// How often a cancellation is looked for.
 const LOOK: Duration = Duration::from_millis(20);

@@ -23,13 +23,10 @@ mod signal;
 mod signal;
 
 use std::cell::Cell;
-use std::fmt;
 
 use corosensei::stack::DefaultStack;
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, CoroutineResult};
-
-use crate::allocations::NearestBuffer;
 
 pub(crate) use signal::{SignalStack, install};
 
@@ -109,45 +106,6 @@ impl Mark {
 impl Drop for Mark {
     fn drop(&mut self) {
         signal::set_current(self.0);
-    }
-}
-
-/// An access of a kernel to memory that is not there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The entry point.
-    pub kernel: String,
-    /// Where the access stands in the source, as `file:line`, where that is known.
-    pub place: Option<String>,
-    /// The address; unknown if it is one that no memory can have.
-    pub address: Option<u64>,
-    /// Whether it wrote, where that is known.
-    pub wrote: Option<bool>,
-    /// The buffer that is nearest to the address.
-    pub nearest: Option<NearestBuffer>,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the kernel `{}` ", self.kernel.escape_debug())?;
-        f.write_str(match self.wrote {
-            Some(true) => "wrote to ",
-            Some(false) => "read from ",
-            None => "accessed ",
-        })?;
-        match self.address {
-            Some(address) => write!(f, "address {address:#x}")?,
-            None => f.write_str("an address that no memory can have")?,
-        }
-        if let Some(place) = &self.place {
-            write!(f, " at {place}")?;
-        }
-        match (&self.nearest, self.address) {
-            (Some(nearest), _) if nearest.is_inside() => write!(f, ", {nearest}, which is gone"),
-            (Some(nearest), _) => write!(f, ", which is in no buffer: {nearest}"),
-            (None, Some(_)) => f.write_str(", which is in no buffer; there are none"),
-            (None, None) => Ok(()),
-        }
     }
 }
 

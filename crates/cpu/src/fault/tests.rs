@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use phalanx_back_llvm::Meta;
+use phalanx_host::{Addresses, Buffer, Descriptor, Fault};
 
-use super::*;
 use crate::testing::{BUFFER, pipeline_with, prologue};
-use crate::{Addresses, Buffer, Config, Device, Dispatch, Error, Pipeline, Report};
+use crate::{Config, Device, Dispatch, Error, Pipeline, Report};
 
 fn device(threads: usize) -> Device {
     Device::new(&Config { threads: Some(threads), ..Config::default() }).unwrap()
@@ -158,7 +158,7 @@ fn memory_that_is_lent_may_be_gone() {
     let lent = device.lend(address, page as u64);
     let pipeline = visitor("", Meta { uses_addresses: false, ..meta() });
     // SAFETY: it cannot be read, which is what the device was told to expect.
-    let descriptor = unsafe { crate::Descriptor::from_raw(address, page as u64) };
+    let descriptor = unsafe { Descriptor::from_raw(address, page as u64) };
     let result = device.dispatch(&Dispatch {
         pipeline: &pipeline,
         groups: [1; 3],
@@ -181,23 +181,4 @@ fn programs_that_trust_addresses_get_no_handler_for_them() {
     let device = Device::new(&config).unwrap();
     let buffer = Buffer::new(64).unwrap();
     run(&device, &visitor(WRITE, meta()), buffer.device_address(), 1, &buffer).unwrap();
-}
-
-#[test]
-fn messages_say_what_is_known() {
-    let nearest = NearestBuffer { address: 0x1000, size: 16, wanted: 0x1018 };
-    let fault = Fault {
-        kernel: "main".into(),
-        place: Some("a.comp:7".into()),
-        address: Some(0x1018),
-        wrote: Some(true),
-        nearest: Some(nearest),
-    };
-    assert_eq!(
-        fault.to_string(),
-        "the kernel `main` wrote to address 0x1018 at a.comp:7, which is in no buffer: \
-         8 bytes behind the end of the buffer of 16 bytes at 0x1000"
-    );
-    let fault = Fault { place: None, address: None, wrote: None, nearest: None, ..fault };
-    assert_eq!(fault.to_string(), "the kernel `main` accessed an address that no memory can have");
 }

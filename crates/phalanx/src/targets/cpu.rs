@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use phalanx_cpu::{
-    Addresses, Allocation, CacheKey, CancelToken, Compiled, Compiler, Config, Created, Descriptor, SealedCode,
-};
+use phalanx_cpu::{Compiled, Compiler, Config, Created};
 use phalanx_front_spirv::Limits;
+use phalanx_host::{Addresses, Allocation, CacheKey, CancelToken, Descriptor, SealedCode};
 use phalanx_ir::Verified;
 use phalanx_kernels::Processor;
 

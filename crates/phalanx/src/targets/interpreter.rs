@@ -7,8 +7,9 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use phalanx_cpu::{Attempt, Buffer as Memory, CacheKey, CancelToken};
+use phalanx_cpu::Attempt;
 use phalanx_front_spirv::Limits as ModuleLimits;
+use phalanx_host::{Buffer as Memory, CacheKey, CancelToken};
 use phalanx_interp::{BufferId, Limits, Region};
 use phalanx_ir::{Binding as BindingId, MAX_DISPATCH_INVOCATIONS, Verified, excess};
 

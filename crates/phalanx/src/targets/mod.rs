@@ -11,8 +11,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use phalanx_cpu::{Allocation, CacheKey, CancelToken, SealedCode};
 use phalanx_front_spirv::Limits;
+use phalanx_host::{Allocation, CacheKey, CancelToken, SealedCode};
 use phalanx_kernels::Processor;
 
 use crate::buffer::Buffer;

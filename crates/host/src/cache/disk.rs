@@ -16,17 +16,18 @@ use super::{CacheKey, SealedCode};
 
 /// A directory of compiled code.
 #[derive(Debug)]
-pub(super) struct Disk {
+pub struct CodeDirectory {
     directory: PathBuf,
 }
 
-impl Disk {
-    pub(super) fn new(directory: PathBuf) -> Self {
+impl CodeDirectory {
+    /// The directory of this name, which need not exist.
+    pub fn new(directory: PathBuf) -> Self {
         Self { directory }
     }
 
     /// The code of a key, if it is there and sound.
-    pub(super) fn read(&self, key: &CacheKey) -> Option<SealedCode> {
+    pub fn read(&self, key: &CacheKey) -> Option<SealedCode> {
         if !is_private(&self.directory) {
             return None;
         }
@@ -35,7 +36,7 @@ impl Disk {
     }
 
     /// Keeps code under its key.
-    pub(super) fn write(&self, code: &SealedCode) {
+    pub fn write(&self, code: &SealedCode) {
         // A full or read-only disk costs only the benefit of the cache.
         let _best_effort = replace(&self.directory, &self.path(code.key()), code.as_bytes());
     }
@@ -76,17 +77,16 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::binary::Binary;
     use std::os::unix::fs::PermissionsExt;
 
     fn code(key: &CacheKey, name: &str) -> SealedCode {
-        SealedCode::new(key, &Binary { name: name.into(), object: vec![7; 1000], ..Binary::default() })
+        SealedCode::new(key, &[name.as_bytes(), &[7; 1000]].concat())
     }
 
     #[test]
     fn what_is_written_is_read() {
         let directory = tempfile::tempdir().unwrap();
-        let disk = Disk::new(directory.path().join("a/b"));
+        let disk = CodeDirectory::new(directory.path().join("a/b"));
         let [key, other] = [b"1", b"2"].map(|part| CacheKey::new(&[part]));
         assert_eq!(disk.read(&key), None);
         disk.write(&code(&key, "one"));
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn damaged_files_are_ignored_and_rewritten() {
         let directory = tempfile::tempdir().unwrap();
-        let disk = Disk::new(directory.path().to_path_buf());
+        let disk = CodeDirectory::new(directory.path().to_path_buf());
         let key = CacheKey::new(&[b"key"]);
         disk.write(&code(&key, "sound"));
         let path = disk.path(&key);
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn another_keys_file_is_ignored() {
         let directory = tempfile::tempdir().unwrap();
-        let disk = Disk::new(directory.path().to_path_buf());
+        let disk = CodeDirectory::new(directory.path().to_path_buf());
         let [key, other] = [b"1", b"2"].map(|part| CacheKey::new(&[part]));
         disk.write(&code(&key, "one"));
         fs::rename(disk.path(&key), disk.path(&other)).unwrap();
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_directory_that_others_can_write_to_is_not_used() {
         let directory = tempfile::tempdir().unwrap();
-        let disk = Disk::new(directory.path().to_path_buf());
+        let disk = CodeDirectory::new(directory.path().to_path_buf());
         let key = CacheKey::new(&[b"key"]);
         let set_mode =
             |mode| fs::set_permissions(directory.path(), fs::Permissions::from_mode(mode)).unwrap();
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn an_unwritable_directory_is_no_failure() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let disk = Disk::new(file.path().join("below-a-file"));
+        let disk = CodeDirectory::new(file.path().join("below-a-file"));
         let key = CacheKey::new(&[]);
         disk.write(&code(&key, "x"));
         assert_eq!(disk.read(&key), None);

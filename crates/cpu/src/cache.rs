@@ -1,23 +1,13 @@
-//! Pipelines cached by content.
-//!
-//! A [`CacheKey`] is a hash of all that decides about a pipeline's code: what the caller compiles,
-//! the machine that it is compiled for, and the compiler itself. Pipelines are kept in memory, the
-//! least recently used ones leaving first; on request compiled code is also kept on disk.
-
-mod build_id;
-mod disk;
-mod sealed;
-mod secret;
+//! Pipelines cached by content, in memory, the least recently used ones leaving first; on request compiled code is also
+//! kept on disk.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use phalanx_kernels::Processor;
+use phalanx_host::{CacheKey, CodeDirectory, SealedCode};
 use rustc_hash::FxHashMap;
 
 use crate::pipeline::Pipeline;
-use disk::Disk;
-pub use sealed::SealedCode;
 
 /// Most pipelines kept in memory.
 const MAX_PIPELINES: usize = 512;
@@ -25,46 +15,11 @@ const MAX_PIPELINES: usize = 512;
 /// Most bytes of object files whose pipelines are kept in memory.
 const MAX_OBJECT_BYTES: usize = 16 << 20;
 
-/// Identifies a pipeline by its content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CacheKey([u8; 32]);
-
-impl CacheKey {
-    /// A key of parts, none of which runs into the next.
-    pub(crate) fn new(parts: &[&[u8]]) -> Self {
-        let mut hasher = blake3::Hasher::new();
-        for part in parts {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        }
-        Self(*hasher.finalize().as_bytes())
-    }
-
-    /// Its bytes.
-    pub fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-/// Names the compiler: two that differ in code differ in this.
-pub(crate) fn build_id() -> &'static [u8] {
-    build_id::get()
-}
-
-/// Names the compiler, the processor that it makes code for, and who can authenticate its code: sealed code
-/// of another name is of no use. What it tells of the user's secret is a hash.
-pub fn cache_uuid(processor: Option<Processor>) -> [u8; 16] {
-    let processor = format!("{processor:?}");
-    let reader = secret::get().map_or(CacheKey([0; 32]), |secret| CacheKey::new(&[b"uuid", secret]));
-    let key = CacheKey::new(&[build_id(), processor.as_bytes(), reader.bytes()]);
-    std::array::from_fn(|i| key.0[i])
-}
-
 /// The caches of a device.
 #[derive(Debug)]
 pub(crate) struct Cache {
     memory: Mutex<Memory>,
-    disk: Option<Disk>,
+    disk: Option<CodeDirectory>,
 }
 
 #[derive(Debug, Default)]
@@ -83,7 +38,7 @@ struct Entry {
 impl Cache {
     /// An empty cache, with a directory if one is given.
     pub(crate) fn new(directory: Option<PathBuf>) -> Self {
-        Self { memory: Mutex::default(), disk: directory.map(Disk::new) }
+        Self { memory: Mutex::default(), disk: directory.map(CodeDirectory::new) }
     }
 
     /// A pipeline from memory.
@@ -147,13 +102,6 @@ impl Memory {
 mod tests {
     use super::*;
     use crate::testing;
-
-    #[test]
-    fn parts_do_not_run_together() {
-        assert_ne!(CacheKey::new(&[b"ab", b"c"]), CacheKey::new(&[b"a", b"bc"]));
-        assert_ne!(CacheKey::new(&[b"a"]), CacheKey::new(&[b"a", b""]));
-        assert_eq!(CacheKey::new(&[b"a", b"b"]), CacheKey::new(&[b"a", b"b"]));
-    }
 
     #[test]
     fn the_least_recently_used_leaves_first() {

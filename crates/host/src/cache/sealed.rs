@@ -8,7 +8,6 @@
 use std::sync::Arc;
 
 use super::{CacheKey, secret};
-use crate::binary::Binary;
 
 const MAGIC: &[u8; 8] = b"PHALANX3";
 const HASH_BYTES: usize = 32;
@@ -22,11 +21,10 @@ pub struct SealedCode {
 
 impl SealedCode {
     /// Seals code.
-    pub(crate) fn new(key: &CacheKey, binary: &Binary) -> Self {
-        let payload = binary.to_bytes();
+    pub fn new(key: &CacheKey, payload: &[u8]) -> Self {
         // Without a secret it is of use in this process only, and nobody takes it for sound later.
-        let seal = seal(key.bytes(), &payload).map_or([0; HASH_BYTES], blake3::Hash::into);
-        let bytes = [MAGIC, &key.bytes()[..], &seal, &payload].concat();
+        let seal = seal(key.bytes(), payload).map_or([0; HASH_BYTES], blake3::Hash::into);
+        let bytes = [MAGIC, &key.bytes()[..], &seal, payload].concat();
         Self { key: *key, bytes: bytes.into() }
     }
 
@@ -49,9 +47,9 @@ impl SealedCode {
         &self.bytes
     }
 
-    /// The code; nothing if another version wrote it.
-    pub(crate) fn open(&self) -> Option<Binary> {
-        Binary::from_bytes(self.bytes.get(MAGIC.len() + 2 * HASH_BYTES..)?)
+    /// What was sealed.
+    pub fn payload(&self) -> &[u8] {
+        self.bytes.get(MAGIC.len() + 2 * HASH_BYTES..).unwrap_or_default()
     }
 }
 
@@ -68,10 +66,9 @@ mod tests {
     #[test]
     fn sealed_code_leads_back_unless_it_is_damaged() {
         let key = CacheKey::new(&[b"key"]);
-        let binary = Binary { name: "main".into(), object: vec![7; 100], ..Binary::default() };
-        let code = SealedCode::new(&key, &binary);
+        let code = SealedCode::new(&key, &[7; 100]);
         let read = SealedCode::from_bytes(code.as_bytes()).unwrap();
-        assert_eq!((read.key(), read.open()), (&key, Some(binary)));
+        assert_eq!((read.key(), read.payload()), (&key, &[7; 100][..]));
         for index in 0..code.as_bytes().len() {
             assert_eq!(SealedCode::from_bytes(&code.as_bytes()[..index]), None, "length {index}");
             let mut damaged = code.as_bytes().to_vec();
@@ -83,7 +80,7 @@ mod tests {
     #[test]
     fn a_checksum_that_anybody_can_compute_is_no_seal() {
         let key = CacheKey::new(&[b"key"]);
-        let payload = Binary { name: "main".into(), object: vec![7; 100], ..Binary::default() }.to_bytes();
+        let payload = [7; 100];
         let plain = blake3::Hasher::new().update(key.bytes()).update(&payload).finalize();
         let with_mark = blake3::Hasher::new().update(MAGIC).update(key.bytes()).update(&payload).finalize();
         let with_zeros =
@@ -99,7 +96,7 @@ mod tests {
     #[test]
     fn code_cannot_be_presented_under_another_key() {
         let [key, other] = [b"1", b"2"].map(|part| CacheKey::new(&[part]));
-        let mut bytes = SealedCode::new(&key, &Binary::default()).as_bytes().to_vec();
+        let mut bytes = SealedCode::new(&key, &[]).as_bytes().to_vec();
         bytes[MAGIC.len()..][..HASH_BYTES].copy_from_slice(other.bytes());
         assert_eq!(SealedCode::from_bytes(&bytes), None);
     }

@@ -15,7 +15,7 @@ pub(super) fn get() -> &'static [u8] {
     static ID: OnceLock<Vec<u8>> = OnceLock::new();
     ID.get_or_init(|| {
         let file = own_file().and_then(|path| describe(&path)).unwrap_or_default();
-        format!("phalanx-cpu {} {file}", env!("CARGO_PKG_VERSION")).into_bytes()
+        format!("phalanx {} {file}", env!("CARGO_PKG_VERSION")).into_bytes()
     })
 }
 

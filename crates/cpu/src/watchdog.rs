@@ -1,16 +1,16 @@
-//! Ends dispatches before their time: cancellation and the watchdog.
+//! Ends dispatches that take too long.
 //!
-//! Each dispatch has a [`StopFlag`], which its code polls at every loop. The first reason to stop
-//! stands. One [`Watchdog`] thread per device raises the flags of dispatches that are out of time; it sleeps
+//! One [`Watchdog`] thread per device raises the flags of dispatches that are out of time; it sleeps
 //! until the earliest deadline that it knows, and is woken only for an earlier one, so that a
 //! dispatch rarely pays for more than a lock. Time in which the process was stopped does not count: the clock goes on
 //! while a process is stopped (by a debugger, or `SIGSTOP`), so the thread wakes at least every [`BEAT`] while it watches
 //! something, and puts the deadlines off when it finds that it could not.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use phalanx_host::{StopFlag, StopReason};
 
 use crate::process::Process;
 
@@ -19,88 +19,6 @@ const BEAT: Duration = Duration::from_millis(250);
 
 /// A thread that wakes so much too late was not just waiting for a core: the process did not run at all.
 const FORGIVEN: Duration = Duration::from_millis(500);
-
-/// Why a dispatch stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum StopReason {
-    /// Someone cancelled it.
-    Cancelled = 1,
-    /// It ran out of time.
-    Timeout = 2,
-    /// The device could not run it.
-    Failed = 3,
-}
-
-/// Nonzero when a dispatch has to stop.
-#[derive(Debug, Default)]
-pub(crate) struct StopFlag(AtomicU32);
-
-impl StopFlag {
-    /// Stops the dispatch, unless it stops already.
-    pub(crate) fn raise(&self, reason: StopReason) {
-        // The flag guards no other data, so no order is needed.
-        let _first = self.0.compare_exchange(0, reason as u32, Ordering::Relaxed, Ordering::Relaxed);
-    }
-
-    /// Why it stops, if it does.
-    pub(crate) fn reason(&self) -> Option<StopReason> {
-        match self.0.load(Ordering::Relaxed) {
-            0 => None,
-            1 => Some(StopReason::Cancelled),
-            2 => Some(StopReason::Timeout),
-            _ => Some(StopReason::Failed),
-        }
-    }
-
-    /// Whether it stops.
-    pub(crate) fn is_raised(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != 0
-    }
-
-    /// What compiled code polls.
-    pub(crate) fn as_ptr(&self) -> *const AtomicU32 {
-        &raw const self.0
-    }
-}
-
-/// Cancels dispatches from another thread. Clones cancel the same dispatches.
-///
-/// A dispatch that gets a token stops when the token is cancelled, at once if it is already.
-#[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<CancelState>);
-
-#[derive(Debug, Default)]
-struct CancelState {
-    cancelled: AtomicBool,
-    flags: Mutex<Vec<Weak<StopFlag>>>,
-}
-
-impl CancelToken {
-    /// Stops all dispatches that have this token, those to come included.
-    pub fn cancel(&self) {
-        let flags = lock(&self.0.flags);
-        self.0.cancelled.store(true, Ordering::Relaxed);
-        for flag in flags.iter().filter_map(Weak::upgrade) {
-            flag.raise(StopReason::Cancelled);
-        }
-    }
-
-    /// Whether `cancel` has been called.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.cancelled.load(Ordering::Relaxed)
-    }
-
-    /// Makes `cancel` raise this flag too.
-    pub(crate) fn watch(&self, flag: &Arc<StopFlag>) {
-        let mut flags = lock(&self.0.flags);
-        if self.is_cancelled() {
-            flag.raise(StopReason::Cancelled);
-        }
-        flags.retain(|other| other.strong_count() > 0);
-        flags.push(Arc::downgrade(flag));
-    }
-}
 
 /// Raises the flags of dispatches that are out of time.
 #[derive(Debug)]
@@ -268,26 +186,5 @@ mod tests {
             watchdog.guard(&Arc::default(), Duration::from_secs(1000));
         }
         assert!(lock(&watchdog.shared.state).watched.len() <= 1);
-    }
-
-    #[test]
-    fn tokens_cancel_before_and_after() {
-        let token = CancelToken::default();
-        let early = Arc::<StopFlag>::default();
-        token.watch(&early);
-        assert!(!early.is_raised());
-        token.clone().cancel();
-        let late = Arc::<StopFlag>::default();
-        token.watch(&late);
-        assert_eq!(early.reason(), Some(StopReason::Cancelled));
-        assert_eq!(late.reason(), Some(StopReason::Cancelled));
-    }
-
-    #[test]
-    fn the_first_reason_stands() {
-        let flag = StopFlag::default();
-        flag.raise(StopReason::Timeout);
-        flag.raise(StopReason::Cancelled);
-        assert_eq!(flag.reason(), Some(StopReason::Timeout));
     }
 }

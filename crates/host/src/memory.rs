@@ -1,4 +1,4 @@
-//! Memory that kernels and the host share, and memory private to workers.
+//! Memory that kernels and the host share.
 //!
 //! A [`Buffer`] is raw memory with a fixed address, which is its device address. Kernels may write it
 //! while the host reads, as on any device; so it is accessed through raw pointers only, and what a
@@ -8,12 +8,11 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::{self, NonNull};
 
-use phalanx_back_llvm::abi::{BufferDesc, MEMORY_ALIGN};
-
-use phalanx_ir::Sampler;
-
 use crate::allocations::{Allocation, Allocations};
-use crate::image::ImageView;
+use crate::descriptor::Descriptor;
+
+/// Alignment of every buffer, in bytes.
+pub const MEMORY_ALIGN: usize = 64;
 
 /// Buffers of at least this many bytes are mapped, smaller ones come from the heap.
 const MAP_FROM: usize = 256 << 10;
@@ -22,10 +21,7 @@ const MAP_FROM: usize = 256 << 10;
 const TAIL: usize = 64;
 
 /// Size of a huge page; mappings of this size and more start at a multiple of it.
-const HUGE_PAGE: usize = 2 << 20;
-
-/// From so many bytes on, scratch memory is of whole huge pages.
-const WHOLE_PAGE: u64 = 128 << 10;
+pub const HUGE_PAGE: usize = 2 << 20;
 
 /// Why a buffer could not be created or accessed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -132,11 +128,11 @@ fn prefer_huge_pages(_start: NonNull<u8>, _bytes: usize) {}
 /// Memory of the device that the host can read and write.
 ///
 /// ```
-/// let buffer = phalanx_cpu::Buffer::new(16)?;
+/// let buffer = phalanx_host::Buffer::new(16)?;
 /// buffer.write(4, &[1, 2, 3])?;
 /// assert_eq!(buffer.read(3, 5)?, [0, 1, 2, 3, 0]);
 /// assert!(buffer.read(3, 14).is_err());
-/// # Ok::<(), phalanx_cpu::MemoryError>(())
+/// # Ok::<(), phalanx_host::MemoryError>(())
 /// ```
 #[derive(Debug)]
 pub struct Buffer {
@@ -164,8 +160,8 @@ impl Buffer {
         Ok(Self { listed: None, block: Block::new(bytes).ok_or_else(out_of_memory)?, bytes })
     }
 
-    /// The same buffer as a part of a list.
-    pub(crate) fn listed(self, list: &Allocations) -> Self {
+    /// The same buffer as one of a list.
+    pub fn listed(self, list: &Allocations) -> Self {
         Self { listed: Some(list.add(self.device_address(), self.size())), ..self }
     }
 
@@ -240,12 +236,16 @@ impl Buffer {
     ///
     /// [`MemoryError::OutOfRange`].
     pub fn descriptor(&self, offset: u64, bytes: Option<u64>) -> Result<Descriptor<'_>, MemoryError> {
-        let (base, size) = self.part(offset, bytes)?;
-        Ok(Descriptor { target: Target::Buffer(BufferDesc { base, size }) })
+        let (address, size) = self.part(offset, bytes)?;
+        Ok(Descriptor::part(address, size))
     }
 
     /// Address and size of a part; all up to the end without `bytes`.
-    pub(crate) fn part(&self, offset: u64, bytes: Option<u64>) -> Result<(u64, u64), MemoryError> {
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError::OutOfRange`].
+    pub fn part(&self, offset: u64, bytes: Option<u64>) -> Result<(u64, u64), MemoryError> {
         let bytes = bytes.unwrap_or(self.size().saturating_sub(offset));
         let start = self.range(offset, bytes)?;
         Ok((start.as_ptr().expose_provenance() as u64, bytes))
@@ -258,100 +258,6 @@ impl Buffer {
             Some(end) if end <= self.size() => Ok(unsafe { self.block.start.add(offset as usize) }),
             _ => Err(MemoryError::OutOfRange { offset, bytes, size: self.size() }),
         }
-    }
-}
-
-/// What a kernel may access through a binding: a part of memory, an image, or a sampler. The default is nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Descriptor<'a> {
-    target: Target<'a>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Target<'a> {
-    /// Of memory that is there for `'a`.
-    Buffer(BufferDesc),
-    Image(&'a ImageView<'a>),
-    Sampler(&'a Sampler),
-}
-
-impl Default for Target<'_> {
-    fn default() -> Self {
-        Self::Buffer(BufferDesc::default())
-    }
-}
-
-impl<'a> Descriptor<'a> {
-    /// An image or a texel buffer. A kernel finds nothing where it expects a buffer, and the other way round.
-    pub fn image(view: &'a ImageView<'a>) -> Self {
-        Self { target: Target::Image(view) }
-    }
-
-    /// A sampler. Where a kernel expects one and finds none, it takes the default.
-    pub fn sampler(sampler: &'a Sampler) -> Self {
-        Self { target: Target::Sampler(sampler) }
-    }
-
-    /// Describes memory that is no [`Buffer`].
-    ///
-    /// # Safety
-    ///
-    /// `size` bytes from `address` can be read and written for the lifetime of the descriptor, and
-    /// no Rust reference to them is used during a dispatch.
-    pub unsafe fn from_raw(address: u64, size: u64) -> Self {
-        Self { target: Target::Buffer(BufferDesc { base: address, size }) }
-    }
-
-    /// The descriptor as compiled code reads it.
-    pub(crate) fn desc(&self) -> BufferDesc {
-        match self.target {
-            Target::Buffer(desc) => desc,
-            Target::Image(_) | Target::Sampler(_) => BufferDesc::default(),
-        }
-    }
-
-    /// The image, if it is one.
-    pub(crate) fn as_image(&self) -> Option<&'a ImageView<'a>> {
-        match self.target {
-            Target::Image(view) => Some(view),
-            Target::Buffer(_) | Target::Sampler(_) => None,
-        }
-    }
-
-    /// The sampler, if it is one, or an image with one.
-    pub(crate) fn as_sampler(&self) -> Option<&'a Sampler> {
-        match self.target {
-            Target::Sampler(sampler) => Some(sampler),
-            Target::Image(view) => view.sampler(),
-            Target::Buffer(_) => None,
-        }
-    }
-}
-
-/// Memory of a worker: grows on demand, contents unspecified.
-#[derive(Debug, Default)]
-pub(crate) struct Scratch {
-    buffer: Option<Buffer>,
-}
-
-impl Scratch {
-    /// A pointer to at least `bytes` bytes, aligned to [`MEMORY_ALIGN`].
-    pub(crate) fn reserve(&mut self, bytes: u64) -> Result<*mut u8, MemoryError> {
-        if let Some(buffer) = &self.buffer
-            && buffer.size() >= bytes
-        {
-            return Ok(buffer.as_ptr());
-        }
-        // Free first: the old contents are not wanted, and two blocks need more memory than one.
-        self.buffer = None;
-        // Matrices that fill a good part of the second cache would need more pages than a processor keeps in mind.
-        let bytes = if bytes < WHOLE_PAGE { bytes } else { bytes.next_multiple_of(HUGE_PAGE as u64) };
-        Ok(self.buffer.insert(Buffer::new(bytes)?).as_ptr())
-    }
-
-    /// Frees the memory if it is larger than `bytes`.
-    pub(crate) fn trim(&mut self, bytes: u64) {
-        self.buffer.take_if(|buffer| buffer.size() > bytes);
     }
 }
 
@@ -382,7 +288,7 @@ mod tests {
             assert!(buffer.read(offset, bytes).is_err(), "{offset} {bytes}");
             assert!(buffer.descriptor(offset, Some(bytes)).is_err(), "{offset} {bytes}");
         }
-        assert_eq!(buffer.descriptor(2, None).unwrap().desc().size, 6);
+        assert_eq!(buffer.descriptor(2, None).unwrap().range().1, 6);
     }
 
     #[test]
@@ -390,16 +296,5 @@ mod tests {
         for size in [u64::MAX, u64::MAX - 63, 1 << 62] {
             assert_eq!(Buffer::new(size).unwrap_err(), MemoryError::OutOfMemory { bytes: size });
         }
-    }
-
-    #[test]
-    fn scratch_keeps_its_memory_until_trimmed() {
-        let mut scratch = Scratch::default();
-        let first = scratch.reserve(100).unwrap();
-        assert_eq!(scratch.reserve(50).unwrap(), first);
-        scratch.trim(100);
-        assert_eq!(scratch.reserve(100).unwrap(), first);
-        scratch.trim(10);
-        assert!(scratch.buffer.is_none());
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The blocks of a device. Clones are the same list.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Allocations(Arc<List>);
+pub struct Allocations(Arc<List>);
 
 #[derive(Debug, Default)]
 struct List {
@@ -49,7 +49,7 @@ impl Drop for Allocation {
 
 impl Allocations {
     /// Lists a block.
-    pub(crate) fn add(&self, address: u64, size: u64) -> Allocation {
+    pub fn add(&self, address: u64, size: u64) -> Allocation {
         let mut blocks = self.lock();
         blocks.last += 1;
         let key = (address, blocks.last);
@@ -59,18 +59,18 @@ impl Allocations {
     }
 
     /// Lists a block of memory that the device did not allocate: it may be a file, and end before its time.
-    pub(crate) fn lend(&self, address: u64, size: u64) -> Allocation {
+    pub fn lend(&self, address: u64, size: u64) -> Allocation {
         self.0.has_lent.store(true, Ordering::Relaxed);
         self.add(address, size)
     }
 
     /// Whether memory of others was ever among the blocks.
-    pub(crate) fn has_lent(&self) -> bool {
+    pub fn has_lent(&self) -> bool {
         self.0.has_lent.load(Ordering::Relaxed)
     }
 
     /// The block that is nearest to an address.
-    pub(crate) fn nearest(&self, address: u64) -> Option<NearestBuffer> {
+    pub fn nearest(&self, address: u64) -> Option<NearestBuffer> {
         let blocks = self.lock();
         let all = blocks.sizes.iter().map(|(&(start, _), &size)| (start, size));
         let distance = |&(start, size): &(u64, u64)| match address.checked_sub(start) {
@@ -83,7 +83,7 @@ impl Allocations {
     }
 
     /// All blocks, address and size, by their addresses.
-    pub(crate) fn blocks(&self) -> Vec<(u64, u64)> {
+    pub fn blocks(&self) -> Vec<(u64, u64)> {
         self.lock().sizes.iter().map(|(&(start, _), &size)| (start, size)).collect()
     }
 
