@@ -274,6 +274,9 @@ Example:
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecArgs {
+    /// What runs its kernels: the CPU, or the reference interpreter, which is thousands of times slower
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<Backend>,
     /// What the device says it is; some programs pass over CPUs
     #[arg(long = "as", value_name = "TYPE")]
     pub(crate) present_as: Option<DeviceType>,

@@ -125,8 +125,8 @@ fn table(list: &[Descriptor<'_>], info: &BindingInfo) -> Result<Box<[BufferDesc]
     let mut table = Vec::new();
     table.try_reserve_exact(length).map_err(|_refused| MemoryError::OutOfMemory { bytes })?;
     table.extend(list.iter().map(|descriptor| {
-        let (base, size) = descriptor.range();
-        BufferDesc { base, size }
+        let part = descriptor.buffer();
+        BufferDesc { base: part.address(), size: part.size() }
     }));
     table.resize(length, BufferDesc::default());
     Ok(table.into())

@@ -3,6 +3,7 @@
 use phalanx_ir::Sampler;
 
 use crate::image::ImageView;
+use crate::part::Part;
 
 /// What a kernel may access through a binding: a part of memory, an image, or a sampler. The default is nothing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,18 +13,14 @@ pub struct Descriptor<'a> {
 
 #[derive(Clone, Copy, Debug)]
 enum Target<'a> {
-    /// Of memory that is there for `'a`.
-    Buffer {
-        address: u64,
-        size: u64,
-    },
+    Buffer(Part<'a>),
     Image(&'a ImageView<'a>),
     Sampler(&'a Sampler),
 }
 
 impl Default for Target<'_> {
     fn default() -> Self {
-        Self::Buffer { address: 0, size: 0 }
+        Self::Buffer(Part::default())
     }
 }
 
@@ -45,19 +42,27 @@ impl<'a> Descriptor<'a> {
     /// `size` bytes from `address` can be read and written for the lifetime of the descriptor, and
     /// no Rust reference to them is used during a dispatch.
     pub unsafe fn from_raw(address: u64, size: u64) -> Self {
-        Self::part(address, size)
+        Self::part(Part::new(address, size))
     }
 
-    /// A part of memory that is there for `'a`.
-    pub(crate) fn part(address: u64, size: u64) -> Self {
-        Self { target: Target::Buffer { address, size } }
+    pub(crate) fn part(part: Part<'a>) -> Self {
+        Self { target: Target::Buffer(part) }
     }
 
-    /// Address and size of the memory; nothing if it is an image or a sampler.
-    pub fn range(&self) -> (u64, u64) {
+    /// The memory of a buffer; nothing if it is an image or a sampler.
+    pub fn buffer(&self) -> Part<'a> {
         match self.target {
-            Target::Buffer { address, size } => (address, size),
-            Target::Image(_) | Target::Sampler(_) => (0, 0),
+            Target::Buffer(part) => part,
+            Target::Image(_) | Target::Sampler(_) => Part::default(),
+        }
+    }
+
+    /// The memory of a buffer or an image; nothing if it is a sampler.
+    pub fn memory(&self) -> Part<'a> {
+        match self.target {
+            Target::Buffer(part) => part,
+            Target::Image(view) => view.memory(),
+            Target::Sampler(_) => Part::default(),
         }
     }
 
@@ -65,7 +70,7 @@ impl<'a> Descriptor<'a> {
     pub fn as_image(&self) -> Option<&'a ImageView<'a>> {
         match self.target {
             Target::Image(view) => Some(view),
-            Target::Buffer { .. } | Target::Sampler(_) => None,
+            Target::Buffer(_) | Target::Sampler(_) => None,
         }
     }
 
@@ -74,7 +79,7 @@ impl<'a> Descriptor<'a> {
         match self.target {
             Target::Sampler(sampler) => Some(sampler),
             Target::Image(view) => view.sampler(),
-            Target::Buffer { .. } => None,
+            Target::Buffer(_) => None,
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Images: memory, and how texels lie in it.
 
-use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -9,6 +8,7 @@ use phalanx_ir::texel::MAX_TEXEL_BYTES;
 use phalanx_ir::{AtomicOp, Sampler, Scalar, eval};
 
 use crate::memory::{Buffer, MemoryError};
+use crate::part::Part;
 
 /// A part of memory that is an image, or a texel buffer.
 ///
@@ -16,11 +16,9 @@ use crate::memory::{Buffer, MemoryError};
 /// at a multiple of its size do nothing.
 #[derive(Clone, Debug)]
 pub struct ImageView<'a> {
-    address: u64,
-    bytes: u64,
+    memory: Part<'a>,
     layout: ImageLayout,
     sampler: Option<Sampler>,
-    memory: PhantomData<&'a Buffer>,
 }
 
 impl<'a> ImageView<'a> {
@@ -35,8 +33,7 @@ impl<'a> ImageView<'a> {
         bytes: Option<u64>,
         layout: ImageLayout,
     ) -> Result<Self, MemoryError> {
-        let (address, bytes) = buffer.part(offset, bytes)?;
-        Ok(Self { address, bytes, layout, sampler: None, memory: PhantomData })
+        Ok(Self { memory: buffer.part(offset, bytes)?, layout, sampler: None })
     }
 
     /// Memory that is no [`Buffer`].
@@ -46,7 +43,7 @@ impl<'a> ImageView<'a> {
     /// `bytes` bytes from `address` can be read and written for the lifetime of the view, and no Rust reference to
     /// them is used during a dispatch.
     pub unsafe fn from_raw(address: u64, bytes: u64, layout: ImageLayout) -> Self {
-        Self { address, bytes, layout, sampler: None, memory: PhantomData }
+        Self { memory: Part::new(address, bytes), layout, sampler: None }
     }
 
     /// The same with a sampler, for shaders that have both in one.
@@ -59,6 +56,11 @@ impl<'a> ImageView<'a> {
         self.sampler.as_ref()
     }
 
+    /// Its memory.
+    pub fn memory(&self) -> Part<'a> {
+        self.memory
+    }
+
     /// How texels lie in it.
     pub fn layout(&self) -> &ImageLayout {
         &self.layout
@@ -67,7 +69,8 @@ impl<'a> ImageView<'a> {
     /// The address of the texel at an offset, if it lies in the memory.
     fn texel(&self, at: u64) -> Option<*mut u8> {
         let end = at.checked_add(self.layout.format.bytes() as u64)?;
-        (end <= self.bytes).then(|| ptr::with_exposed_provenance_mut((self.address + at) as usize))
+        (end <= self.memory.size())
+            .then(|| ptr::with_exposed_provenance_mut((self.memory.address() + at) as usize))
     }
 
     /// The bytes of the texel at an offset, if it lies in the memory.

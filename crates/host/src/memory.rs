@@ -10,6 +10,7 @@ use std::ptr::{self, NonNull};
 
 use crate::allocations::{Allocation, Allocations};
 use crate::descriptor::Descriptor;
+use crate::part::Part;
 
 /// Alignment of every buffer, in bytes.
 pub const MEMORY_ALIGN: usize = 64;
@@ -236,19 +237,18 @@ impl Buffer {
     ///
     /// [`MemoryError::OutOfRange`].
     pub fn descriptor(&self, offset: u64, bytes: Option<u64>) -> Result<Descriptor<'_>, MemoryError> {
-        let (address, size) = self.part(offset, bytes)?;
-        Ok(Descriptor::part(address, size))
+        Ok(Descriptor::part(self.part(offset, bytes)?))
     }
 
-    /// Address and size of a part; all up to the end without `bytes`.
+    /// `bytes` bytes from `offset`; all up to the end without `bytes`.
     ///
     /// # Errors
     ///
     /// [`MemoryError::OutOfRange`].
-    pub fn part(&self, offset: u64, bytes: Option<u64>) -> Result<(u64, u64), MemoryError> {
+    pub fn part(&self, offset: u64, bytes: Option<u64>) -> Result<Part<'_>, MemoryError> {
         let bytes = bytes.unwrap_or(self.size().saturating_sub(offset));
         let start = self.range(offset, bytes)?;
-        Ok((start.as_ptr().expose_provenance() as u64, bytes))
+        Ok(Part::new(start.as_ptr().expose_provenance() as u64, bytes))
     }
 
     /// The address of `offset`, if `bytes` bytes from there lie in the buffer.
@@ -288,7 +288,7 @@ mod tests {
             assert!(buffer.read(offset, bytes).is_err(), "{offset} {bytes}");
             assert!(buffer.descriptor(offset, Some(bytes)).is_err(), "{offset} {bytes}");
         }
-        assert_eq!(buffer.descriptor(2, None).unwrap().range().1, 6);
+        assert_eq!(buffer.descriptor(2, None).unwrap().buffer().size(), 6);
     }
 
     #[test]

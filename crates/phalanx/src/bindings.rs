@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use phalanx_host::{Descriptor, ImageView, MemoryError};
+use phalanx_host::{Descriptor, ImageView, MemoryError, Part};
 use phalanx_ir::{BindingInfo, BindingKind, ImageLayout, Sampler};
 
 use crate::buffer::Buffer;
@@ -200,6 +200,12 @@ pub(crate) fn views<'a>(bound: &[Binding<'a>]) -> Vec<Option<ImageView<'a>>> {
         })
     };
     bound.iter().map(view).collect()
+}
+
+/// The memory of a binding; nothing where there is none, or none of that size.
+pub(crate) fn part<'a>(binding: &Binding<'a>) -> Part<'a> {
+    let part = binding.buffer.and_then(|buffer| buffer.memory().part(binding.offset, binding.size).ok());
+    part.unwrap_or_default()
 }
 
 /// The descriptors of each binding of a shader, in the shader's order. What is bound at places that only

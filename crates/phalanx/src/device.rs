@@ -265,7 +265,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// As [`Device::create_pipeline`]; the interpreter does not support it.
+    /// As [`Device::create_pipeline`].
     pub fn create_pipeline_with_insides(
         &self,
         descriptor: &PipelineDescriptor<'_>,

@@ -89,7 +89,7 @@ pub struct DispatchReport {
 /// count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Of the buffer of each of [`Dispatch::bindings`], in their order; those of one buffer have the same counts.
+    /// Of the memory of each of [`Dispatch::bindings`], in their order; those that overlap have the same counts.
     /// A sampler without an image has none.
     pub bindings: Vec<Accesses>,
     /// Of all buffers, with those that are reached by address.

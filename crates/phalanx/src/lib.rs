@@ -96,4 +96,4 @@ pub use phalanx_ir::texel::{Format, MAX_TEXEL_BYTES, Numeric};
 pub use phalanx_ir::{BindingInfo, BindingKind, MAX_DISPATCH_INVOCATIONS, MatType, Scalar, Scope, Use};
 pub use phalanx_kernels::{Arch, Processor, ProcessorError};
 pub use phalanx_spirv_asm::AsmError;
-pub use pipeline::{CodeStatistics, CompileTimes, Insides, Pipeline, PipelineDescriptor};
+pub use pipeline::{CodeStatistics, CompileTimes, Insides, Pipeline, PipelineDescriptor, Representation};

@@ -93,17 +93,19 @@ pub struct CodeStatistics {
     pub stack_bytes: u64,
 }
 
-/// What a pipeline became on its way to machine code, for people to read.
+/// What a pipeline became on its way to what is executed, for people to read: its forms, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Insides {
-    /// The optimised IR.
-    pub ir: String,
-    /// LLVM IR as it was made.
-    pub llvm_lowered: String,
-    /// LLVM IR as the code generator got it.
-    pub llvm_optimized: String,
-    /// Assembly.
-    pub asm: String,
+pub struct Insides(pub Vec<Representation>);
+
+/// A form of a pipeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Representation {
+    /// What it is, in a word or two.
+    pub name: &'static str,
+    /// What it is, in a few words more.
+    pub description: &'static str,
+    /// The text.
+    pub text: String,
 }
 
 impl Pipeline {

@@ -16,7 +16,7 @@ use crate::device::DeviceOptions;
 use crate::dispatch::{Dispatch, DispatchReport, RawDispatch};
 use crate::error::Error;
 use crate::info;
-use crate::pipeline::{CodeStatistics, CompileTimes, Insides, Interface};
+use crate::pipeline::{CodeStatistics, CompileTimes, Insides, Interface, Representation};
 use crate::profile::Profile;
 use crate::translate::Task;
 
@@ -117,12 +117,17 @@ impl Target for Cpu {
         })??;
         let mut created = self.device.finish(compiled, key)?;
         let dumps = std::mem::take(&mut created.dumps);
-        let insides = Insides {
-            ir,
-            llvm_lowered: dumps.llvm_lowered.unwrap_or_default(),
-            llvm_optimized: dumps.llvm_optimized.unwrap_or_default(),
-            asm: dumps.asm.unwrap_or_default(),
-        };
+        let form = |name, description, text| Representation { name, description, text };
+        let insides = Insides(vec![
+            form("IR", "Phalanx IR, optimised", ir),
+            form("LLVM IR", "LLVM IR, as lowered", dumps.llvm_lowered.unwrap_or_default()),
+            form(
+                "LLVM IR optimised",
+                "LLVM IR, as the code generator reads it",
+                dumps.llvm_optimized.unwrap_or_default(),
+            ),
+            form("Assembly", "Machine code", dumps.asm.unwrap_or_default()),
+        ]);
         Ok((self.built(created, times), insides))
     }
 

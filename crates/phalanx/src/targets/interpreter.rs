@@ -1,29 +1,32 @@
 //! The interpreter as a device: slow, and the meaning of everything.
 //!
-//! It works on copies of the buffers, which are written back at the end. Programs with device
-//! addresses may access any buffer of the device, so all of them are copied. A dispatch ends soon
+//! It works on copies of what is bound, and writes back at the end what it changed. Programs with device
+//! addresses may access any buffer of the device, so for them all are copied. A dispatch ends soon
 //! after its time limit, or after it is cancelled, whatever it executes.
+
+mod blocks;
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use phalanx_cpu::Attempt;
 use phalanx_front_spirv::Limits as ModuleLimits;
-use phalanx_host::{Buffer as Memory, CacheKey, CancelToken};
-use phalanx_interp::{BufferId, Limits, Region};
-use phalanx_ir::{Binding as BindingId, MAX_DISPATCH_INVOCATIONS, Verified, excess};
+use phalanx_host::{Buffer as HostBuffer, CacheKey, CancelToken, Descriptor, Part};
+use phalanx_interp::{BufferId, Limits, Memory, Region};
+use phalanx_ir::{Binding as BindingId, MAX_DISPATCH_INVOCATIONS, Op, Verified, excess};
 
 use super::{Built, Code, Machine, Start, Target, own};
-use crate::bindings::{self, Binding};
+use crate::bindings;
 use crate::buffer::Buffer;
-use crate::dispatch::{Accesses, Dispatch, DispatchReport, Traffic};
+use crate::dispatch::{Accesses, Dispatch, DispatchReport, RawDispatch, Traffic};
 use crate::error::Error;
-use crate::pipeline::{CompileTimes, Interface};
+use crate::pipeline::{CompileTimes, Insides, Interface, Representation};
 use crate::translate::Task;
+use blocks::Blocks;
 
 #[derive(Debug)]
 pub(super) struct Interpreter {
-    buffers: Mutex<Vec<Weak<Memory>>>,
+    buffers: Mutex<Vec<Weak<HostBuffer>>>,
     timeout: Option<Duration>,
     compile_timeout: Option<Duration>,
 }
@@ -39,7 +42,7 @@ impl Interpreter {
         Self { buffers: Mutex::default(), timeout, compile_timeout }
     }
 
-    fn live(&self) -> Vec<Arc<Memory>> {
+    fn live(&self) -> Vec<Arc<HostBuffer>> {
         let buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         buffers.iter().filter_map(Weak::upgrade).collect()
     }
@@ -87,8 +90,50 @@ impl Target for Interpreter {
         Ok(Built { code: Arc::new(Literal(module)), times })
     }
 
+    fn build_with_insides(&self, task: Task, key: Option<&CacheKey>) -> Result<(Built, Insides), Error> {
+        let built = self.build(task, key, None)?;
+        let text = own::<Literal>(&*built.code)?.0.to_string();
+        let form = Representation { name: "IR", description: "Phalanx IR, as it is executed", text };
+        Ok((built, Insides(vec![form])))
+    }
+
     fn dispatch(&self, code: &dyn Code, dispatch: &Dispatch<'_>) -> Result<DispatchReport, Error> {
         let module = &own::<Literal>(code)?.0;
+        let views = bindings::views(dispatch.bindings);
+        let declared = &dispatch.pipeline.shape.declared;
+        let tables = bindings::resolve(&module.bindings, declared, dispatch.bindings, &views)?;
+        let descriptors: Vec<&[Descriptor<'_>]> = tables.iter().map(Vec::as_slice).collect();
+        let raw = RawDispatch {
+            pipeline: dispatch.pipeline,
+            groups: dispatch.groups,
+            base: dispatch.base,
+            descriptors: &descriptors,
+            push_constants: dispatch.push_constants,
+            timeout: dispatch.timeout,
+            cancel: dispatch.cancel,
+        };
+        let parts: Vec<Part<'_>> = dispatch.bindings.iter().map(bindings::part).collect();
+        self.run(module, &raw, &parts)
+    }
+
+    fn dispatch_raw(&self, code: &dyn Code, dispatch: &RawDispatch<'_>) -> Result<DispatchReport, Error> {
+        let module = &own::<Literal>(code)?.0;
+        let (expected, found) = (module.bindings.len(), dispatch.descriptors.len());
+        if expected != found {
+            return Err(phalanx_cpu::Error::Bindings { expected, found }.into());
+        }
+        self.run(module, dispatch, &[])
+    }
+}
+
+impl Interpreter {
+    /// Runs a dispatch, and counts the accesses to some parts of memory.
+    fn run(
+        &self,
+        module: &Verified,
+        dispatch: &RawDispatch<'_>,
+        counted: &[Part<'_>],
+    ) -> Result<DispatchReport, Error> {
         if let Some((axis, found)) = excess(module.workgroup_size, dispatch.groups, dispatch.base)
             && !dispatch.groups.contains(&0)
         {
@@ -98,42 +143,36 @@ impl Target for Interpreter {
         if dispatch.cancel.is_some_and(CancelToken::is_cancelled) {
             return Err(Error::Cancelled);
         }
-        // Checks what is bound; the descriptors themselves are for machines.
-        bindings::resolve(&module.bindings, &dispatch.pipeline.shape.declared, dispatch.bindings, &[])?;
         if dispatch.push_constants.len() < module.push_bytes as usize {
             let (expected, found) = (module.push_bytes, dispatch.push_constants.len());
             return Err(Error::PushConstants { expected, found });
         }
-        let buffers = self.live();
-        let mut copies = Vec::new();
+        let buffers = if uses_addresses(module) { self.live() } else { Vec::new() };
+        let mut parts = Vec::new();
         for buffer in &buffers {
-            copies.push(buffer.read(0, buffer.size())?);
+            parts.push(buffer.part(0, None)?);
         }
-        let mut memory = phalanx_interp::Memory::new();
-        let ids: Vec<BufferId> = buffers
-            .iter()
-            .zip(&mut copies)
-            .map(|(buffer, copy)| memory.add_buffer(copy, buffer.device_address()))
-            .collect();
-        for binding in dispatch.bindings {
-            let id = |bound: &Buffer| {
-                let id = buffers.iter().position(|buffer| Arc::ptr_eq(buffer, bound.memory()));
-                id.map(|index| ids[index]).ok_or(Error::OtherDevice { what: "buffer" })
-            };
-            let place = (binding.set, binding.binding);
-            let is_there =
-                |slot: &usize| (module.bindings[*slot].set, module.bindings[*slot].binding) == place;
-            for slot in (0..module.bindings.len()).filter(is_there) {
-                let (slot, index) = (BindingId::new(slot), binding.index as usize);
-                if let Some(sampler) = binding.sampler {
+        parts.extend(dispatch.descriptors.iter().copied().flatten().map(Descriptor::memory));
+        parts.extend(counted);
+        let blocks = Blocks::read(parts)?;
+        let mut copies = blocks.copy()?;
+        let mut memory = Memory::new();
+        let mut ids: Vec<BufferId> = Vec::new();
+        for (address, bytes) in &mut copies {
+            ids.push(memory.add_buffer(bytes, *address));
+        }
+        for (slot, descriptors) in dispatch.descriptors.iter().enumerate() {
+            let slot = BindingId::new(slot);
+            for (index, descriptor) in descriptors.iter().enumerate() {
+                if let Some(sampler) = descriptor.as_sampler() {
                     memory.bind_sampler(slot, index, *sampler);
                 }
-                let Some(buffer) = binding.buffer else { continue };
-                match binding.image {
-                    None => memory.bind(slot, index, region(binding, id(buffer)?)),
-                    Some(layout) => {
-                        memory.bind_image(slot, index, region(binding, id(buffer)?), layout.clone())
-                    }
+                let Some((block, range)) = blocks.find(descriptor.memory()) else { continue };
+                let (offset, bytes) = (range.start as u64, range.len() as u64);
+                let region = Region { buffer: ids[block], offset, bytes };
+                match descriptor.as_image() {
+                    None => memory.bind(slot, index, region),
+                    Some(view) => memory.bind_image(slot, index, region, view.layout().clone()),
                 }
             }
         }
@@ -146,26 +185,23 @@ impl Target for Interpreter {
         let result = phalanx_interp::run_until(module, &mut memory, groups, base, &limits, &interrupt);
         drop(memory);
         // What was written until an error stays written.
-        for (buffer, copy) in buffers.iter().zip(&copies) {
-            buffer.write(0, copy)?;
-        }
+        blocks.write_back(&copies)?;
         let report = result.map_err(|error| match (error, limit) {
             (phalanx_interp::Error::Interrupted, _) if is_cancelled() => Error::Cancelled,
             (phalanx_interp::Error::Interrupted, Some(limit)) => Error::Timeout { limit },
             (error, _) => error.into(),
         })?;
-        let phalanx_interp::Report { output: printed, warnings, traffic: counted, .. } = report;
-        let of = |binding: &Binding<'_>| {
-            let index = |bound: &Buffer| buffers.iter().position(|b| Arc::ptr_eq(b, bound.memory()));
-            binding.buffer.and_then(index).map_or_else(Accesses::default, |index| counted.buffers[index])
-        };
-        let mut traffic = Traffic { shared: counted.shared, ..Traffic::default() };
-        traffic.bindings = dispatch.bindings.iter().map(of).collect();
-        counted.buffers.iter().for_each(|buffer| traffic.buffers += *buffer);
+        let phalanx_interp::Report { output: printed, warnings, traffic: found, .. } = report;
+        let of =
+            |part: &Part<'_>| blocks.find(*part).map_or_else(Accesses::default, |(at, _)| found.buffers[at]);
+        let mut traffic = Traffic { shared: found.shared, ..Traffic::default() };
+        traffic.bindings = counted.iter().map(of).collect();
+        found.buffers.iter().for_each(|buffer| traffic.buffers += *buffer);
         Ok(DispatchReport { elapsed: start.elapsed(), printed, warnings, traffic: Some(traffic) })
     }
 }
 
-fn region(binding: &Binding<'_>, buffer: BufferId) -> Region {
-    Region { buffer, offset: binding.offset, bytes: binding.size.unwrap_or(u64::MAX) }
+/// Whether a program may access memory by address.
+fn uses_addresses(module: &Verified) -> bool {
+    module.body.insts.iter().any(|inst| matches!(inst.op, Op::IntToPtr))
 }

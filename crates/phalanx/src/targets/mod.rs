@@ -57,17 +57,13 @@ pub(crate) trait Target: fmt::Debug + Send + Sync {
     -> Result<Built, Error>;
 
     /// The same, telling what the module became on the way.
-    fn build_with_insides(&self, _task: Task, _key: Option<&CacheKey>) -> Result<(Built, Insides), Error> {
-        Err(Error::Unsupported { what: format!("machine code on the {}", self.machine().name) })
-    }
+    fn build_with_insides(&self, task: Task, key: Option<&CacheKey>) -> Result<(Built, Insides), Error>;
 
     /// Runs a dispatch of code that this target made.
     fn dispatch(&self, code: &dyn Code, dispatch: &Dispatch<'_>) -> Result<DispatchReport, Error>;
 
     /// The same, with descriptors in the order of the code's bindings.
-    fn dispatch_raw(&self, _code: &dyn Code, _dispatch: &RawDispatch<'_>) -> Result<DispatchReport, Error> {
-        Err(Error::Unsupported { what: format!("descriptors on the {}", self.machine().name) })
-    }
+    fn dispatch_raw(&self, code: &dyn Code, dispatch: &RawDispatch<'_>) -> Result<DispatchReport, Error>;
 
     /// Where the time of its dispatches went, if it was to look.
     fn profile(&self) -> Profile {

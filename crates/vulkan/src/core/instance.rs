@@ -15,6 +15,9 @@ use crate::core::profile;
 /// seconds; what a GPU does in ten seconds, a processor with a few cores does in a quarter of an hour.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
 
+/// Names what runs kernels.
+const DEVICE: &str = "PHALANX_DEVICE";
+
 /// An instance.
 #[derive(Debug)]
 pub(crate) struct Instance {
@@ -61,7 +64,7 @@ pub(crate) struct PhysicalDevice {
 impl PhysicalDevice {
     fn new(api_version: u32, extensions: Vec<&'static str>) -> Result<Self, phalanx::Error> {
         Ok(Self {
-            info: phalanx::Device::describe(&phalanx::DeviceOptions::default())?,
+            info: phalanx::Device::describe(&options()?)?,
             presented: Presented::from_environment()?,
             memory_bytes: machine::memory_bytes(),
             api_version,
@@ -81,11 +84,28 @@ impl PhysicalDevice {
         }
         let timeout = std::env::var_os(phalanx::TIMEOUT_VARIABLE).is_none().then_some(DEFAULT_TIMEOUT);
         let profile = profile::is_wanted();
-        let options = phalanx::DeviceOptions { timeout, profile, ..phalanx::DeviceOptions::default() };
+        let options = phalanx::DeviceOptions { timeout, profile, ..options()? };
         let device = Arc::new(phalanx::Device::new(&options)?);
         profile::keep(&device);
         *shared = Arc::downgrade(&device);
         Ok(device)
+    }
+}
+
+/// The device that the environment asks for.
+fn options() -> Result<phalanx::DeviceOptions, phalanx::Error> {
+    let kind = kind_of_name(&std::env::var(DEVICE).unwrap_or_default())?;
+    Ok(phalanx::DeviceOptions { kind, ..phalanx::DeviceOptions::default() })
+}
+
+fn kind_of_name(name: &str) -> Result<phalanx::DeviceKind, phalanx::Error> {
+    match name.trim() {
+        "" | "cpu" => Ok(phalanx::DeviceKind::Cpu),
+        "interpreter" => Ok(phalanx::DeviceKind::Interpreter),
+        found => {
+            let (expected, found) = ("cpu or interpreter".to_owned(), found.to_owned());
+            Err(phalanx::Error::Setting { name: DEVICE, expected, found })
+        }
     }
 }
 
@@ -191,6 +211,13 @@ mod tests {
 
     use vk::DebugUtilsMessageSeverityFlagsEXT as Severity;
     use vk::DebugUtilsMessageTypeFlagsEXT as Type;
+
+    #[test]
+    fn other_devices_are_told_of() {
+        assert_eq!(kind_of_name("").unwrap(), phalanx::DeviceKind::Cpu);
+        assert_eq!(kind_of_name(" interpreter").unwrap(), phalanx::DeviceKind::Interpreter);
+        assert!(kind_of_name("gpu").unwrap_err().to_string().contains(DEVICE));
+    }
 
     #[test]
     fn messengers_hear_what_they_asked_for() {

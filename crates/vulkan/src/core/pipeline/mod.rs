@@ -95,13 +95,8 @@ impl Pipeline {
 
     /// Its intermediate forms, if they were to be kept: name, description and text of each.
     pub(crate) fn representations(&self) -> Vec<(&'static str, &'static str, &str)> {
-        let Some(insides) = &self.insides else { return Vec::new() };
-        vec![
-            ("IR", "Phalanx IR, optimised", insides.ir.as_str()),
-            ("LLVM IR", "LLVM IR, as lowered", insides.llvm_lowered.as_str()),
-            ("LLVM IR optimised", "LLVM IR, as the code generator reads it", insides.llvm_optimized.as_str()),
-            ("Assembly", "Machine code", insides.asm.as_str()),
-        ]
+        let forms = self.insides.iter().flat_map(|insides| &insides.0);
+        forms.map(|form| (form.name, form.description, form.text.as_str())).collect()
     }
 }
 

@@ -90,6 +90,25 @@ fn execute(device: &Arc<Device>, recorded: &Arc<Recorded>) {
 }
 
 #[test]
+fn the_interpreter_runs_kernels_on_parts_of_memory() {
+    let kind = phalanx::DeviceKind::Interpreter;
+    let device = device_with(phalanx::DeviceOptions { kind, ..Default::default() });
+    let whole = memory(&device, 1024);
+    let part = whole.part(256, 16).unwrap();
+    let (pipeline, set) = (pipeline(&device, ADD), set(&device, &part));
+    let add = record(&device, |r| {
+        r.bind_pipeline(pipeline);
+        r.bind_sets(0, [Some(set)].into_iter(), &[])?;
+        r.push_constants(0, &7_u32.to_le_bytes())?;
+        r.dispatch([1, 0, 0], [8, 1, 1])
+    });
+    execute(&device, &add);
+    execute(&device, &add);
+    assert_eq!(words(&part), [0, 14, 14, 14]);
+    assert_eq!(words(&whole).iter().sum::<u32>(), 42);
+}
+
+#[test]
 fn a_timeline_orders_two_queues() {
     let device = device();
     let (a, b) = (memory(&device, 64), memory(&device, 64));
