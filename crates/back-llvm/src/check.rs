@@ -47,7 +47,7 @@ impl<'c> Lower<'_, 'c> {
             return Ok(());
         }
         self.note_place(inst)?;
-        if !self.e.checks_addresses {
+        if !self.common.checks_addresses {
             return Ok(());
         }
         let addresses = self.vector(addresses)?;
@@ -68,7 +68,7 @@ impl<'c> Lower<'_, 'c> {
             return Ok(());
         }
         self.note_place(inst)?;
-        if !self.e.checks_addresses {
+        if !self.common.checks_addresses {
             return Ok(());
         }
         let mask = self.e.int(128, 1);
@@ -80,7 +80,7 @@ impl<'c> Lower<'_, 'c> {
         if space != Space::Global {
             return Ok(());
         }
-        if self.e.checks_addresses {
+        if self.common.checks_addresses {
             return Err(Error::unsupported("checking device addresses of accesses through tensor layouts"));
         }
         self.note_place(inst)
@@ -125,12 +125,12 @@ impl<'c> Lower<'_, 'c> {
             "" => format!("line {}", loc.line),
             file => format!("{file}:{}", loc.line),
         };
-        if let Some(&number) = self.e.place_numbers.get(&text) {
+        if let Some(&number) = self.common.place_numbers.get(&text) {
             return number;
         }
-        self.e.places.push(text.clone());
-        let number = self.e.places.len() as u32;
-        self.e.place_numbers.insert(text, number);
+        self.common.places.push(text.clone());
+        let number = self.common.places.len() as u32;
+        self.common.place_numbers.insert(text, number);
         number
     }
 }

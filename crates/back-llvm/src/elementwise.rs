@@ -65,10 +65,10 @@ impl<'c> Lower<'_, 'c> {
         match (&info.op, args) {
             (Op::Unary(op), &[x]) => self.unary(*op, from, x, info.exact),
             (Op::Binary(op), &[x, y]) => self.binary(*op, from, x, y, info.exact),
-            (Op::Compare(op), &[x, y]) => self.compare(*op, from, x, y),
+            (Op::Compare(op), &[x, y]) => self.e.compare(*op, from, x, y),
             (Op::Fma, &[x, y, z]) => self.fma(from, x, y, z),
             (Op::Select, &[c, x, y]) => self.e.select(c, x, y),
-            (Op::Convert(op), &[x]) => self.convert(*op, from, to, x),
+            (Op::Convert(op), &[x]) => self.e.convert(*op, from, to, x),
             (Op::Bitcast, &[x]) => self.e.bitcast(x, self.e.ty_like(self.e.scalar_ty(to), x)),
             _ => Err(Error::bug("an operation has the wrong number of operands")),
         }

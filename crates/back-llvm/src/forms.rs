@@ -9,7 +9,7 @@ use crate::abi::{self, Meta, offset};
 use crate::coopmat;
 use crate::emit::{Emit, V};
 use crate::error::{Error, Result};
-use crate::lower::Lower;
+use crate::lower::{Common, Lower};
 use crate::prologue::{Prologue, entry_function};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
@@ -23,6 +23,7 @@ use phalanx_kernels::KernelSet;
 /// Lowers all forms of a module, and gives their functions.
 pub(crate) fn lower<'c>(
     e: Emit<'c>,
+    common: &mut Common,
     module: &Verified,
     isa: KernelSet,
 ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
@@ -32,16 +33,16 @@ pub(crate) fn lower<'c>(
     })?;
     let (leader, followers) = match split {
         Some(Split { leader, followers: Some(followers) }) => (leader, followers),
-        Some(Split { leader, followers: None }) => return lower_only(e, &leader, isa),
-        None => return lower_only(e, module, isa),
+        Some(Split { leader, followers: None }) => return lower_only(e, common, &leader, isa),
+        None => return lower_only(e, common, module, isa),
     };
     let alone = Scratch { subgroups: 1, ..Scratch::of(&leader) };
     let start = Prologue::new(&e, "leader", Linkage::Internal);
     // What both forms note of common memory would have to be the same.
-    let (e, lead, first) = lower_form(e, start, &leader, alone, isa, 1)?;
+    let (e, lead, first) = lower_form(e, common, start, &leader, alone, isa, 1)?;
     let behind = Scratch { start: first.shared_bytes, ..Scratch::of(&followers) };
     let start = Prologue::new(&e, "followers", Linkage::Internal);
-    let (e, follow, others) = lower_form(e, start, &followers, behind, isa, 1)?;
+    let (e, follow, others) = lower_form(e, common, start, &followers, behind, isa, 1)?;
     choose(&e, lead, follow)?;
     let meta = Meta {
         shared_bytes: first.shared_bytes.max(others.shared_bytes),
@@ -57,6 +58,7 @@ pub(crate) fn lower<'c>(
 
 fn lower_only<'c>(
     e: Emit<'c>,
+    common: &mut Common,
     module: &Verified,
     isa: KernelSet,
 ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
@@ -67,14 +69,14 @@ fn lower_only<'c>(
     let assumptions = Assumptions::useful(module, &uniformity);
     if assumptions.is_empty() {
         let start = Prologue::new(&e, abi::ENTRY_SYMBOL, Linkage::External);
-        let (e, function, meta) = Lower::module(e, start, module, &uniformity, isa, subgroups)?;
+        let (e, function, meta) = Lower::module(e, common, start, module, &uniformity, isa, subgroups)?;
         return Ok((e, vec![function], meta));
     }
     let start = Prologue::new(&e, "general", Linkage::Internal);
-    let (e, general, meta) = Lower::module(e, start, module, &uniformity, isa, subgroups)?;
+    let (e, general, meta) = Lower::module(e, common, start, module, &uniformity, isa, subgroups)?;
     let uniformity = Uniformity::analyse_if(module, &assumptions);
     let start = Prologue::new(&e, "aligned", Linkage::Internal);
-    let (e, aligned, other) = Lower::module(e, start, module, &uniformity, isa, subgroups)?;
+    let (e, aligned, other) = Lower::module(e, common, start, module, &uniformity, isa, subgroups)?;
     choose_aligned(&e, &assumptions, aligned, general)?;
     // All subgroups of a dispatch run the same form, and both place matrices alike.
     let meta = Meta {
@@ -87,6 +89,7 @@ fn lower_only<'c>(
 
 fn lower_form<'c>(
     e: Emit<'c>,
+    common: &mut Common,
     start: Prologue<'c>,
     module: &Verified,
     scratch: Scratch,
@@ -96,7 +99,7 @@ fn lower_form<'c>(
     let passed = prepare(module, scratch, isa)?;
     let module = passed.as_ref().unwrap_or(module);
     let uniformity = Uniformity::analyse(module);
-    Lower::module(e, start, module, &uniformity, isa, subgroups)
+    Lower::module(e, common, start, module, &uniformity, isa, subgroups)
 }
 
 /// What the passes make of a form, if it is another module then.

@@ -5,19 +5,15 @@
 //! Where lanes part ways, a mask says which of them execute.
 
 pub mod abi;
-mod arith;
 mod atomic;
 mod builtin;
 mod check;
 mod control;
-mod convert;
 mod coopmat;
 mod counted;
 mod edge;
 mod effort;
 mod elementwise;
-mod emit;
-mod error;
 mod filled;
 mod forms;
 mod halves;
@@ -45,11 +41,13 @@ mod vector;
 mod window;
 
 use inkwell::context::Context;
+use lower::Common;
+use phalanx_emit_llvm::{self as emit, error};
 use phalanx_ir::Verified;
 use std::time::{Duration, Instant};
 
 pub use abi::Meta;
-pub use error::Error;
+pub use phalanx_emit_llvm::Error;
 pub use target::Target;
 
 /// A compiled module.
@@ -109,14 +107,14 @@ pub fn compile(module: &Verified, target: &Target, options: &Options) -> Result<
     let start = Instant::now();
     let cx = Context::create();
     let mut emit = emit::Emit::new(&cx, &module.name, target.caps());
-    emit.checks_addresses = options.check_addresses;
-    emit.sites.is_on = options.profile;
-    let (emit, functions, meta) =
-        forms::lower(emit, module, coopmat::kernels(&module.body, target.kernels()))?;
+    emit.has_notes = options.profile;
+    let mut common = Common { checks_addresses: options.check_addresses, ..Common::default() };
+    let isa = coopmat::kernels(&module.body, target.kernels());
+    let (emit, functions, meta) = forms::lower(emit, &mut common, module, isa)?;
     let lower = start.elapsed();
     let mut compiled = optimize::to_object(&cx, &emit.module, &functions, target, options)?;
     let stack_bytes = compiled.meta.stack_bytes;
-    compiled.meta = Meta { stack_bytes, places: emit.places, sites: emit.sites.list, ..meta };
+    compiled.meta = Meta { stack_bytes, places: common.places, sites: common.sites.list, ..meta };
     compiled.times.lower = lower;
     Ok(compiled)
 }

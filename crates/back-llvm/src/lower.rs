@@ -10,7 +10,7 @@ use crate::emit::{Emit, V, int_bits};
 use crate::error::{Error, Result};
 use crate::pieces::{self, Together};
 use crate::prologue::Prologue;
-use crate::site::Here;
+use crate::site::{Here, Sites};
 use crate::value::{Lowered, Patterns, Ptr, Shape, Val};
 use crate::vars::VarSlot;
 use inkwell::values::FunctionValue;
@@ -34,11 +34,26 @@ pub(crate) enum Flow {
     Left,
 }
 
+/// What all forms of a module have in common.
+#[derive(Debug, Default)]
+pub(crate) struct Common {
+    /// Whether accesses by address are checked.
+    pub(crate) checks_addresses: bool,
+    /// Where accesses by address stand in the source.
+    pub(crate) places: Vec<String>,
+    /// The numbers of the places, counted from 1.
+    pub(crate) place_numbers: FxHashMap<String, u32>,
+    /// What a profiler is told.
+    pub(crate) sites: Sites,
+}
+
 /// The state of lowering one module.
 #[derive(Debug)]
 pub(crate) struct Lower<'a, 'c> {
     /// The LLVM builder, at the end of the current block.
     pub(crate) e: Emit<'c>,
+    /// What this form has in common with others.
+    pub(crate) common: &'a mut Common,
     /// The module that is lowered.
     pub(crate) ir: &'a Module,
     /// Its code.
@@ -86,6 +101,7 @@ impl<'a, 'c> Lower<'a, 'c> {
     /// the function, in `e`'s LLVM module; `subgroups` is how many of a work-group may load matrices for each other.
     pub(crate) fn module(
         e: Emit<'c>,
+        common: &'a mut Common,
         prologue: Prologue<'c>,
         ir: &'a Module,
         uniformity: &'a Uniformity,
@@ -94,6 +110,7 @@ impl<'a, 'c> Lower<'a, 'c> {
     ) -> Result<(Emit<'c>, FunctionValue<'c>, Meta)> {
         let mut lower = Self {
             e,
+            common,
             ir,
             f: &ir.body,
             uniformity,

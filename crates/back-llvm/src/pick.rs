@@ -75,7 +75,7 @@ impl<'c> Lower<'_, 'c> {
             let index = part(self, index, k)?;
             results.push(self.permute_registers(&sources, index, register)?);
         }
-        let all = self.concat(results)?;
+        let all = self.e.concat(results)?;
         self.e.bitcast(all, v.get_type()).map(Some)
     }
 

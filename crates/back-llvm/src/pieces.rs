@@ -273,7 +273,7 @@ impl<'c> Lower<'_, 'c> {
         let mut registers = Vec::new();
         for at in pieces.at.chunks(per_register) {
             let parts = at.iter().map(|&at| self.e.load(ty, at, 1)).collect::<Result<_>>()?;
-            registers.push(self.concat(parts)?);
+            registers.push(self.e.concat(parts)?);
         }
         Ok(registers)
     }
@@ -282,7 +282,7 @@ impl<'c> Lower<'_, 'c> {
     fn scalars_of(&mut self, a: &Access<'c>, registers: Vec<V<'c>>) -> Result<Vec<Val<'c>>> {
         let mut scalars = Vec::new();
         for parts in self.take_apart(registers.clone(), a.n)? {
-            scalars.push(Val::varying(self.concat(parts)?));
+            scalars.push(Val::varying(self.e.concat(parts)?));
         }
         self.together.insert(scalars[0].v, Together { scalars: scalars.clone(), registers });
         Ok(scalars)

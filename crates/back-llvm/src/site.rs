@@ -19,8 +19,6 @@ use rustc_hash::FxHashMap;
 /// The sites of a module, of all its forms.
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
-    /// Whether code notes where it is.
-    pub(crate) is_on: bool,
     pub(crate) list: Vec<Site>,
     numbers: FxHashMap<(String, u32, u32, Family, &'static str), u32>,
 }
@@ -51,7 +49,7 @@ pub(crate) struct Here<'c> {
 impl Lower<'_, '_> {
     /// Goes to the site of an instruction, if it has one.
     pub(crate) fn come_to(&mut self, inst: Inst, is_matrix: bool) -> Result<()> {
-        if !self.e.sites.is_on {
+        if !self.e.has_notes {
             return Ok(());
         }
         let info = self.f.inst(inst);
@@ -75,7 +73,7 @@ impl Lower<'_, '_> {
         }
         // Of a line all instructions are one site; without lines each is one.
         let key = (file.to_owned(), line, if line == 0 { word } else { 0 }, family, operation);
-        let sites = &mut self.e.sites;
+        let sites = &mut self.common.sites;
         let next = FIRST_SITE + sites.list.len() as u32;
         let number = *sites.numbers.entry(key).or_insert(next);
         if number == next {
@@ -93,7 +91,7 @@ impl Lower<'_, '_> {
     /// Whether lane code without lines goes on where lane code is: it would be a site for each instruction.
     fn goes_on(&self, family: Family) -> bool {
         let Some((_, number)) = self.here.noted else { return false };
-        let last = self.e.sites.list.get((number - FIRST_SITE) as usize);
+        let last = self.common.sites.list.get((number - FIRST_SITE) as usize);
         family == Family::Lanes
             && last.is_some_and(|site| site.family == family && site.line == 0)
             && self.is_noted_here()

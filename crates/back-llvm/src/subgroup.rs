@@ -127,7 +127,7 @@ impl<'c> Lower<'_, 'c> {
         let op = if s.is_float() { CompareOp::FordEq } else { CompareOp::Ieq };
         let first = self.first(x)?;
         let (shape, both) = self.together(&[x, Val::uniform(first)])?;
-        Ok(Val { shape, v: self.compare(op, s, both[0], both[1])? })
+        Ok(Val { shape, v: self.e.compare(op, s, both[0], both[1])? })
     }
 
     /// Defines the four words of a ballot.
@@ -380,7 +380,7 @@ impl<'c> Lower<'_, 'c> {
         self.each_group(|l, leader, rest| {
             let value = l.e.extract(x, leader)?;
             let value = l.e.splat(value, l.w)?;
-            let equal = l.compare(op, s, x, value)?;
+            let equal = l.e.compare(op, s, x, value)?;
             // A NaN is equal to nothing, and alone.
             let is_leader = l.e.icmp(IntPredicate::EQ, l.lane_numbers(), l.e.splat(leader, l.w)?)?;
             let group = l.e.and(rest, l.e.or(equal, is_leader)?)?;

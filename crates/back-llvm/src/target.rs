@@ -4,6 +4,7 @@
 //! the description has, and the name only to schedule for. Nothing here asks what this machine is, but for
 //! [`Processor::native`].
 
+use crate::emit::Caps;
 use crate::error::{Error, Result};
 use inkwell::OptimizationLevel;
 use inkwell::targets::{
@@ -135,24 +136,6 @@ impl Target {
             )
             .ok_or_else(|| Error::unsupported(format!("{} {}", self.triple, self.cpu)))
     }
-}
-
-/// What lowering has to know about a CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Caps {
-    pub(crate) is_x86: bool,
-    /// Arithmetic on `half`.
-    pub(crate) native_f16: bool,
-    /// Conversions between `half` and `float`.
-    pub(crate) f16_conversion: bool,
-    /// Multiply-add with one rounding.
-    pub(crate) fma: bool,
-    /// Masks live in registers of their own, and masked accesses of all widths are instructions.
-    pub(crate) mask_registers: bool,
-    /// Dot products of unsigned by signed bytes.
-    pub(crate) vnni: bool,
-    /// Bytes of the widest vector registers that are worth using.
-    pub(crate) register_bytes: u32,
 }
 
 /// Makes LLVM's code generators known, once.

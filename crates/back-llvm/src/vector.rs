@@ -283,7 +283,7 @@ impl<'c> Lower<'_, 'c> {
     fn check_lines(&mut self, inst: Inst, space: Space, offset: Val<'c>, lines: Lines<'c>) -> Result<()> {
         let Lines { count, bytes, stride, writes } = lines;
         let runs = self.e.i64(count.into());
-        if stride.is_uniform() || !self.e.checks_addresses {
+        if stride.is_uniform() || !self.common.checks_addresses {
             let stride = self.first(stride)?;
             return self.check_lane_runs(inst, space, offset, Checked { runs, stride, bytes, writes });
         }

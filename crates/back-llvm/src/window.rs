@@ -164,7 +164,7 @@ impl<'c> Lower<'_, 'c> {
                     all.push(self.e.bitcast(units, ty)?);
                 }
                 for words in self.take_apart(all, plan.together / per_word)? {
-                    let words = self.concat(words)?;
+                    let words = self.e.concat(words)?;
                     for k in 0..per_word {
                         let bits =
                             self.e.lshr(words, self.e.int_like(words, u64::from(k * a.scalar.bits())))?;
@@ -182,7 +182,7 @@ impl<'c> Lower<'_, 'c> {
                 all.push(self.e.bitcast(units, ty)?);
             }
             for scalar in self.take_apart(all, plan.together)? {
-                values.push(Val::varying(self.concat(scalar)?));
+                values.push(Val::varying(self.e.concat(scalar)?));
             }
         }
         Ok(values)
@@ -243,17 +243,5 @@ impl<'c> Lower<'_, 'c> {
             all = self.e.shuffle(all, part, picks)?;
         }
         Ok(all)
-    }
-
-    /// One vector of several of one length, which are a power of two.
-    pub(crate) fn concat(&mut self, mut parts: Vec<V<'c>>) -> Result<V<'c>> {
-        while parts.len() > 1 {
-            let pairs = parts.chunks(2).map(|pair| {
-                let n = 2 * pair[0].get_type().into_vector_type().get_size();
-                self.e.shuffle(pair[0], pair[1], (0..n).map(Some))
-            });
-            parts = pairs.collect::<Result<_>>()?;
-        }
-        Ok(parts[0])
     }
 }

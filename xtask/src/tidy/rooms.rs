@@ -17,14 +17,15 @@ pub(crate) struct Package {
 }
 
 /// The workspace crates that each workspace crate may use.
-const ROOMS: [(&str, &[&str]); 16] = [
+const ROOMS: [(&str, &[&str]); 17] = [
     ("phalanx-ir", &[]),
     ("phalanx-kernels", &[]),
     ("phalanx-spirv-asm", &[]),
     ("phalanx-front-spirv", &["phalanx-ir"]),
     ("phalanx-front-mlir", &["phalanx-ir"]),
     ("phalanx-interp", &["phalanx-ir"]),
-    ("phalanx-back-llvm", &["phalanx-ir", "phalanx-kernels"]),
+    ("phalanx-emit-llvm", &["phalanx-ir"]),
+    ("phalanx-back-llvm", &["phalanx-emit-llvm", "phalanx-ir", "phalanx-kernels"]),
     ("phalanx-back-spirv", &["phalanx-ir"]),
     ("phalanx-host", &["phalanx-ir"]),
     ("phalanx-cpu", &["phalanx-back-llvm", "phalanx-host", "phalanx-ir", "phalanx-kernels"]),
@@ -74,10 +75,13 @@ const SPIRV_ROOMS: &[&str] = &[
     "phalanx-spirv-asm",
 ];
 
+/// The rooms that make code with LLVM.
+const LLVM_ROOMS: &[&str] = &["phalanx-back-llvm", "phalanx-cpu", "phalanx-emit-llvm"];
+
 /// Outside crates that belong to some rooms only.
 const CONFINED: [(&str, &[&str]); 10] = [
-    ("inkwell", &["phalanx-back-llvm", "phalanx-cpu"]),
-    ("llvm-sys", &["phalanx-back-llvm", "phalanx-cpu"]),
+    ("inkwell", LLVM_ROOMS),
+    ("llvm-sys", LLVM_ROOMS),
     ("rspirv", SPIRV_ROOMS),
     ("spirv", SPIRV_ROOMS),
     ("glslang", &["phalanx", "phalanx-filetest"]),

@@ -165,13 +165,13 @@ impl<'c> Lower<'_, 'c> {
                 let high = self.e.lshr(bits, self.e.int_like(bits, 16))?;
                 self.e.zext_trunc(high, 16)
             }
-            elem => self.round_f32(elem, x),
+            elem => self.e.round_f32(elem, x),
         }
     }
 
     fn write_component(&mut self, m: &MatValue<'c>, component: V<'c>, x: V<'c>) -> Result<()> {
         let at = self.component_at(m, component)?;
-        let x = if self.is_widened(m) { self.as_f32(m.ty.elem, x)? } else { x };
+        let x = if self.is_widened(m) { self.e.as_f32(m.ty.elem, x)? } else { x };
         self.e.store(x, at, m.ty.elem.bytes())?;
         Ok(())
     }

@@ -12,15 +12,14 @@
 //!
 //! Without it, bytes are extended and multiplied as words.
 
-use crate::emit::{V, const_elems, lanes};
 use crate::error::Result;
-use crate::lower::Lower;
+use crate::{Emit, V, const_elems, lanes};
 use inkwell::values::{BasicValue, CallSiteValue, InstructionOpcode as I, InstructionValue};
 
 /// The highest bit of each byte.
 const HIGH: u64 = 0x8080_8080;
 
-impl<'c> Lower<'_, 'c> {
+impl<'c> Emit<'c> {
     /// The sum of the products of four bytes, which have a sign or not.
     pub(super) fn dot_bytes(&mut self, signs: (bool, bool), x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         // The unsigned one is the first.
@@ -30,9 +29,9 @@ impl<'c> Lower<'_, 'c> {
             _ => (signs, x, y),
         };
         match lanes(x) {
-            Some(n) if self.e.caps.vnni && n >= 4 => {
-                let register = (self.e.caps.register_bytes / 4).max(8).min(n);
-                let part = |l: &Self, v: V<'c>, k: u32| l.e.permute(v, k * register..(k + 1) * register);
+            Some(n) if self.caps.vnni && n >= 4 => {
+                let register = (self.caps.register_bytes / 4).max(8).min(n);
+                let part = |l: &Self, v: V<'c>, k: u32| l.permute(v, k * register..(k + 1) * register);
                 let mut parts = Vec::new();
                 for k in 0..n / register {
                     let (x, y) = (part(self, x, k)?, part(self, y, k)?);
@@ -46,21 +45,21 @@ impl<'c> Lower<'_, 'c> {
 
     /// With the instruction for it, on vectors of one register.
     fn dot_register(&mut self, signs: (bool, bool), x: V<'c>, y: V<'c>) -> Result<V<'c>> {
-        let (zero, high) = (self.e.int_like(x, 0), self.e.int_like(x, HIGH));
+        let (zero, high) = (self.int_like(x, 0), self.int_like(x, HIGH));
         match signs {
             (true, false) => self.dot_unsigned_signed(zero, y, x),
             (false, true) => self.dot_unsigned_signed(zero, x, y),
             (true, true) => {
                 let surplus = self.dot_unsigned_signed(zero, high, y)?;
-                let start = self.e.sub(zero, surplus)?;
-                let x = self.e.xor(x, high)?;
+                let start = self.sub(zero, surplus)?;
+                let x = self.xor(x, high)?;
                 self.dot_unsigned_signed(start, x, y)
             }
             (false, false) => {
                 // What is missing, with -128 for each byte, has the other sign.
                 let missing = self.dot_unsigned_signed(zero, x, high)?;
-                let start = self.e.sub(zero, missing)?;
-                let y = self.e.xor(y, high)?;
+                let start = self.sub(zero, missing)?;
+                let y = self.xor(y, high)?;
                 self.dot_unsigned_signed(start, x, y)
             }
         }
@@ -72,7 +71,7 @@ impl<'c> Lower<'_, 'c> {
             Some(8) => "llvm.x86.avx512.vpdpbusd.256",
             _ => "llvm.x86.avx512.vpdpbusd.128",
         };
-        self.e.intrinsic(name, &[], &[sum, x, y])
+        self.intrinsic(name, &[], &[sum, x, y])
     }
 
     /// The sum of two integers, one of which may be a product that can begin with the other.
@@ -82,7 +81,7 @@ impl<'c> Lower<'_, 'c> {
                 return self.dot_unsigned_signed(start, a, b);
             }
         }
-        self.e.add(x, y)
+        self.add(x, y)
     }
 
     /// By products of extended bytes.
@@ -90,9 +89,9 @@ impl<'c> Lower<'_, 'c> {
         let mut sum: Option<V<'c>> = None;
         for i in 0..4_u64 {
             let (a, b) = (self.byte(signs.0, x, i)?, self.byte(signs.1, y, i)?);
-            let product = self.e.mul(a, b)?;
+            let product = self.mul(a, b)?;
             sum = Some(match sum {
-                Some(sum) => self.e.add(sum, product)?,
+                Some(sum) => self.add(sum, product)?,
                 None => product,
             });
         }
@@ -101,8 +100,8 @@ impl<'c> Lower<'_, 'c> {
 
     /// Byte `i` of each word, extended.
     fn byte(&mut self, signed: bool, x: V<'c>, i: u64) -> Result<V<'c>> {
-        let up = self.e.shl(x, self.e.int_like(x, 24 - 8 * i))?;
-        self.e.bin(if signed { I::AShr } else { I::LShr }, up, self.e.int_like(x, 24))
+        let up = self.shl(x, self.int_like(x, 24 - 8 * i))?;
+        self.bin(if signed { I::AShr } else { I::LShr }, up, self.int_like(x, 24))
     }
 }
 

@@ -1,16 +1,21 @@
 //! A builder of LLVM IR that does not care whether it works on scalars or on vectors.
 //!
-//! [`Emit`] knows LLVM, not the IR's lanes and masks: an operation takes values of one type, `float`
-//! or `<32 x float>` alike, and makes the LLVM instruction for it. Everything above it decides how
-//! wide values are. Constants fold as they are built.
+//! [`Emit`] knows LLVM and the meaning of the IR's arithmetic, not lanes, masks, kernels or entries: an operation takes
+//! values of one type, `float` or `<32 x float>` alike, and makes the LLVM instructions for it. Everything above it
+//! decides how wide values are, and where code is: it serves a processor, whose lanes are the elements of vectors,
+//! and a machine whose lanes are threads. Constants fold as they are built.
+//!
+//! Functions that are no instruction anywhere (`sin`) are for the target to make.
 
+mod arith;
+mod convert;
+pub mod error;
 mod flow;
+mod halves;
 mod memory;
 mod vector;
 
-use crate::error::{Error, Result};
-use crate::site::Sites;
-use crate::target::Caps;
+pub use error::{Error, Result};
 use inkwell::builder::Builder;
 use inkwell::context::Context;
 use inkwell::intrinsics::Intrinsic;
@@ -27,50 +32,64 @@ use rustc_hash::FxHashMap;
 use std::cell::Cell;
 
 /// An LLVM value: a scalar or a vector.
-pub(crate) type V<'c> = BasicValueEnum<'c>;
+pub type V<'c> = BasicValueEnum<'c>;
+
+/// What lowering has to know about a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// The instructions are those of x86.
+    pub is_x86: bool,
+    /// Arithmetic on `half`.
+    pub native_f16: bool,
+    /// Conversions between `half` and `float`.
+    pub f16_conversion: bool,
+    /// Multiply-add with one rounding.
+    pub fma: bool,
+    /// Masks live in registers of their own, and masked accesses of all widths are instructions.
+    pub mask_registers: bool,
+    /// Dot products of unsigned by signed bytes.
+    pub vnni: bool,
+    /// Bytes of the widest vector registers that are worth using.
+    pub register_bytes: u32,
+}
 
 /// The builder.
 #[derive(Debug)]
-pub(crate) struct Emit<'c> {
-    pub(crate) cx: &'c Context,
-    pub(crate) module: Module<'c>,
-    pub(crate) b: Builder<'c>,
+pub struct Emit<'c> {
+    /// Where types and constants live.
+    pub cx: &'c Context,
+    /// The module that is built.
+    pub module: Module<'c>,
+    /// LLVM's builder, at the end of the block that code is appended to.
+    pub b: Builder<'c>,
     /// What the target can do.
-    pub(crate) caps: Caps,
-    /// Whether accesses by address are checked.
-    pub(crate) checks_addresses: bool,
-    /// Where accesses by address stand in the source.
-    pub(crate) places: Vec<String>,
-    /// The numbers of the places, counted from 1.
-    pub(crate) place_numbers: FxHashMap<String, u32>,
-    /// What a profiler is told.
-    pub(crate) sites: Sites,
+    pub caps: Caps,
+    /// Whether code notes for a profiler where it is ([`Emit::note`]).
+    pub has_notes: bool,
     /// Declarations by intrinsic and overload, because looking a name up costs more than a call.
     intrinsics: FxHashMap<(&'static str, Vec<TypeKey>), FunctionValue<'c>>,
     /// About how many instructions were appended since the last conditional branch.
-    pub(crate) straight: Cell<u32>,
+    pub straight: Cell<u32>,
 }
 
 /// Types and constants.
 impl<'c> Emit<'c> {
-    pub(crate) fn new(cx: &'c Context, name: &str, caps: Caps) -> Self {
+    /// A builder of a new module.
+    pub fn new(cx: &'c Context, name: &str, caps: Caps) -> Self {
         let (module, b) = (cx.create_module(name), cx.create_builder());
         Self {
             cx,
             module,
             b,
             caps,
-            checks_addresses: false,
-            places: Vec::new(),
-            place_numbers: FxHashMap::default(),
-            sites: Sites::default(),
+            has_notes: false,
             intrinsics: FxHashMap::default(),
             straight: Cell::new(0),
         }
     }
 
     /// An integer type.
-    pub(crate) fn int_ty(&self, bits: u32) -> IntType<'c> {
+    pub fn int_ty(&self, bits: u32) -> IntType<'c> {
         match bits {
             1 => self.cx.bool_type(),
             8 => self.cx.i8_type(),
@@ -86,13 +105,13 @@ impl<'c> Emit<'c> {
     }
 
     /// The type of all pointers.
-    pub(crate) fn ptr_ty(&self) -> PointerType<'c> {
+    pub fn ptr_ty(&self) -> PointerType<'c> {
         self.cx.ptr_type(AddressSpace::default())
     }
 
     /// How a scalar is carried in registers. The floats without arithmetic are carried as bits: LLVM makes calls of
     /// C functions of arithmetic on a `half` that the processor does not have.
-    pub(crate) fn scalar_ty(&self, s: Scalar) -> BasicTypeEnum<'c> {
+    pub fn scalar_ty(&self, s: Scalar) -> BasicTypeEnum<'c> {
         match s {
             Scalar::Bool => self.cx.bool_type().into(),
             Scalar::I8 | Scalar::E4M3 | Scalar::E5M2 => self.cx.i8_type().into(),
@@ -107,7 +126,7 @@ impl<'c> Emit<'c> {
     }
 
     /// A vector of an element type.
-    pub(crate) fn vec_of(&self, elem: BasicTypeEnum<'c>, lanes: u32) -> VectorType<'c> {
+    pub fn vec_of(&self, elem: BasicTypeEnum<'c>, lanes: u32) -> VectorType<'c> {
         match elem {
             BasicTypeEnum::IntType(t) => t.vec_type(lanes),
             BasicTypeEnum::FloatType(t) => t.vec_type(lanes),
@@ -120,7 +139,7 @@ impl<'c> Emit<'c> {
     }
 
     /// An element type, as scalar or as vector as `like` is.
-    pub(crate) fn ty_like(&self, elem: impl Into<BasicTypeEnum<'c>>, like: V<'c>) -> BasicTypeEnum<'c> {
+    pub fn ty_like(&self, elem: impl Into<BasicTypeEnum<'c>>, like: V<'c>) -> BasicTypeEnum<'c> {
         let elem = elem.into();
         match lanes(like) {
             Some(n) => self.vec_of(elem, n).into(),
@@ -129,27 +148,27 @@ impl<'c> Emit<'c> {
     }
 
     /// An integer constant.
-    pub(crate) fn int(&self, bits: u32, x: u64) -> V<'c> {
+    pub fn int(&self, bits: u32, x: u64) -> V<'c> {
         self.int_ty(bits).const_int(x, false).into()
     }
 
     /// An `i32` constant.
-    pub(crate) fn i32(&self, x: u32) -> V<'c> {
+    pub fn i32(&self, x: u32) -> V<'c> {
         self.cx.i32_type().const_int(x.into(), false).into()
     }
 
     /// An `i64` constant.
-    pub(crate) fn i64(&self, x: i64) -> V<'c> {
+    pub fn i64(&self, x: i64) -> V<'c> {
         self.cx.i64_type().const_int(x as u64, false).into()
     }
 
     /// An `i1` constant.
-    pub(crate) fn bool(&self, x: bool) -> V<'c> {
+    pub fn bool(&self, x: bool) -> V<'c> {
         self.cx.bool_type().const_int(x.into(), false).into()
     }
 
     /// A scalar constant from its bits.
-    pub(crate) fn scalar_const(&self, s: Scalar, bits: u64) -> V<'c> {
+    pub fn scalar_const(&self, s: Scalar, bits: u64) -> V<'c> {
         let int: V<'c> = self.int_ty(s.bits()).const_int(bits, false).into();
         match s {
             Scalar::F16 if !self.caps.native_f16 => int,
@@ -165,7 +184,7 @@ impl<'c> Emit<'c> {
     }
 
     /// A float constant of type `s`.
-    pub(crate) fn float_const(&self, s: Scalar, x: f64) -> V<'c> {
+    pub fn float_const(&self, s: Scalar, x: f64) -> V<'c> {
         match s {
             Scalar::F16 => self.cx.f16_type().const_float(x).into(),
             Scalar::F64 => self.cx.f64_type().const_float(x).into(),
@@ -174,13 +193,13 @@ impl<'c> Emit<'c> {
     }
 
     /// An integer constant as wide as the elements of `like`, in each element.
-    pub(crate) fn int_like(&self, like: V<'c>, x: u64) -> V<'c> {
+    pub fn int_like(&self, like: V<'c>, x: u64) -> V<'c> {
         let c = self.int_ty(int_bits(like)).const_int(x, false);
         self.const_like(c.into(), like)
     }
 
     /// A constant, in each element if `like` is a vector.
-    pub(crate) fn const_like(&self, c: V<'c>, like: V<'c>) -> V<'c> {
+    pub fn const_like(&self, c: V<'c>, like: V<'c>) -> V<'c> {
         match lanes(like) {
             Some(n) => self.const_vec(&vec![c; n as usize]),
             None => c,
@@ -188,19 +207,19 @@ impl<'c> Emit<'c> {
     }
 
     /// A vector of constants.
-    pub(crate) fn const_vec(&self, elems: &[V<'c>]) -> V<'c> {
+    pub fn const_vec(&self, elems: &[V<'c>]) -> V<'c> {
         VectorType::const_vector(elems).into()
     }
 
     /// A vector of integer constants.
-    pub(crate) fn const_ints(&self, bits: u32, elems: impl IntoIterator<Item = u64>) -> V<'c> {
+    pub fn const_ints(&self, bits: u32, elems: impl IntoIterator<Item = u64>) -> V<'c> {
         let ty = self.int_ty(bits);
         let elems: Vec<_> = elems.into_iter().map(|x| ty.const_int(x, false)).collect();
         VectorType::const_vector(&elems).into()
     }
 
     /// Zero of a type.
-    pub(crate) fn zero(&self, ty: BasicTypeEnum<'c>) -> V<'c> {
+    pub fn zero(&self, ty: BasicTypeEnum<'c>) -> V<'c> {
         ty.const_zero()
     }
 }
@@ -208,65 +227,69 @@ impl<'c> Emit<'c> {
 /// Arithmetic of LLVM's own kind.
 impl<'c> Emit<'c> {
     /// A binary operation on two values of one type.
-    pub(crate) fn bin(&self, op: InstructionOpcode, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    pub fn bin(&self, op: InstructionOpcode, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         debug_assert_eq!(x.get_type(), y.get_type(), "{op:?}");
         Ok(self.b.build_binop(op, x, y, "")?)
     }
 
-    pub(crate) fn add(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    /// The sum. It wraps.
+    pub fn add(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         self.bin(InstructionOpcode::Add, x, y)
     }
 
-    pub(crate) fn sub(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    /// The difference. It wraps.
+    pub fn sub(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         self.bin(InstructionOpcode::Sub, x, y)
     }
 
-    pub(crate) fn mul(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    /// The product. It wraps.
+    pub fn mul(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         self.bin(InstructionOpcode::Mul, x, y)
     }
 
-    pub(crate) fn and(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    /// The bits that both have.
+    pub fn and(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         self.bin(InstructionOpcode::And, x, y)
     }
 
-    pub(crate) fn or(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    /// The bits that either has.
+    pub fn or(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         self.bin(InstructionOpcode::Or, x, y)
     }
 
-    pub(crate) fn xor(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    /// The bits in which the two differ.
+    pub fn xor(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         self.bin(InstructionOpcode::Xor, x, y)
     }
 
-    pub(crate) fn shl(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    /// A shift to the left; the count is below the width.
+    pub fn shl(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         self.bin(InstructionOpcode::Shl, x, y)
     }
 
-    pub(crate) fn lshr(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    /// A shift to the right that brings in zeros; the count is below the width.
+    pub fn lshr(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         self.bin(InstructionOpcode::LShr, x, y)
     }
 
-    pub(crate) fn ashr(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    /// A shift to the right that keeps the sign; the count is below the width.
+    pub fn ashr(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         self.bin(InstructionOpcode::AShr, x, y)
     }
 
     /// The complement of the bits.
-    pub(crate) fn not(&self, x: V<'c>) -> Result<V<'c>> {
+    pub fn not(&self, x: V<'c>) -> Result<V<'c>> {
         self.xor(x, self.int_like(x, u64::MAX))
     }
 
     /// A cast to another element type; the number of elements stays.
-    pub(crate) fn cast(
-        &self,
-        op: InstructionOpcode,
-        x: V<'c>,
-        elem: impl Into<BasicTypeEnum<'c>>,
-    ) -> Result<V<'c>> {
+    pub fn cast(&self, op: InstructionOpcode, x: V<'c>, elem: impl Into<BasicTypeEnum<'c>>) -> Result<V<'c>> {
         let to = self.ty_like(elem, x);
         if x.get_type() == to { Ok(x) } else { Ok(self.b.build_cast(op, x, to, "")?) }
     }
 
     /// The same bits as another type of the same width.
-    pub(crate) fn bitcast(&self, x: V<'c>, to: BasicTypeEnum<'c>) -> Result<V<'c>> {
+    pub fn bitcast(&self, x: V<'c>, to: BasicTypeEnum<'c>) -> Result<V<'c>> {
         if x.get_type() == to {
             return Ok(x);
         }
@@ -274,18 +297,19 @@ impl<'c> Emit<'c> {
     }
 
     /// Zero-extends or truncates to an integer of `bits` bits.
-    pub(crate) fn zext_trunc(&self, x: V<'c>, bits: u32) -> Result<V<'c>> {
+    pub fn zext_trunc(&self, x: V<'c>, bits: u32) -> Result<V<'c>> {
         let op = if int_bits(x) < bits { InstructionOpcode::ZExt } else { InstructionOpcode::Trunc };
         self.cast(op, x, self.int_ty(bits))
     }
 
     /// Sign-extends or truncates to an integer of `bits` bits.
-    pub(crate) fn sext_trunc(&self, x: V<'c>, bits: u32) -> Result<V<'c>> {
+    pub fn sext_trunc(&self, x: V<'c>, bits: u32) -> Result<V<'c>> {
         let op = if int_bits(x) < bits { InstructionOpcode::SExt } else { InstructionOpcode::Trunc };
         self.cast(op, x, self.int_ty(bits))
     }
 
-    pub(crate) fn icmp(&self, p: IntPredicate, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    /// A comparison of integers or pointers.
+    pub fn icmp(&self, p: IntPredicate, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         debug_assert_eq!(x.get_type(), y.get_type());
         Ok(match (x, y) {
             (V::VectorValue(x), V::VectorValue(y)) => self.b.build_int_compare(p, x, y, "")?.into(),
@@ -294,7 +318,8 @@ impl<'c> Emit<'c> {
         })
     }
 
-    pub(crate) fn fcmp(&self, p: FloatPredicate, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    /// A comparison of floats.
+    pub fn fcmp(&self, p: FloatPredicate, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         if let Some(order) = self.order_of_halves(p, x) {
             return self.compare_halves(order, x, y);
         }
@@ -305,7 +330,7 @@ impl<'c> Emit<'c> {
     }
 
     /// `cond ? x : y`; a scalar condition chooses between whole vectors.
-    pub(crate) fn select(&self, cond: V<'c>, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    pub fn select(&self, cond: V<'c>, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         debug_assert_eq!(x.get_type(), y.get_type());
         if x == y {
             return Ok(x);
@@ -317,7 +342,7 @@ impl<'c> Emit<'c> {
     }
 
     /// Calls an intrinsic overloaded on `types`.
-    pub(crate) fn intrinsic(
+    pub fn intrinsic(
         &mut self,
         name: &'static str,
         types: &[BasicTypeEnum<'c>],
@@ -327,7 +352,7 @@ impl<'c> Emit<'c> {
     }
 
     /// Calls an intrinsic that may have no result.
-    pub(crate) fn intrinsic_effect(
+    pub fn intrinsic_effect(
         &mut self,
         name: &'static str,
         types: &[BasicTypeEnum<'c>],
@@ -349,17 +374,17 @@ impl<'c> Emit<'c> {
     }
 
     /// An intrinsic of one argument that has the type of its result.
-    pub(crate) fn map1(&mut self, name: &'static str, x: V<'c>) -> Result<V<'c>> {
+    pub fn map1(&mut self, name: &'static str, x: V<'c>) -> Result<V<'c>> {
         self.intrinsic(name, &[x.get_type()], &[x])
     }
 
     /// An intrinsic of two arguments that have the type of its result.
-    pub(crate) fn map2(&mut self, name: &'static str, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    pub fn map2(&mut self, name: &'static str, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         self.intrinsic(name, &[x.get_type()], &[x, y])
     }
 
     /// Lets LLVM fuse a multiplication and an addition into one rounding.
-    pub(crate) fn contract(&self, x: V<'c>) -> Result<V<'c>> {
+    pub fn contract(&self, x: V<'c>) -> Result<V<'c>> {
         if let Some(inst) = x.as_instruction_value()
             && inst.can_use_fast_math_flags()
         {
@@ -370,15 +395,15 @@ impl<'c> Emit<'c> {
 }
 
 /// A type's identity: LLVM makes each type once.
-pub(crate) type TypeKey = usize;
+pub type TypeKey = usize;
 
 /// A type's identity.
-pub(crate) fn type_key(ty: BasicTypeEnum<'_>) -> TypeKey {
+pub fn type_key(ty: BasicTypeEnum<'_>) -> TypeKey {
     ty.as_type_ref() as usize
 }
 
 /// Number of elements of a vector, `None` for a scalar.
-pub(crate) fn lanes(x: V<'_>) -> Option<u32> {
+pub fn lanes(x: V<'_>) -> Option<u32> {
     match x {
         V::VectorValue(v) => Some(v.get_type().get_size()),
         _ => None,
@@ -386,7 +411,7 @@ pub(crate) fn lanes(x: V<'_>) -> Option<u32> {
 }
 
 /// The element type of a vector, or the type of a scalar.
-pub(crate) fn elem_ty(x: V<'_>) -> BasicTypeEnum<'_> {
+pub fn elem_ty(x: V<'_>) -> BasicTypeEnum<'_> {
     match x {
         V::VectorValue(v) => v.get_type().get_element_type(),
         v => v.get_type(),
@@ -394,12 +419,12 @@ pub(crate) fn elem_ty(x: V<'_>) -> BasicTypeEnum<'_> {
 }
 
 /// Width of an integer or of the elements of a vector of integers.
-pub(crate) fn int_bits(x: V<'_>) -> u32 {
+pub fn int_bits(x: V<'_>) -> u32 {
     elem_ty(x).into_int_type().get_bit_width()
 }
 
 /// A constant integer's value, zero-extended.
-pub(crate) fn const_int(x: V<'_>) -> Option<u64> {
+pub fn const_int(x: V<'_>) -> Option<u64> {
     match x {
         V::IntValue(i) => i.get_zero_extended_constant(),
         _ => None,
@@ -407,7 +432,7 @@ pub(crate) fn const_int(x: V<'_>) -> Option<u64> {
 }
 
 /// The elements of a constant vector of integers.
-pub(crate) fn const_elems(x: V<'_>) -> Option<Vec<u64>> {
+pub fn const_elems(x: V<'_>) -> Option<Vec<u64>> {
     let n = lanes(x).filter(|_| x.is_const())?;
     let elem = |i| {
         // SAFETY: `x` is a constant vector of more than `i` elements.

@@ -1,19 +1,17 @@
 //! Floats: the type that they are computed in, signs, remainders, powers of two.
 
-use crate::emit::V;
 use crate::error::Result;
-use crate::lower::Lower;
+use crate::{Emit, V};
 use inkwell::values::InstructionOpcode;
 use inkwell::{FloatPredicate, IntPredicate};
 use phalanx_ir::{BinaryOp, ConvertKind, ConvertOp, Scalar, UnaryOp};
-use phalanx_kernels::math::MathFn;
 
-impl<'c> Lower<'_, 'c> {
+impl<'c> Emit<'c> {
     /// A value of a float type that the processor computes with: `f16` as `f32` where needed.
-    pub(crate) fn computable(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
+    pub fn computable(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
         match s {
             Scalar::F32 | Scalar::F64 => Ok(x),
-            Scalar::F16 if self.e.caps.native_f16 => Ok(x),
+            Scalar::F16 if self.caps.native_f16 => Ok(x),
             _ => self.convert(ConvertOp::new(ConvertKind::FToF), s, Scalar::F32, x),
         }
     }
@@ -22,7 +20,7 @@ impl<'c> Lower<'_, 'c> {
     fn computed(&self, s: Scalar) -> Scalar {
         match s {
             Scalar::F32 | Scalar::F64 => s,
-            Scalar::F16 if self.e.caps.native_f16 => s,
+            Scalar::F16 if self.caps.native_f16 => s,
             _ => Scalar::F32,
         }
     }
@@ -46,7 +44,8 @@ impl<'c> Lower<'_, 'c> {
         if rounds { self.back_to(s, y) } else { Ok(y) }
     }
 
-    pub(crate) fn float_binary(
+    /// An operation in the type that elements of type `s` are computed in, and rounded from that.
+    pub fn float_binary(
         &mut self,
         s: Scalar,
         x: V<'c>,
@@ -72,42 +71,42 @@ impl<'c> Lower<'_, 'c> {
             return Ok(z);
         }
         self.float_binary(s, x, y, |l, _, x, y| {
-            let z = l.e.bin(op, x, y)?;
-            if exact { Ok(z) } else { l.e.contract(z) }
+            let z = l.bin(op, x, y)?;
+            if exact { Ok(z) } else { l.contract(z) }
         })
     }
 
     /// A float constant of type `s`, in each element if `like` is a vector.
-    pub(crate) fn float_like(&self, s: Scalar, x: f64, like: V<'c>) -> V<'c> {
-        self.e.const_like(self.e.float_const(s, x), like)
+    pub fn float_like(&self, s: Scalar, x: f64, like: V<'c>) -> V<'c> {
+        self.const_like(self.float_const(s, x), like)
     }
 
     /// Flips or clears the sign, which needs no arithmetic.
     pub(super) fn change_sign(&mut self, s: Scalar, x: V<'c>, flip: bool) -> Result<V<'c>> {
         let sign = 1u64 << (s.bits() - 1);
-        let bits = self.e.bitcast(x, self.e.ty_like(self.e.int_ty(s.bits()), x))?;
+        let bits = self.bitcast(x, self.ty_like(self.int_ty(s.bits()), x))?;
         let changed = if flip {
-            self.e.xor(bits, self.e.int_like(bits, sign))?
+            self.xor(bits, self.int_like(bits, sign))?
         } else {
-            self.e.and(bits, self.e.int_like(bits, sign - 1))?
+            self.and(bits, self.int_like(bits, sign - 1))?
         };
-        self.e.bitcast(changed, x.get_type())
+        self.bitcast(changed, x.get_type())
     }
 
     pub(super) fn float_sign(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
         let zero = self.float_like(s, 0.0, x);
-        let positive = self.e.fcmp(FloatPredicate::OGT, x, zero)?;
-        let negative = self.e.fcmp(FloatPredicate::OLT, x, zero)?;
-        let below = self.e.select(negative, self.float_like(s, -1.0, x), zero)?;
-        self.e.select(positive, self.float_like(s, 1.0, x), below)
+        let positive = self.fcmp(FloatPredicate::OGT, x, zero)?;
+        let negative = self.fcmp(FloatPredicate::OLT, x, zero)?;
+        let below = self.select(negative, self.float_like(s, -1.0, x), zero)?;
+        self.select(positive, self.float_like(s, 1.0, x), below)
     }
 
     /// The second operand if it is better or the first is NaN, otherwise the first.
     pub(super) fn float_pick(&mut self, better: FloatPredicate, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
-        let is_better = self.e.fcmp(better, y, x)?;
-        let best = self.e.select(is_better, y, x)?;
-        let x_is_nan = self.e.fcmp(FloatPredicate::UNO, x, x)?;
-        self.e.select(x_is_nan, y, best)
+        let is_better = self.fcmp(better, y, x)?;
+        let best = self.select(is_better, y, x)?;
+        let x_is_nan = self.fcmp(FloatPredicate::UNO, x, x)?;
+        self.select(x_is_nan, y, best)
     }
 
     /// `x - y * floor(x / y)`, each step rounded.
@@ -118,14 +117,6 @@ impl<'c> Lower<'_, 'c> {
         self.binary(BinaryOp::Fsub, s, x, product, true)
     }
 
-    /// The remainder is exact, so that it does not matter in which type it is computed.
-    pub(super) fn float_rem(&mut self, s: Scalar, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
-        match s {
-            Scalar::F64 => self.call_f64(MathFn::Frem64, &[x, y]),
-            _ => self.math2(MathFn::Frem, s, x, y),
-        }
-    }
-
     /// `x * 2^n`, rounded once.
     pub(super) fn ldexp(&mut self, s: Scalar, x: V<'c>, n: V<'c>) -> Result<V<'c>> {
         match s {
@@ -134,7 +125,7 @@ impl<'c> Lower<'_, 'c> {
                 let x = self.convert(ConvertOp::new(ConvertKind::FToF), s, Scalar::F64, x)?;
                 let n = self.clamp_signed(n, -400, 400)?;
                 let power = self.power_of_two(n)?;
-                let y = self.e.bin(InstructionOpcode::FMul, x, power)?;
+                let y = self.bin(InstructionOpcode::FMul, x, power)?;
                 self.convert(ConvertOp::new(ConvertKind::FToF), Scalar::F64, s, y)
             }
             _ => self.ldexp_f64(x, n),
@@ -145,30 +136,30 @@ impl<'c> Lower<'_, 'c> {
     fn ldexp_f64(&mut self, mut x: V<'c>, mut n: V<'c>) -> Result<V<'c>> {
         const DOWN: i64 = -1022 + 53;
         for _ in 0..2 {
-            let high = self.e.icmp(IntPredicate::SGT, n, self.e.int_like(n, 1023))?;
-            let low = self.e.icmp(IntPredicate::SLT, n, self.e.int_like(n, -1022i64 as u64))?;
-            let zero = self.e.int_like(n, 0);
-            let step = self.e.select(low, self.e.int_like(n, DOWN as u64), zero)?;
-            let step = self.e.select(high, self.e.int_like(n, 1023), step)?;
+            let high = self.icmp(IntPredicate::SGT, n, self.int_like(n, 1023))?;
+            let low = self.icmp(IntPredicate::SLT, n, self.int_like(n, -1022i64 as u64))?;
+            let zero = self.int_like(n, 0);
+            let step = self.select(low, self.int_like(n, DOWN as u64), zero)?;
+            let step = self.select(high, self.int_like(n, 1023), step)?;
             let power = self.power_of_two(step)?;
-            x = self.e.bin(InstructionOpcode::FMul, x, power)?;
-            n = self.e.sub(n, step)?;
+            x = self.bin(InstructionOpcode::FMul, x, power)?;
+            n = self.sub(n, step)?;
         }
         let n = self.clamp_signed(n, -1022, 1023)?;
         let power = self.power_of_two(n)?;
-        self.e.bin(InstructionOpcode::FMul, x, power)
+        self.bin(InstructionOpcode::FMul, x, power)
     }
 
     fn clamp_signed(&mut self, n: V<'c>, low: i64, high: i64) -> Result<V<'c>> {
-        let n = self.e.map2("llvm.smax", n, self.e.int_like(n, low as u64))?;
-        self.e.map2("llvm.smin", n, self.e.int_like(n, high as u64))
+        let n = self.map2("llvm.smax", n, self.int_like(n, low as u64))?;
+        self.map2("llvm.smin", n, self.int_like(n, high as u64))
     }
 
     /// `2^n` as an `f64`, for the exponent of a normal number.
     fn power_of_two(&mut self, n: V<'c>) -> Result<V<'c>> {
-        let wide = self.e.sext_trunc(n, 64)?;
-        let biased = self.e.add(wide, self.e.int_like(wide, 1023))?;
-        let bits = self.e.shl(biased, self.e.int_like(wide, 52))?;
-        self.e.bitcast(bits, self.e.ty_like(self.e.cx.f64_type(), bits))
+        let wide = self.sext_trunc(n, 64)?;
+        let biased = self.add(wide, self.int_like(wide, 1023))?;
+        let bits = self.shl(biased, self.int_like(wide, 52))?;
+        self.bitcast(bits, self.ty_like(self.cx.f64_type(), bits))
     }
 }

@@ -1,7 +1,7 @@
 //! Calls, blocks and branches.
 
-use super::{Emit, V};
 use crate::error::{Error, Result};
+use crate::{Emit, V};
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
@@ -9,7 +9,7 @@ use inkwell::values::{BasicMetadataValueEnum, FunctionValue, PointerValue};
 
 impl<'c> Emit<'c> {
     /// Calls a function of C's convention through its address.
-    pub(crate) fn call(
+    pub fn call(
         &self,
         function: PointerValue<'c>,
         args: &[V<'c>],
@@ -29,41 +29,43 @@ impl<'c> Emit<'c> {
     }
 
     /// Calls a function of this module.
-    pub(crate) fn call_direct(&self, function: FunctionValue<'c>, args: &[V<'c>]) -> Result<()> {
+    pub fn call_direct(&self, function: FunctionValue<'c>, args: &[V<'c>]) -> Result<()> {
         let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|&a| a.into()).collect();
         self.b.build_call(function, &args, "")?;
         Ok(())
     }
 
     /// Deletes a block that nothing jumps to, and what is in it.
-    pub(crate) fn delete_block(&self, block: BasicBlock<'c>) -> Result<()> {
+    pub fn delete_block(&self, block: BasicBlock<'c>) -> Result<()> {
         // SAFETY: the block is in a function, and who calls this uses it no more.
         unsafe { block.delete() }.map_err(|()| Error::bug("the block has no function"))
     }
 
     /// The block that code is appended to.
-    pub(crate) fn here(&self) -> Result<BasicBlock<'c>> {
+    pub fn here(&self) -> Result<BasicBlock<'c>> {
         self.b.get_insert_block().ok_or_else(|| Error::bug("the builder has no block"))
     }
 
     /// A new block at the end of the function.
-    pub(crate) fn new_block(&self, function: FunctionValue<'c>, name: &str) -> BasicBlock<'c> {
+    pub fn new_block(&self, function: FunctionValue<'c>, name: &str) -> BasicBlock<'c> {
         self.cx.append_basic_block(function, name)
     }
 
-    pub(crate) fn br(&self, to: BasicBlock<'c>) -> Result<()> {
+    /// A branch.
+    pub fn br(&self, to: BasicBlock<'c>) -> Result<()> {
         self.b.build_unconditional_branch(to)?;
         Ok(())
     }
 
-    pub(crate) fn cond_br(&self, cond: V<'c>, then: BasicBlock<'c>, otherwise: BasicBlock<'c>) -> Result<()> {
+    /// A branch to one of two blocks.
+    pub fn cond_br(&self, cond: V<'c>, then: BasicBlock<'c>, otherwise: BasicBlock<'c>) -> Result<()> {
         self.b.build_conditional_branch(cond.into_int_value(), then, otherwise)?;
         self.straight.set(0);
         Ok(())
     }
 
     /// A branch that is nearly always taken to the first block.
-    pub(crate) fn cond_br_likely(
+    pub fn cond_br_likely(
         &self,
         cond: V<'c>,
         likely: BasicBlock<'c>,
@@ -77,7 +79,7 @@ impl<'c> Emit<'c> {
     }
 
     /// A value that comes from several blocks. No phi is made where all agree.
-    pub(crate) fn merge(&self, incoming: &[(V<'c>, BasicBlock<'c>)]) -> Result<V<'c>> {
+    pub fn merge(&self, incoming: &[(V<'c>, BasicBlock<'c>)]) -> Result<V<'c>> {
         let (first, _) = *incoming.first().ok_or_else(|| Error::bug("nothing to merge"))?;
         if incoming.iter().all(|&(v, _)| v == first) {
             return Ok(first);

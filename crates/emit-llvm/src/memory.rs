@@ -1,7 +1,7 @@
 //! Addresses, loads and stores, constants in memory.
 
-use super::{Emit, V};
 use crate::error::{Error, Result};
+use crate::{Emit, V};
 use inkwell::llvm_sys::core as llvm;
 use inkwell::module::Linkage;
 use inkwell::types::{AsTypeRef, BasicType, BasicTypeEnum};
@@ -11,12 +11,12 @@ use inkwell::values::{
 
 impl<'c> Emit<'c> {
     /// `ptr + bytes`; a vector if either is one.
-    pub(crate) fn offset(&self, ptr: V<'c>, bytes: V<'c>) -> Result<V<'c>> {
+    pub fn offset(&self, ptr: V<'c>, bytes: V<'c>) -> Result<V<'c>> {
         self.element_ptr(self.cx.i8_type().into(), ptr, bytes)
     }
 
     /// The address of element `index` of an array of `elem` at `ptr`; a vector if either is one.
-    pub(crate) fn element_ptr(&self, elem: BasicTypeEnum<'c>, ptr: V<'c>, index: V<'c>) -> Result<V<'c>> {
+    pub fn element_ptr(&self, elem: BasicTypeEnum<'c>, ptr: V<'c>, index: V<'c>) -> Result<V<'c>> {
         let mut indices = [index.as_value_ref()];
         // SAFETY: the builder is positioned, `ptr` is a pointer or a vector of them, `index` is an
         // integer or a vector of the same length; without `inbounds` no address is undefined.
@@ -33,7 +33,7 @@ impl<'c> Emit<'c> {
     }
 
     /// `ptr + bytes` for one pointer and a constant.
-    pub(crate) fn field(&self, ptr: PointerValue<'c>, bytes: u64) -> Result<PointerValue<'c>> {
+    pub fn field(&self, ptr: PointerValue<'c>, bytes: u64) -> Result<PointerValue<'c>> {
         if bytes == 0 {
             return Ok(ptr);
         }
@@ -41,7 +41,7 @@ impl<'c> Emit<'c> {
     }
 
     /// Reads from memory.
-    pub(crate) fn load(&self, ty: impl BasicType<'c>, ptr: PointerValue<'c>, align: u32) -> Result<V<'c>> {
+    pub fn load(&self, ty: impl BasicType<'c>, ptr: PointerValue<'c>, align: u32) -> Result<V<'c>> {
         let v = self.b.build_load(ty, ptr, "")?;
         align_to(v.as_instruction_value(), align)?;
         self.is_no_note(v.as_instruction_value())?;
@@ -49,12 +49,7 @@ impl<'c> Emit<'c> {
     }
 
     /// Reads memory that nothing writes while the code runs, so that the read may be moved.
-    pub(crate) fn load_invariant(
-        &self,
-        ty: impl BasicType<'c>,
-        ptr: PointerValue<'c>,
-        align: u32,
-    ) -> Result<V<'c>> {
+    pub fn load_invariant(&self, ty: impl BasicType<'c>, ptr: PointerValue<'c>, align: u32) -> Result<V<'c>> {
         let v = self.load(ty, ptr, align)?;
         if let Some(inst) = v.as_instruction_value() {
             let kind = self.cx.get_kind_id("invariant.load");
@@ -64,7 +59,7 @@ impl<'c> Emit<'c> {
     }
 
     /// Writes to memory.
-    pub(crate) fn store(&self, x: V<'c>, ptr: PointerValue<'c>, align: u32) -> Result<InstructionValue<'c>> {
+    pub fn store(&self, x: V<'c>, ptr: PointerValue<'c>, align: u32) -> Result<InstructionValue<'c>> {
         let inst = self.b.build_store(ptr, x)?;
         align_to(Some(inst), align)?;
         self.is_no_note(Some(inst))?;
@@ -73,7 +68,7 @@ impl<'c> Emit<'c> {
 
     /// Notes for a profiler where the code is. No other access is to that word, so others may be moved and combined as if
     /// it were not there.
-    pub(crate) fn note(&self, number: u32, word: PointerValue<'c>) -> Result<()> {
+    pub fn note(&self, number: u32, word: PointerValue<'c>) -> Result<()> {
         let inst = self.b.build_store(word, self.i32(number))?;
         inst.set_alignment(4).map_err(|e| Error::bug(e.to_string()))?;
         inst.set_volatile(true).map_err(|e| Error::bug(e.to_string()))?;
@@ -84,7 +79,7 @@ impl<'c> Emit<'c> {
     /// Says of an access that it is to other memory than notes are, where there are any.
     fn is_no_note(&self, inst: Option<InstructionValue<'c>>) -> Result<()> {
         match inst {
-            Some(inst) if self.sites.is_on => {
+            Some(inst) if self.has_notes => {
                 let kind = self.cx.get_kind_id("noalias");
                 inst.set_metadata(self.notes(), kind).map_err(|e| Error::bug(e.to_string()))
             }
@@ -101,7 +96,7 @@ impl<'c> Emit<'c> {
     }
 
     /// A read-only table in the object.
-    pub(crate) fn constant_data(&self, value: V<'c>, align: u32) -> PointerValue<'c> {
+    pub fn constant_data(&self, value: V<'c>, align: u32) -> PointerValue<'c> {
         let global = self.module.add_global(value.get_type(), None, "data");
         global.set_initializer(&value);
         global.set_constant(true);
@@ -112,12 +107,12 @@ impl<'c> Emit<'c> {
     }
 
     /// Read-only bytes in the object.
-    pub(crate) fn constant_bytes(&self, bytes: &[u8], align: u32) -> PointerValue<'c> {
+    pub fn constant_bytes(&self, bytes: &[u8], align: u32) -> PointerValue<'c> {
         self.constant_data(self.cx.const_string(bytes, false).into(), align)
     }
 
     /// Makes a load one that is neither removed nor repeated.
-    pub(crate) fn set_volatile(&self, load: V<'c>) -> Result<()> {
+    pub fn set_volatile(&self, load: V<'c>) -> Result<()> {
         match load.as_instruction_value() {
             Some(inst) => inst.set_volatile(true).map_err(|e| Error::bug(e.to_string())),
             None => Ok(()),

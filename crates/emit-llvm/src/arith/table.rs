@@ -10,9 +10,8 @@
 //! ```
 
 use super::dot::maker;
-use crate::emit::{V, const_elems, lanes};
 use crate::error::Result;
-use crate::lower::Lower;
+use crate::{Emit, V, const_elems, lanes};
 use inkwell::values::{BasicValue, CallSiteValue, InstructionOpcode as I};
 
 /// Elements of a table, and of a register.
@@ -20,18 +19,18 @@ const ELEMS: u32 = 16;
 
 const TAKE: &str = "llvm.x86.avx512.permvar.sf.512";
 
-impl<'c> Lower<'_, 'c> {
+impl<'c> Emit<'c> {
     /// Integers of 32 bits as `f32`, if a mask has left four bits of them.
-    pub(crate) fn nibbles_to_float(&mut self, x: V<'c>) -> Result<Option<V<'c>>> {
-        let is_possible = self.e.caps.mask_registers && lanes(x).is_some_and(|n| n.is_multiple_of(ELEMS));
+    pub fn nibbles_to_float(&mut self, x: V<'c>) -> Result<Option<V<'c>>> {
+        let is_possible = self.caps.mask_registers && lanes(x).is_some_and(|n| n.is_multiple_of(ELEMS));
         let Some(index) = masked(x, u64::from(ELEMS) - 1).filter(|_| is_possible) else { return Ok(None) };
         let numbers: Vec<V<'c>> =
-            (0..ELEMS).map(|i| self.e.cx.f32_type().const_float(i.into()).into()).collect();
-        let table = self.e.const_vec(&numbers);
+            (0..ELEMS).map(|i| self.cx.f32_type().const_float(i.into()).into()).collect();
+        let table = self.const_vec(&numbers);
         let mut parts = Vec::new();
         for first in (0..lanes(index).unwrap_or(ELEMS)).step_by(ELEMS as usize) {
-            let index = self.e.permute(index, first..first + ELEMS)?;
-            parts.push(self.e.intrinsic(TAKE, &[], &[table, index])?);
+            let index = self.permute(index, first..first + ELEMS)?;
+            parts.push(self.intrinsic(TAKE, &[], &[table, index])?);
         }
         self.concat(parts).map(Some)
     }
@@ -41,9 +40,9 @@ impl<'c> Lower<'_, 'c> {
         for (taken, constant, is_first) in [(x, y, true), (y, x, false)] {
             let Some([table, index]) = taken_from(taken).filter(|_| is_splat(constant)) else { continue };
             let table =
-                if is_first { self.e.bin(op, table, constant)? } else { self.e.bin(op, constant, table)? };
+                if is_first { self.bin(op, table, constant)? } else { self.bin(op, constant, table)? };
             if table.is_const() {
-                return self.e.intrinsic(TAKE, &[], &[table, index]).map(Some);
+                return self.intrinsic(TAKE, &[], &[table, index]).map(Some);
             }
         }
         Ok(None)

@@ -5,13 +5,13 @@
 #[non_exhaustive]
 pub enum Error {
     /// The module is valid, but this target does not do it.
-    #[error("not supported by the CPU target: {what}")]
+    #[error("not supported by the target: {what}")]
     Unsupported {
         /// What is missing.
         what: String,
     },
     /// A fault of the compiler, or a module that no verifier would have let pass.
-    #[error("bug in the CPU target: {message} (raised at {location})")]
+    #[error("bug in the compiler: {message} (raised at {location})")]
     Bug {
         /// What does not hold.
         message: String,
@@ -23,12 +23,12 @@ pub enum Error {
 impl Error {
     /// A fault of the compiler.
     #[track_caller]
-    pub(crate) fn bug(message: impl Into<String>) -> Self {
+    pub fn bug(message: impl Into<String>) -> Self {
         Self::Bug { message: message.into(), location: std::panic::Location::caller() }
     }
 
     /// Something this target does not do.
-    pub(crate) fn unsupported(what: impl Into<String>) -> Self {
+    pub fn unsupported(what: impl Into<String>) -> Self {
         Self::Unsupported { what: what.into() }
     }
 }
@@ -41,4 +41,4 @@ impl From<inkwell::builder::BuilderError> for Error {
 }
 
 /// A result of lowering.
-pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
