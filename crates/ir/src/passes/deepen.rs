@@ -27,6 +27,7 @@
 //! The loop must do nothing else: what it loads has to be there from its beginning.
 
 use super::chain::{Round, round, uses};
+use super::{opt_dce, walk};
 use crate::entities::{Block, Inst, Label, Value, Var};
 use crate::module::Function;
 use crate::op::{BinaryOp, CompareOp, ConvertKind, Op};
@@ -36,15 +37,22 @@ use crate::types::{MatType, Scalar, Space, Type, Use};
 /// Most bytes of a row of a deeper matrix of A, of a column of B: what rows of blocks have at most that fit a GPU.
 const LONG: u64 = 512;
 
+/// Makes matrices deeper. Code without such loops stays as it is.
+pub(super) fn run(func: &Function) -> Function {
+    // Which matrices of an array a round uses is plain once the loops over these are unrolled.
+    let joined = may_gain(func).then(|| join(&opt_dce::run(&walk::unroll_for_indices(func))));
+    joined.flatten().unwrap_or_else(|| func.clone())
+}
+
 /// Whether there may be such loops.
-pub(super) fn may_gain(func: &Function) -> bool {
+fn may_gain(func: &Function) -> bool {
     func.insts.iter().any(|info| {
         matches!(info.op, Op::MatLoad { .. }) && func.ty(info.args[0]) == Type::Ptr(Space::Shared)
     })
 }
 
 /// Makes matrices deeper, in code whose loops over matrices are unrolled; `None` if there are none to be.
-pub(super) fn run(old: &Function) -> Option<Function> {
+fn join(old: &Function) -> Option<Function> {
     let tree = Tree::new(old);
     let uses = uses(old, &tree);
     let mut new = None;
@@ -394,7 +402,7 @@ mod tests {
         let module = verify(text::parse(code).unwrap_or_else(|e| panic!("{e}\n{code}")));
         let mut module = module.unwrap_or_else(|e| panic!("{e}\n{code}")).into_inner();
         assert!(may_gain(&module.body));
-        module.body = run(&module.body)?;
+        module.body = join(&module.body)?;
         Some(verify(module).unwrap_or_else(|e| panic!("{e}\n{code}")).to_string())
     }
 
@@ -452,5 +460,25 @@ mod tests {
             assert_ne!(code, LOOP, "{from}");
             assert_eq!(deepened(&code), None, "{from} → {to}");
         }
+    }
+
+    #[test]
+    fn the_pass_leaves_code_as_it_is_or_makes_it_deeper() {
+        let depth = |code: &str| {
+            let body = text::parse(code).unwrap().body;
+            let new = run(&body);
+            let of_b = |m: MatType| (m.use_ == Use::B).then_some(m.rows);
+            (new == body, new.values.iter().find_map(|v| v.ty.mat().and_then(of_b)))
+        };
+        assert_eq!(depth(LOOP), (false, Some(16)));
+        assert_eq!(depth(&LOOP.replace("iadd %k, %four", "iadd %k, %two")), (true, Some(4)));
+        assert_eq!(
+            depth(
+                &LOOP
+                    .replace("<shared>", "<buffer>")
+                    .replace("shared_ptr<offset=0, bytes=4096>", "buffer_ptr<buf0> %zero")
+            ),
+            (true, Some(4))
+        );
     }
 }

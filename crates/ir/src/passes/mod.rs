@@ -41,6 +41,7 @@ pub struct Pass {
 
 /// The passes of [`optimize`], in order.
 pub const PASSES: &[Pass] = &[
+    Pass { name: "deepen", run: deepen::run },
     Pass { name: "unroll", run: walk::unroll },
     Pass { name: "dce", run: opt_dce::run },
     // Dissolved blocks and removed stores make more loads known.
@@ -86,7 +87,7 @@ pub struct PassBug {
     pub text: String,
 }
 
-/// Makes matrices of blocks in shared memory deeper, runs [`PASSES`], then renumbers the module.
+/// Runs [`PASSES`], then renumbers the module.
 ///
 /// # Errors
 ///
@@ -96,17 +97,6 @@ pub fn optimize(module: Verified, options: &Options) -> Result<Verified, PassBug
         observe("input", &module);
     }
     let mut module = module.into_inner();
-    if deepen::may_gain(&module.body)
-        && let Some(body) = deepen::run(&opt_dce::run(&walk::unroll_for_indices(&module.body)))
-    {
-        module.body = body;
-        if let Some(observe) = options.observe {
-            observe("deepen", &module);
-        }
-        if options.verify {
-            module = gate("deepen", module)?.into_inner();
-        }
-    }
     for pass in PASSES {
         module.body = (pass.run)(&module.body);
         if let Some(observe) = options.observe {
