@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use phalanx_back_llvm::{Dumps, Options, Target};
 use phalanx_host::{
     Addresses, Allocation, Allocations, Buffer, CacheKey, CancelToken, Descriptor, MemoryError, SealedCode,
-    StopFlag, StopReason, build_id,
+    StopFlag, build_id,
 };
 use phalanx_ir::verify::Verified;
 use phalanx_ir::{MAX_DISPATCH_INVOCATIONS, excess};
 use phalanx_kernels::Processor;
 
 use crate::attempt::Attempt;
+use crate::batch::{self, Batch, BatchParts};
 use crate::binary::Binary;
 use crate::cache::Cache;
 use crate::cores;
@@ -25,7 +26,7 @@ use crate::machine;
 use crate::pipeline::Pipeline;
 use crate::pool::Pool;
 use crate::process::Process;
-use crate::profile::{PipelineProfile, Profiler};
+use crate::profile::{PipelineProfile, Profiler, Watch};
 use crate::run::{Run, RunParts, Tables, Workplaces};
 use crate::watchdog::Watchdog;
 
@@ -58,7 +59,7 @@ pub struct Device {
     target: Target,
     tables: Tables,
     pool: Pool,
-    watchdog: Watchdog,
+    watchdog: Arc<Watchdog>,
     workplaces: Arc<Workplaces>,
     cache: Cache,
     arena: Arc<Arena>,
@@ -188,7 +189,7 @@ impl Device {
             target: Target::new(processor),
             tables: machine::tables(isa),
             pool: Pool::new(threads - 1).map_err(Error::Threads)?,
-            watchdog: Watchdog::new().map_err(Error::Threads)?,
+            watchdog: Arc::new(Watchdog::new().map_err(Error::Threads)?),
             workplaces: Arc::default(),
             cache: Cache::new(config.cache_dir.clone()),
             arena: Arc::default(),
@@ -309,26 +310,79 @@ impl Device {
     ///
     /// When the dispatch does not fit the pipeline, is cancelled, or takes too long.
     pub fn dispatch(&self, dispatch: &Dispatch<'_>) -> Result<Report, Error> {
+        let mut results = self.dispatch_all(std::slice::from_ref(dispatch));
+        results.pop().expect("there is a result for each dispatch")
+    }
+
+    /// Runs dispatches that do not depend on each other, side by side, and waits for the end of all. There is a result for
+    /// each, in their order; where one fails, others may be [`Error::Cancelled`]. Each one's time runs from its beginning on,
+    /// and what its report says elapsed is the time of all.
+    ///
+    /// With a profiler they run one after the other, so that what is seen of a pipeline is its own.
+    pub fn dispatch_all(&self, dispatches: &[Dispatch<'_>]) -> Vec<Result<Report, Error>> {
+        let mut results = Vec::with_capacity(dispatches.len());
+        let most = if self.profiler.is_some() { 1 } else { batch::MAX_RUNS };
+        for part in dispatches.chunks(most) {
+            self.run_batch(part, &mut results);
+        }
+        results
+    }
+
+    /// Runs dispatches of one batch, and appends their results.
+    fn run_batch(&self, dispatches: &[Dispatch<'_>], results: &mut Vec<Result<Report, Error>>) {
         let start = Instant::now();
+        let (first, profiler) = (results.len(), self.profiler.as_ref());
+        let mut runs = Vec::with_capacity(dispatches.len());
+        for dispatch in dispatches {
+            let watch = profiler.map(|profiler| profiler.watch(dispatch.pipeline));
+            let run = self.prepare(dispatch, start, watch.as_ref(), dispatches.len() > 1);
+            // What runs has its result later.
+            results.push(run.map(|run| {
+                runs.push(run);
+                Report::default()
+            }));
+        }
+        let is_guarded = dispatches.iter().any(|dispatch| self.guards(dispatch.pipeline));
+        if is_guarded {
+            fault::install();
+        }
+        let parts = BatchParts {
+            start,
+            isa: self.tables.isa,
+            workplaces: &self.workplaces,
+            watchdog: &self.watchdog,
+            is_guarded,
+        };
+        let batch = Arc::new(Batch::new(runs, self.pool.parallelism(), parts));
+        let watched = || batch.runs().iter().filter_map(Run::watch);
+        profiler.iter().for_each(|profiler| watched().for_each(|watch| profiler.begin(watch)));
+        // With a profiler each thread that works has a word of its own, so that none may come twice.
+        batch.run(&self.pool, profiler.is_none());
+        let elapsed = start.elapsed();
+        profiler.iter().for_each(|profiler| watched().for_each(|watch| profiler.end(watch, elapsed)));
+        let waiting = results[first..].iter_mut().filter(|result| result.is_ok());
+        for (result, run) in waiting.zip(batch.runs()) {
+            *result = run.finish(elapsed);
+        }
+    }
+
+    /// Makes a dispatch ready to run, in a batch of its own or `among_others`.
+    fn prepare(
+        &self,
+        dispatch: &Dispatch<'_>,
+        start: Instant,
+        watch: Option<&Arc<Watch>>,
+        among_others: bool,
+    ) -> Result<Run, Error> {
         self.check_process()?;
         let push = check_arguments(dispatch)?;
         let grid = Grid::new(dispatch.groups, dispatch.base)
             .ok_or(Error::TooManyGroups { groups: dispatch.groups, base: dispatch.base })?;
-        let is_guarded = self.guards(dispatch.pipeline);
-        if is_guarded {
-            fault::install();
-        }
-        let limit = dispatch.timeout.or(self.timeout);
         let stop = Arc::new(StopFlag::default());
-        if let Some(limit) = limit {
-            self.watchdog.guard(&stop, limit);
-        }
         if let Some(token) = dispatch.cancel {
             token.watch(&stop);
         }
-        let helpers = usize::try_from(grid.total().saturating_sub(1)).unwrap_or(usize::MAX);
-        let profiler = self.profiler.as_ref().map(|profiler| (profiler, profiler.watch(dispatch.pipeline)));
-        let run = Arc::new(Run::new(RunParts {
+        Ok(Run::new(RunParts {
             pipeline: dispatch.pipeline,
             descriptors: dispatch.descriptors,
             push: push.into(),
@@ -336,37 +390,15 @@ impl Device {
             groups: dispatch.groups,
             base: dispatch.base,
             grid,
-            stop: Arc::clone(&stop),
+            stop,
+            limit: dispatch.timeout.or(self.timeout),
             threads: self.pool.parallelism(),
+            has_others: among_others,
             tables: self.tables,
-            workplaces: &self.workplaces,
             allocations: &self.allocations,
-            is_guarded,
             checks_addresses: self.checks_addresses(),
-            watch: profiler.as_ref().map(|(_, watch)| watch),
-        })?);
-        if let Some((profiler, watch)) = &profiler {
-            profiler.begin(watch);
-        }
-        // With a profiler each thread that works has a word of its own, so that none may come twice.
-        let is_alone = profiler.is_none() && run.begin_alone();
-        if is_alone {
-            self.pool.run(&run, 0);
-        }
-        if !is_alone || run.end_alone() {
-            self.pool.run(&run, helpers);
-        }
-        let elapsed = start.elapsed();
-        if let Some((profiler, watch)) = &profiler {
-            profiler.end(watch, elapsed);
-        }
-        let (printed, warnings, failure) = run.finish();
-        match (stop.reason(), failure) {
-            (_, Some(failure)) => Err(failure),
-            (Some(StopReason::Timeout), None) => Err(Error::Timeout { limit: limit.unwrap_or_default() }),
-            (Some(StopReason::Cancelled | StopReason::Failed), None) => Err(Error::Cancelled),
-            (None, None) => Ok(Report { elapsed, printed, warnings }),
-        }
+            watch,
+        })?)
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod attempt;
 mod bandwidth;
+mod batch;
 mod binary;
 mod cache;
 mod check;

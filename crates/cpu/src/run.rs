@@ -1,8 +1,7 @@
 //! Runs the work-groups of a dispatch.
 //!
-//! A dispatch is a [`Run`]: worker threads take work-groups from it, a few at a time, until none are
-//! left. One that will be over before another thread has come to it ([`BRIEF`]) is run by the calling thread alone, and
-//! offered to others if it takes longer after all. A work-group is one call of the compiled function per subgroup. Where subgroups wait for
+//! A dispatch is a [`Run`], which is one of a batch (see `batch`): worker threads take work-groups from it, a few at a time,
+//! until none are left. A work-group is one call of the compiled function per subgroup. Where subgroups wait for
 //! each other at barriers, each is a coroutine with a stack of its own: a barrier suspends it, and
 //! the worker resumes the subgroups in turn until all have returned. A subgroup that has returned
 //! is not waited for.
@@ -35,25 +34,25 @@ use phalanx_ir::{BindingInfo, BindingKind};
 use phalanx_kernels::Isa;
 
 use crate::check::{Access, Ranges};
+use crate::device::Report;
 use crate::error::Error;
 use crate::fault::{self, End, KernelCoroutine, RawFault, SignalStack, Step};
-use crate::float_env;
 use crate::grid::Grid;
 use crate::image;
-use crate::jit::see_code;
 use crate::pipeline::{Pipeline, UNKNOWN_TIME};
-use crate::pool::{Apart, Work, message_of};
+use crate::pool::{Apart, message_of};
 use crate::printf::Printed;
 use crate::profile::{Watch, Word};
 use crate::scratch::Scratch;
 use crate::stacks::Stacks;
+use crate::watchdog::Watchdog;
 
 /// Most work-groups that a worker takes at a time.
 const MAX_SHARE: u64 = 64;
 
-/// How long a dispatch takes at most that gains nothing by another thread: as long as it takes a thread that looks
+/// How long dispatches take at most that gain nothing by another thread: as long as it takes a thread that looks
 /// out for work to come and get ready for it, several times over.
-const BRIEF: Duration = Duration::from_micros(8);
+pub(crate) const BRIEF: Duration = Duration::from_micros(8);
 
 /// Where code that is profiled says where it is, though nobody looks.
 static NOWHERE: AtomicU32 = AtomicU32::new(IDLE);
@@ -63,13 +62,20 @@ const KEPT_BYTES: u64 = 8 << 20;
 
 /// What a thread needs to run work-groups.
 #[derive(Default)]
-struct Workplace {
+pub(crate) struct Workplace {
     shared: Scratch,
     scratch: Scratch,
     stacks: Stacks,
     signal_stack: SignalStack,
     /// Who had it last.
     owner: Option<ThreadId>,
+}
+
+impl Workplace {
+    /// The stack for signals, apart from what is used above it.
+    pub(crate) fn take_signal_stack(&mut self) -> SignalStack {
+        std::mem::take(&mut self.signal_stack)
+    }
 }
 
 /// The workplaces of a device. There are as many as threads ever ran work-groups at once.
@@ -84,7 +90,7 @@ impl fmt::Debug for Workplaces {
 
 impl Workplaces {
     /// The one that this thread had before, whose memory is in the caches of its core and of its node, or any.
-    fn take(&self) -> Workplace {
+    pub(crate) fn take(&self) -> Workplace {
         let owner = Some(std::thread::current().id());
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let own = places.iter().rposition(|place| place.owner == owner);
@@ -93,7 +99,8 @@ impl Workplaces {
         Workplace { owner, ..found.unwrap_or_default() }
     }
 
-    fn give_back(&self, mut place: Workplace) {
+    pub(crate) fn give_back(&self, mut place: Workplace, signal_stack: SignalStack) {
+        place.signal_stack = signal_stack;
         place.shared.trim(KEPT_BYTES);
         place.scratch.trim(KEPT_BYTES);
         place.stacks.trim();
@@ -132,6 +139,15 @@ fn table(list: &[Descriptor<'_>], info: &BindingInfo) -> Result<Box<[BufferDesc]
     Ok(table.into())
 }
 
+/// What the threads of a dispatch did.
+#[derive(Default)]
+struct Sums {
+    /// Nanoseconds spent on work-groups.
+    busy: AtomicU64,
+    /// Work-groups that ended, and were not stopped.
+    done: AtomicU64,
+}
+
 /// A dispatch.
 pub(crate) struct Run {
     context: DispatchContext,
@@ -145,21 +161,22 @@ pub(crate) struct Run {
     grid: Grid,
     /// The first work-group that nobody has taken.
     next: Apart<AtomicU64>,
-    /// Nanoseconds that threads spent on work-groups.
-    busy: Apart<AtomicU64>,
+    /// What threads did when they left.
+    sums: Apart<Sums>,
     start: Instant,
     /// Whether only the calling thread works, and no longer than [`BRIEF`].
     is_alone: AtomicBool,
+    /// Whether somebody has noticed that no work-group is left.
+    is_closed: AtomicBool,
+    /// Whether there are others in its batch, so that it matters what a lone work-group takes.
+    has_others: bool,
     stop: Arc<StopFlag>,
-    isa: Isa,
+    limit: Option<Duration>,
     threads: u64,
-    workplaces: Arc<Workplaces>,
     printed: Mutex<Printed>,
     failure: Mutex<Option<Error>>,
     /// Where kernels may go by address, to tell what is near to where one went.
     allocations: Allocations,
-    /// Whether a fault is caught.
-    is_guarded: bool,
     /// Where kernels may go by address, if that is checked.
     ranges: Ranges,
     /// Where its threads say where they are, if a profiler looks.
@@ -185,11 +202,12 @@ pub(crate) struct RunParts<'a> {
     pub(crate) base: [u32; 3],
     pub(crate) grid: Grid,
     pub(crate) stop: Arc<StopFlag>,
+    /// Time after which it is stopped, from its beginning on.
+    pub(crate) limit: Option<Duration>,
     pub(crate) threads: usize,
+    pub(crate) has_others: bool,
     pub(crate) tables: Tables,
-    pub(crate) workplaces: &'a Arc<Workplaces>,
     pub(crate) allocations: &'a Allocations,
-    pub(crate) is_guarded: bool,
     pub(crate) checks_addresses: bool,
     pub(crate) watch: Option<&'a Arc<Watch>>,
 }
@@ -224,55 +242,99 @@ impl Run {
             pipeline: Arc::clone(parts.pipeline),
             grid: parts.grid,
             next: Apart::default(),
-            busy: Apart::default(),
+            sums: Apart::default(),
             start: parts.start,
             is_alone: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
+            has_others: parts.has_others,
             stop: parts.stop,
-            isa: parts.tables.isa,
+            limit: parts.limit,
             threads: parts.threads as u64,
-            workplaces: Arc::clone(parts.workplaces),
             printed: Mutex::default(),
             failure: Mutex::default(),
             allocations: parts.allocations.clone(),
-            is_guarded: parts.is_guarded,
             ranges: if parts.checks_addresses { Ranges::new(parts.allocations) } else { Ranges::default() },
             watch: parts.watch.cloned(),
         })
     }
 
-    /// Whether to let the calling thread work alone at first, by what the pipeline's work-groups took before.
-    pub(crate) fn begin_alone(&self) -> bool {
-        let brief = nanoseconds(BRIEF);
-        let expected = self.pipeline.group_time.load(Ordering::Relaxed).saturating_mul(self.grid.total());
-        let is_alone = expected < brief;
+    /// How long it will take one thread, by what the pipeline's work-groups took before.
+    pub(crate) fn expected_time(&self) -> Duration {
+        let each = self.pipeline.group_time.load(Ordering::Relaxed);
+        Duration::from_nanos(each.saturating_mul(self.grid.total()))
+    }
+
+    /// How many threads it gains by, if there are as many.
+    pub(crate) fn seats(&self) -> usize {
+        let groups = usize::try_from(self.grid.total()).unwrap_or(usize::MAX);
+        if self.expected_time() < BRIEF { groups.min(1) } else { groups }
+    }
+
+    /// Number of its work-groups.
+    pub(crate) fn total(&self) -> u64 {
+        self.grid.total()
+    }
+
+    /// The calling thread works alone from now on, or all do.
+    pub(crate) fn set_alone(&self, is_alone: bool) {
         self.is_alone.store(is_alone, Ordering::Relaxed);
-        is_alone
     }
 
-    /// The calling thread has worked alone; whether there is work left, for all.
-    pub(crate) fn end_alone(&self) -> bool {
-        self.is_alone.store(false, Ordering::Relaxed);
-        self.has_groups()
+    pub(crate) fn is_alone(&self) -> bool {
+        self.is_alone.load(Ordering::Relaxed)
     }
 
-    fn has_groups(&self) -> bool {
+    /// Whether there are work-groups for another thread.
+    pub(crate) fn has_groups(&self) -> bool {
         self.next.0.load(Ordering::Relaxed) < self.grid.total() && !self.stop.is_raised()
+    }
+
+    /// The first thread begins: the time runs from now on.
+    pub(crate) fn begin(&self, watchdog: &Watchdog) {
+        if let Some(limit) = self.limit {
+            watchdog.guard(&self.stop, limit);
+        }
+    }
+
+    /// Whether this is the first to find that no work-groups are left of those that there were.
+    pub(crate) fn close(&self) -> bool {
+        self.grid.total() != 0 && !self.has_groups() && !self.is_closed.swap(true, Ordering::Relaxed)
+    }
+
+    /// Where a profiler looks at it.
+    pub(crate) fn watch(&self) -> Option<&Arc<Watch>> {
+        self.watch.as_ref()
+    }
+
+    /// Whether it was stopped before its end.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.stop.is_raised()
+    }
+
+    /// Stops it because another one failed.
+    pub(crate) fn stop(&self) {
+        self.stop.raise(StopReason::Failed);
     }
 
     /// Notes for dispatches to come how long a work-group takes, where it matters: more counts at once, less bit by bit.
     fn note_time(&self) {
         let total = self.grid.total();
-        if total <= 1 || self.next.0.load(Ordering::Relaxed) < total || self.stop.is_raised() {
+        if !self.is_timed() || self.next.0.load(Ordering::Relaxed) < total || self.stop.is_raised() {
             return;
         }
-        let found = self.busy.0.load(Ordering::Relaxed) / total;
+        let found = self.sums.0.busy.load(Ordering::Relaxed) / total;
         let before = self.pipeline.group_time.load(Ordering::Relaxed);
         let noted = if before == UNKNOWN_TIME { found } else { found.max(before.midpoint(found)) };
         self.pipeline.group_time.store(noted, Ordering::Relaxed);
     }
 
+    /// Whether it matters what its work-groups take.
+    fn is_timed(&self) -> bool {
+        self.grid.total() > u64::from(!self.has_others)
+    }
+
     /// Ends the dispatch with an error, unless it has one.
-    fn fail(&self, error: Error) {
+    pub(crate) fn fail(&self, error: Error) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.stop.raise(StopReason::Failed);
     }
@@ -290,19 +352,30 @@ impl Run {
         Error::Fault(Box::new(Fault { kernel, place, address, wrote, nearest }))
     }
 
-    /// What it printed and warned of, and whether it failed.
-    pub(crate) fn finish(&self) -> (Vec<String>, Vec<String>, Option<Error>) {
+    /// What it did in this time, after its end.
+    pub(crate) fn finish(&self, elapsed: Duration) -> Result<Report, Error> {
         self.note_time();
-        let printed = std::mem::take(&mut *self.printed.lock().unwrap_or_else(PoisonError::into_inner));
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let (lines, warnings) = printed.into_lines();
-        (lines, warnings, failure)
+        // The flag of one that has ended may be raised later, while others of its batch go on.
+        let total = self.grid.total();
+        let is_done = total != 0 && self.sums.0.done.load(Ordering::Relaxed) == total;
+        match (self.stop.reason().filter(|_| !is_done), failure) {
+            (_, Some(failure)) => return Err(failure),
+            (Some(StopReason::Timeout), None) => {
+                return Err(Error::Timeout { limit: self.limit.unwrap_or_default() });
+            }
+            (Some(StopReason::Cancelled | StopReason::Failed), None) => return Err(Error::Cancelled),
+            (None, None) => {}
+        }
+        let printed = std::mem::take(&mut *self.printed.lock().unwrap_or_else(PoisonError::into_inner));
+        let (printed, warnings) = printed.into_lines();
+        Ok(Report { elapsed, printed, warnings })
     }
 
     /// Runs a part of a service. No panic may go through compiled code, so it becomes the dispatch's error here.
     fn without_panic(&self, f: impl FnOnce()) {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
-            self.panicked(message_of(&*panic));
+            self.fail(Error::Panic { message: message_of(&*panic) });
         }
     }
 
@@ -329,17 +402,22 @@ impl Run {
 
     /// Runs `body` with the id of one work-group after the other.
     fn for_each_group(&self, mut body: impl FnMut([u32; 3])) {
-        while let Some(share) = self.take_share() {
+        let mut done = 0;
+        'shares: while let Some(share) = self.take_share() {
             for id in self.grid.groups(share) {
-                if self.stop.is_raised() {
-                    return;
-                }
                 body(id);
+                // Whether it ended or was stopped, it cannot tell.
+                if self.stop.is_raised() {
+                    break 'shares;
+                }
+                done += 1;
             }
         }
+        self.sums.0.done.fetch_add(done, Ordering::Relaxed);
     }
 
-    fn work_at(&self, place: &mut Workplace) -> Result<(), Error> {
+    /// Works until no work-groups are left, or the dispatch has to stop.
+    pub(crate) fn work_at(&self, place: &mut Workplace) -> Result<(), Error> {
         let word = self.watch.as_ref().map(|watch| watch.word());
         note(word.as_deref(), SCHEDULING);
         let done = self.work_and_note(place, word.as_ref());
@@ -362,12 +440,12 @@ impl Run {
 
     /// Runs work-groups, and adds the time that they take.
     fn timed<R>(&self, run: impl FnOnce() -> R) -> R {
-        if self.grid.total() <= 1 {
+        if !self.is_timed() {
             return run();
         }
         let start = Instant::now();
         let result = run();
-        self.busy.0.fetch_add(nanoseconds(start.elapsed()), Ordering::Relaxed);
+        self.sums.0.busy.fetch_add(nanoseconds(start.elapsed()), Ordering::Relaxed);
         result
     }
 
@@ -436,30 +514,6 @@ impl Run {
         });
         idle.into_iter().for_each(|stack| stacks.give_back(stack));
         Ok(())
-    }
-}
-
-impl Work for Run {
-    fn work(&self) {
-        if !self.has_groups() {
-            return;
-        }
-        see_code();
-        let mut place = self.workplaces.take();
-        let mut signal_stack = std::mem::take(&mut place.signal_stack);
-        let mut work = || {
-            let _ready = self.isa.ready();
-            float_env::with_default(|| self.work_at(&mut place))
-        };
-        let result = if self.is_guarded { signal_stack.with(work) } else { work() };
-        if let Err(error) = result {
-            self.fail(error);
-        }
-        self.workplaces.give_back(Workplace { signal_stack, ..place });
-    }
-
-    fn panicked(&self, message: String) {
-        self.fail(Error::Panic { message });
     }
 }
 

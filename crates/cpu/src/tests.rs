@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use phalanx_back_llvm::Meta;
 use phalanx_host::{Buffer, CancelToken, Descriptor};
 
+use crate::pipeline::UNKNOWN_TIME;
 use crate::testing::{BUFFER, EMPTY, pipeline, pipeline_with, prologue};
 use crate::{Config, Device, Dispatch, Error, Pipeline, Report};
 
@@ -343,6 +344,104 @@ fn dispatches_may_run_at_once() {
             });
         }
     });
+}
+
+/// Work-group 0 of a dispatch stores 1 to word push[0], and waits until word push[1] is not 0, or it has to stop.
+fn meets() -> Arc<Pipeline> {
+    let body = prologue()
+        + BUFFER
+        + "%own = load i32, ptr %push
+           %other.p = getelementptr i32, ptr %push, i32 1
+           %other = load i32, ptr %other.p
+           %p = getelementptr i32, ptr %buf, i32 %own
+           %q = getelementptr i32, ptr %buf, i32 %other
+           store atomic i32 1, ptr %p release, align 4
+           br label %look
+         look:
+           %seen = load atomic i32, ptr %q acquire, align 4
+           %stops = load volatile i32, ptr %stop
+           %alone = icmp eq i32 %seen, 0
+           %goes = icmp eq i32 %stops, 0
+           %waits = and i1 %alone, %goes
+           br i1 %waits, label %look, label %done
+         done:
+           ret void";
+    pipeline_with(&body, Meta { push_bytes: 8, ..meta(32) })
+}
+
+/// Push constants of dispatches that wait for another's word.
+fn pushes<const N: usize>(words: [[u32; 2]; N]) -> [Vec<u8>; N] {
+    words.map(|words| words.map(u32::to_ne_bytes).concat())
+}
+
+#[test]
+fn dispatches_of_a_batch_run_at_once() {
+    // Each waits for the other, and those around them are over at once.
+    let (device, pipeline) = (device(2), meets());
+    for _ in 0..20 {
+        // What is known to be brief begins on the calling thread alone.
+        pipeline.group_time.store(UNKNOWN_TIME, Ordering::Relaxed);
+        let buffer = Buffer::new(16).unwrap();
+        let descriptors: [&[_]; 1] = [&[buffer.descriptor(0, None).unwrap()]];
+        let all = pushes([[0, 0], [1, 2], [2, 1], [3, 3]]);
+        let timeout = Some(Duration::from_secs(60));
+        let dispatch =
+            |push| Dispatch { push, descriptors: &descriptors, timeout, ..plain(&pipeline, [1; 3]) };
+        let results = device.dispatch_all(&all.each_ref().map(|push| dispatch(push)));
+        assert!(results.iter().all(Result::is_ok), "{results:?}");
+        assert_eq!(words(&buffer), [1; 4]);
+    }
+}
+
+#[test]
+fn the_time_of_a_dispatch_begins_with_it() {
+    // On one thread three wait for words that come one after the other, the last later than each may take.
+    let (device, pipeline) = (device(1), meets());
+    let buffer = Buffer::new(24).unwrap();
+    let descriptors: [&[_]; 1] = [&[buffer.descriptor(0, None).unwrap()]];
+    let all = pushes([[0, 3], [1, 4], [2, 5]]);
+    let timeout = Some(Duration::from_millis(900));
+    let dispatch = |push| Dispatch { push, descriptors: &descriptors, timeout, ..plain(&pipeline, [1; 3]) };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for word in 3..6 {
+                std::thread::sleep(Duration::from_millis(400));
+                buffer.write(4 * word, &1_u32.to_ne_bytes()).unwrap();
+            }
+        });
+        let results = device.dispatch_all(&all.each_ref().map(|push| dispatch(push)));
+        assert!(results.iter().all(Result::is_ok), "{results:?}");
+    });
+}
+
+#[test]
+fn results_are_those_of_their_dispatches() {
+    let device = device(2);
+    let good = pipeline_with(EMPTY, Meta { num_bindings: 0, ..meta(32) });
+    let [misfit, late] = [pipeline_with(EMPTY, meta(32)), endless(true)];
+    let body = prologue() + "call void %printf(ptr %c, i32 0, i32 0, ptr null, i32 0)\nret void";
+    let prints = Meta { formats: vec!["here".into()], num_bindings: 0, ..meta(32) };
+    let prints = pipeline_with(&body, prints);
+    assert!(device.dispatch_all(&[]).is_empty());
+    let all = [&good, &misfit, &prints, &good].map(|pipeline| plain(pipeline, [2, 1, 1]));
+    let results = device.dispatch_all(&all);
+    assert!(matches!(results[1], Err(Error::Bindings { expected: 1, found: 0 })));
+    let printed: Vec<_> = results.iter().flatten().map(|report| report.printed.len()).collect();
+    assert_eq!(printed, [0, 2, 0]);
+
+    // More than a batch, of which one does not end: what comes after it ends, or is stopped with it.
+    let timeout = Some(Duration::from_millis(30));
+    let mut all = vec![plain(&good, [1; 3]); 200];
+    all[100] = Dispatch { timeout, ..plain(&late, [50, 1, 1]) };
+    let results = device.dispatch_all(&all);
+    assert_eq!(results.len(), 200);
+    for (index, result) in results.iter().enumerate() {
+        match index {
+            100 => assert!(matches!(result, Err(Error::Timeout { .. })), "{result:?}"),
+            64..128 => assert!(matches!(result, Ok(_) | Err(Error::Cancelled)), "{result:?}"),
+            _ => assert!(result.is_ok(), "{index}: {result:?}"),
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,187 @@
+//! Dispatches that run side by side.
+//!
+//! Threads draw tickets. The first are for the first dispatch, as many as there are threads that it gains by; the next
+//! are for the second, and so on. So large dispatches run one after the other, each on all threads, and the end of one
+//! overlaps with the next; of small ones each thread has its own, and meets nobody. Who draws no ticket any more helps
+//! where work-groups are left.
+//!
+//! A batch that will be over before another thread has come to it ([`BRIEF`]) is run by the calling thread alone, and
+//! offered to others if it takes longer after all.
+//!
+//! When a dispatch fails, those that have work-groups left are stopped, as they would not have begun had they come after it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use phalanx_kernels::Isa;
+
+use crate::error::Error;
+use crate::float_env;
+use crate::jit::see_code;
+use crate::pool::{Apart, Pool, Work, message_of};
+use crate::run::{BRIEF, Run, Workplace, Workplaces};
+use crate::watchdog::Watchdog;
+
+/// Most dispatches of a batch. More are a row of batches.
+pub(crate) const MAX_RUNS: usize = 64;
+
+/// What a batch needs of its device.
+#[derive(Debug)]
+pub(crate) struct BatchParts<'a> {
+    /// When the dispatches were asked for.
+    pub(crate) start: Instant,
+    pub(crate) isa: Isa,
+    pub(crate) workplaces: &'a Arc<Workplaces>,
+    pub(crate) watchdog: &'a Arc<Watchdog>,
+    /// Whether faults of one of them are caught.
+    pub(crate) is_guarded: bool,
+}
+
+/// Dispatches that run side by side.
+pub(crate) struct Batch {
+    runs: Box<[Run]>,
+    /// For each dispatch the number of tickets for it and those before it.
+    ends: Box<[usize]>,
+    /// Tickets that were drawn.
+    tickets: Apart<AtomicUsize>,
+    /// Dispatches with work-groups that nobody has taken.
+    open: Apart<AtomicUsize>,
+    start: Instant,
+    isa: Isa,
+    workplaces: Arc<Workplaces>,
+    watchdog: Arc<Watchdog>,
+    is_guarded: bool,
+}
+
+impl Batch {
+    /// A batch for so many threads.
+    pub(crate) fn new(runs: Vec<Run>, threads: usize, parts: BatchParts<'_>) -> Self {
+        let mut end = 0;
+        let ends = runs.iter().map(|run| {
+            end += run.seats().min(threads);
+            end
+        });
+        Self {
+            ends: ends.collect(),
+            tickets: Apart::default(),
+            open: Apart(AtomicUsize::new(runs.iter().filter(|run| run.has_groups()).count())),
+            runs: runs.into(),
+            start: parts.start,
+            isa: parts.isa,
+            workplaces: Arc::clone(parts.workplaces),
+            watchdog: Arc::clone(parts.watchdog),
+            is_guarded: parts.is_guarded,
+        }
+    }
+
+    /// Its dispatches.
+    pub(crate) fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// Runs it on the pool, and waits for its end. Only if it `may_begin_alone`, it does so where it will be brief.
+    pub(crate) fn run(self: &Arc<Self>, pool: &Pool, may_begin_alone: bool) {
+        if may_begin_alone && self.is_brief() {
+            self.runs.iter().for_each(|run| run.set_alone(true));
+            pool.run(self, 0);
+            self.runs.iter().for_each(|run| run.set_alone(false));
+            if !self.is_open() {
+                return;
+            }
+        }
+        let groups = |run: &Run| usize::try_from(run.total()).unwrap_or(usize::MAX);
+        let most = self.runs.iter().map(groups).fold(0, usize::saturating_add);
+        pool.run(self, most.saturating_sub(1));
+    }
+
+    /// Whether it will be over before another thread has come to it, by what the pipelines' work-groups took before.
+    fn is_brief(&self) -> bool {
+        let all = self.runs.iter().map(Run::expected_time).fold(Duration::ZERO, Duration::saturating_add);
+        all < BRIEF
+    }
+
+    /// Whether the calling thread is alone, and has been for too long.
+    fn is_late(&self) -> bool {
+        self.runs.first().is_some_and(Run::is_alone) && self.start.elapsed() > BRIEF
+    }
+
+    fn is_open(&self) -> bool {
+        self.open.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// Draws tickets until there are none.
+    fn work_at(&self, place: &mut Workplace) {
+        let last = self.ends.last().copied().unwrap_or_default();
+        loop {
+            let drawn = self.tickets.0.load(Ordering::Relaxed);
+            if drawn >= last {
+                break;
+            }
+            if drawn != 0 && self.is_late() {
+                return;
+            }
+            let ticket = self.tickets.0.fetch_add(1, Ordering::Relaxed);
+            let index = self.ends.partition_point(|&end| end <= ticket);
+            let Some(run) = self.runs.get(index) else { break };
+            let is_first = index.checked_sub(1).map_or(0, |before| self.ends[before]) == ticket;
+            if is_first && run.has_groups() {
+                run.begin(&self.watchdog);
+            }
+            self.work_on(run, place);
+        }
+        while self.is_open()
+            && !self.is_late()
+            && let Some(run) = self.runs.iter().find(|run| run.has_groups())
+        {
+            self.work_on(run, place);
+        }
+    }
+
+    /// Works on a dispatch until it has no work-groups left, or has to stop.
+    fn work_on(&self, run: &Run, place: &mut Workplace) {
+        if run.has_groups() {
+            match catch_unwind(AssertUnwindSafe(|| run.work_at(place))) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => run.fail(error),
+                Err(panic) => {
+                    run.fail(Error::Panic { message: message_of(&*panic) });
+                    // Whatever the panic left there.
+                    *place = Workplace::default();
+                }
+            }
+        }
+        if run.close() {
+            self.open.0.fetch_sub(1, Ordering::Relaxed);
+        }
+        if run.has_failed() {
+            self.runs.iter().filter(|other| other.has_groups()).for_each(Run::stop);
+        }
+    }
+}
+
+impl Work for Batch {
+    fn work(&self) {
+        if !self.is_open() {
+            return;
+        }
+        see_code();
+        let mut place = self.workplaces.take();
+        let mut signal_stack = place.take_signal_stack();
+        let mut work = || {
+            let _ready = self.isa.ready();
+            float_env::with_default(|| self.work_at(&mut place));
+        };
+        if self.is_guarded {
+            signal_stack.with(work)
+        } else {
+            work()
+        }
+        self.workplaces.give_back(place, signal_stack);
+    }
+
+    fn panicked(&self, message: String) {
+        self.runs.iter().for_each(|run| run.fail(Error::Panic { message: message.clone() }));
+    }
+}
