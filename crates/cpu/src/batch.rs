@@ -41,9 +41,7 @@ pub(crate) struct BatchParts<'a> {
 
 /// Dispatches that run side by side.
 pub(crate) struct Batch {
-    runs: Box<[Run]>,
-    /// For each dispatch the number of tickets for it and those before it.
-    ends: Box<[usize]>,
+    runs: Vec<Run>,
     /// Tickets that were drawn.
     tickets: Apart<AtomicUsize>,
     /// Dispatches with work-groups that nobody has taken.
@@ -57,17 +55,16 @@ pub(crate) struct Batch {
 
 impl Batch {
     /// A batch for so many threads.
-    pub(crate) fn new(runs: Vec<Run>, threads: usize, parts: BatchParts<'_>) -> Self {
-        let mut end = 0;
-        let ends = runs.iter().map(|run| {
-            end += run.seats().min(threads);
-            end
-        });
+    pub(crate) fn new(mut runs: Vec<Run>, threads: usize, parts: BatchParts<'_>) -> Self {
+        let mut last = 0;
+        for run in &mut runs {
+            last += run.seats().min(threads);
+            run.last_ticket = last;
+        }
         Self {
-            ends: ends.collect(),
             tickets: Apart::default(),
-            open: Apart(AtomicUsize::new(runs.iter().filter(|run| run.has_groups()).count())),
-            runs: runs.into(),
+            open: Apart::new(AtomicUsize::new(runs.iter().filter(|run| run.has_groups()).count())),
+            runs,
             start: parts.start,
             isa: parts.isa,
             workplaces: Arc::clone(parts.workplaces),
@@ -108,24 +105,24 @@ impl Batch {
     }
 
     fn is_open(&self) -> bool {
-        self.open.0.load(Ordering::Relaxed) != 0
+        self.open.value.load(Ordering::Relaxed) != 0
     }
 
     /// Draws tickets until there are none.
     fn work_at(&self, place: &mut Workplace) {
-        let last = self.ends.last().copied().unwrap_or_default();
+        let last = self.runs.last().map_or(0, |run| run.last_ticket);
         loop {
-            let drawn = self.tickets.0.load(Ordering::Relaxed);
+            let drawn = self.tickets.value.load(Ordering::Relaxed);
             if drawn >= last {
                 break;
             }
             if drawn != 0 && self.is_late() {
                 return;
             }
-            let ticket = self.tickets.0.fetch_add(1, Ordering::Relaxed);
-            let index = self.ends.partition_point(|&end| end <= ticket);
+            let ticket = self.tickets.value.fetch_add(1, Ordering::Relaxed);
+            let index = self.runs.partition_point(|run| run.last_ticket <= ticket);
             let Some(run) = self.runs.get(index) else { break };
-            let is_first = index.checked_sub(1).map_or(0, |before| self.ends[before]) == ticket;
+            let is_first = index.checked_sub(1).map_or(0, |before| self.runs[before].last_ticket) == ticket;
             if is_first && run.has_groups() {
                 run.begin(&self.watchdog);
             }
@@ -153,7 +150,7 @@ impl Batch {
             }
         }
         if run.close() {
-            self.open.0.fetch_sub(1, Ordering::Relaxed);
+            self.open.value.fetch_sub(1, Ordering::Relaxed);
         }
         if run.has_failed() {
             self.runs.iter().filter(|other| other.has_groups()).for_each(Run::stop);

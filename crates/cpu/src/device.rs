@@ -26,7 +26,7 @@ use crate::machine;
 use crate::pipeline::Pipeline;
 use crate::pool::Pool;
 use crate::process::Process;
-use crate::profile::{PipelineProfile, Profiler, Watch};
+use crate::profile::{PipelineProfile, Profiler};
 use crate::run::{Run, RunParts, Tables, Workplaces};
 use crate::watchdog::Watchdog;
 
@@ -310,8 +310,9 @@ impl Device {
     ///
     /// When the dispatch does not fit the pipeline, is cancelled, or takes too long.
     pub fn dispatch(&self, dispatch: &Dispatch<'_>) -> Result<Report, Error> {
-        let mut results = self.dispatch_all(std::slice::from_ref(dispatch));
-        results.pop().expect("there is a result for each dispatch")
+        let mut result = Ok(Report::default());
+        self.run_batch(std::slice::from_ref(dispatch), std::slice::from_mut(&mut result));
+        result
     }
 
     /// Runs dispatches that do not depend on each other, side by side, and waits for the end of all. There is a result for
@@ -320,27 +321,23 @@ impl Device {
     ///
     /// With a profiler they run one after the other, so that what is seen of a pipeline is its own.
     pub fn dispatch_all(&self, dispatches: &[Dispatch<'_>]) -> Vec<Result<Report, Error>> {
-        let mut results = Vec::with_capacity(dispatches.len());
+        let mut results: Vec<_> = dispatches.iter().map(|_| Ok(Report::default())).collect();
         let most = if self.profiler.is_some() { 1 } else { batch::MAX_RUNS };
-        for part in dispatches.chunks(most) {
-            self.run_batch(part, &mut results);
+        for (part, results) in dispatches.chunks(most).zip(results.chunks_mut(most)) {
+            self.run_batch(part, results);
         }
         results
     }
 
-    /// Runs dispatches of one batch, and appends their results.
-    fn run_batch(&self, dispatches: &[Dispatch<'_>], results: &mut Vec<Result<Report, Error>>) {
-        let start = Instant::now();
-        let (first, profiler) = (results.len(), self.profiler.as_ref());
+    /// Runs dispatches of one batch, and replaces what stands for their results.
+    fn run_batch(&self, dispatches: &[Dispatch<'_>], results: &mut [Result<Report, Error>]) {
+        let (start, profiler) = (Instant::now(), self.profiler.as_ref());
         let mut runs = Vec::with_capacity(dispatches.len());
-        for dispatch in dispatches {
-            let watch = profiler.map(|profiler| profiler.watch(dispatch.pipeline));
-            let run = self.prepare(dispatch, start, watch.as_ref(), dispatches.len() > 1);
+        for (dispatch, result) in dispatches.iter().zip(&mut *results) {
             // What runs has its result later.
-            results.push(run.map(|run| {
-                runs.push(run);
-                Report::default()
-            }));
+            if let Err(error) = self.prepare(dispatch, start, dispatches.len() > 1, &mut runs) {
+                *result = Err(error);
+            }
         }
         let is_guarded = dispatches.iter().any(|dispatch| self.guards(dispatch.pipeline));
         if is_guarded {
@@ -360,20 +357,20 @@ impl Device {
         batch.run(&self.pool, profiler.is_none());
         let elapsed = start.elapsed();
         profiler.iter().for_each(|profiler| watched().for_each(|watch| profiler.end(watch, elapsed)));
-        let waiting = results[first..].iter_mut().filter(|result| result.is_ok());
+        let waiting = results.iter_mut().filter(|result| result.is_ok());
         for (result, run) in waiting.zip(batch.runs()) {
             *result = run.finish(elapsed);
         }
     }
 
-    /// Makes a dispatch ready to run, in a batch of its own or `among_others`.
+    /// Makes a dispatch ready to run, in a batch of its own or `among_others`, and adds it to those that are.
     fn prepare(
         &self,
         dispatch: &Dispatch<'_>,
         start: Instant,
-        watch: Option<&Arc<Watch>>,
         among_others: bool,
-    ) -> Result<Run, Error> {
+        runs: &mut Vec<Run>,
+    ) -> Result<(), Error> {
         self.check_process()?;
         let push = check_arguments(dispatch)?;
         let grid = Grid::new(dispatch.groups, dispatch.base)
@@ -382,7 +379,8 @@ impl Device {
         if let Some(token) = dispatch.cancel {
             token.watch(&stop);
         }
-        Ok(Run::new(RunParts {
+        let watch = self.profiler.as_ref().map(|profiler| profiler.watch(dispatch.pipeline));
+        runs.push(Run::new(RunParts {
             pipeline: dispatch.pipeline,
             descriptors: dispatch.descriptors,
             push: push.into(),
@@ -398,7 +396,8 @@ impl Device {
             allocations: &self.allocations,
             checks_addresses: self.checks_addresses(),
             watch,
-        })?)
+        })?);
+        Ok(())
     }
 }
 

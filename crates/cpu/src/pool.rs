@@ -79,10 +79,29 @@ impl Queue {
     }
 }
 
-/// A value with lines of the cache to itself.
-#[derive(Default)]
-#[repr(align(128))]
-pub(crate) struct Apart<T>(pub(crate) T);
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
+
+/// A value that shares its line of the cache with no other, wherever it lies. It has no alignment of its own, because memory
+/// that is aligned so takes the allocator several times as long.
+#[repr(C)]
+pub(crate) struct Apart<T> {
+    _before: [u8; LINE],
+    pub(crate) value: T,
+    _after: [u8; LINE],
+}
+
+impl<T> Apart<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self { _before: [0; LINE], value, _after: [0; LINE] }
+    }
+}
+
+impl<T: Default> Default for Apart<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
 
 struct Shared {
     queue: Mutex<Queue>,
@@ -210,14 +229,14 @@ impl Shared {
         // Without seats the offer is gone, and that is all that it can become.
         let mut queue = self.lock();
         queue.offers.retain(|offer| !Arc::ptr_eq(&offer.job, job));
-        self.seats.0.store(queue.seats(), Ordering::Relaxed);
+        self.seats.value.store(queue.seats(), Ordering::Relaxed);
     }
 
     /// Tells those who look out how many seats there are, and wakes some of those who sleep if these are too few.
     fn publish_and_wake(&self, queue: MutexGuard<'_, Queue>) {
         let seats = queue.seats();
-        self.seats.0.store(seats, Ordering::Relaxed);
-        let missing = seats.saturating_sub(self.looking.0.load(Ordering::Relaxed));
+        self.seats.value.store(seats, Ordering::Relaxed);
+        let missing = seats.saturating_sub(self.looking.value.load(Ordering::Relaxed));
         let wake = missing.min(queue.sleeping).min(FAN);
         drop(queue);
         for _ in 0..wake {
@@ -227,15 +246,15 @@ impl Shared {
 
     /// Looks out for a seat for a while.
     fn look_out(&self) {
-        if self.looking.0.fetch_add(1, Ordering::Relaxed) < self.may_look {
+        if self.looking.value.fetch_add(1, Ordering::Relaxed) < self.may_look {
             linger(|| {
                 // Only as many as there are seats go on to the lock.
                 let take = |seats: usize| seats.checked_sub(1);
-                self.seats.0.load(Ordering::Relaxed) != 0
-                    && self.seats.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+                self.seats.value.load(Ordering::Relaxed) != 0
+                    && self.seats.value.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
             });
         }
-        self.looking.0.fetch_sub(1, Ordering::Relaxed);
+        self.looking.value.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Waits for a job and takes a seat; `None` when the pool closes.
@@ -425,6 +444,6 @@ mod tests {
                 });
             }
         });
-        assert_eq!(pool.shared.seats.0.load(Ordering::Relaxed), 0);
+        assert_eq!(pool.shared.seats.value.load(Ordering::Relaxed), 0);
     }
 }

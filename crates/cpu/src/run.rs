@@ -161,8 +161,10 @@ pub(crate) struct Run {
     grid: Grid,
     /// The first work-group that nobody has taken.
     next: Apart<AtomicU64>,
+    /// The number of tickets of its batch up to its own last one.
+    pub(crate) last_ticket: usize,
     /// What threads did when they left.
-    sums: Apart<Sums>,
+    sums: Sums,
     start: Instant,
     /// Whether only the calling thread works, and no longer than [`BRIEF`].
     is_alone: AtomicBool,
@@ -209,7 +211,7 @@ pub(crate) struct RunParts<'a> {
     pub(crate) tables: Tables,
     pub(crate) allocations: &'a Allocations,
     pub(crate) checks_addresses: bool,
-    pub(crate) watch: Option<&'a Arc<Watch>>,
+    pub(crate) watch: Option<Arc<Watch>>,
 }
 
 impl Run {
@@ -242,7 +244,8 @@ impl Run {
             pipeline: Arc::clone(parts.pipeline),
             grid: parts.grid,
             next: Apart::default(),
-            sums: Apart::default(),
+            last_ticket: 0,
+            sums: Sums::default(),
             start: parts.start,
             is_alone: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
@@ -254,7 +257,7 @@ impl Run {
             failure: Mutex::default(),
             allocations: parts.allocations.clone(),
             ranges: if parts.checks_addresses { Ranges::new(parts.allocations) } else { Ranges::default() },
-            watch: parts.watch.cloned(),
+            watch: parts.watch,
         })
     }
 
@@ -286,7 +289,7 @@ impl Run {
 
     /// Whether there are work-groups for another thread.
     pub(crate) fn has_groups(&self) -> bool {
-        self.next.0.load(Ordering::Relaxed) < self.grid.total() && !self.stop.is_raised()
+        self.next.value.load(Ordering::Relaxed) < self.grid.total() && !self.stop.is_raised()
     }
 
     /// The first thread begins: the time runs from now on.
@@ -319,10 +322,10 @@ impl Run {
     /// Notes for dispatches to come how long a work-group takes, where it matters: more counts at once, less bit by bit.
     fn note_time(&self) {
         let total = self.grid.total();
-        if !self.is_timed() || self.next.0.load(Ordering::Relaxed) < total || self.stop.is_raised() {
+        if !self.is_timed() || self.next.value.load(Ordering::Relaxed) < total || self.stop.is_raised() {
             return;
         }
-        let found = self.sums.0.busy.load(Ordering::Relaxed) / total;
+        let found = self.sums.busy.load(Ordering::Relaxed) / total;
         let before = self.pipeline.group_time.load(Ordering::Relaxed);
         let noted = if before == UNKNOWN_TIME { found } else { found.max(before.midpoint(found)) };
         self.pipeline.group_time.store(noted, Ordering::Relaxed);
@@ -358,7 +361,7 @@ impl Run {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
         // The flag of one that has ended may be raised later, while others of its batch go on.
         let total = self.grid.total();
-        let is_done = total != 0 && self.sums.0.done.load(Ordering::Relaxed) == total;
+        let is_done = total != 0 && self.sums.done.load(Ordering::Relaxed) == total;
         match (self.stop.reason().filter(|_| !is_done), failure) {
             (_, Some(failure)) => return Err(failure),
             (Some(StopReason::Timeout), None) => {
@@ -384,7 +387,7 @@ impl Run {
     /// it has done, to look at the clock rarely.
     fn take_share(&self) -> Option<Range<u64>> {
         let total = self.grid.total();
-        let mut start = self.next.0.load(Ordering::Relaxed);
+        let mut start = self.next.value.load(Ordering::Relaxed);
         let is_alone = self.is_alone.load(Ordering::Relaxed);
         while start < total && !self.stop.is_raised() {
             if is_alone && start != 0 && self.start.elapsed() > BRIEF {
@@ -392,7 +395,7 @@ impl Run {
             }
             let wanted = if is_alone { start } else { (total - start) / (4 * self.threads) };
             let end = total.min(start + wanted.clamp(1, MAX_SHARE));
-            match self.next.0.compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed) {
+            match self.next.value.compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return Some(start..end),
                 Err(now) => start = now,
             }
@@ -413,7 +416,7 @@ impl Run {
                 done += 1;
             }
         }
-        self.sums.0.done.fetch_add(done, Ordering::Relaxed);
+        self.sums.done.fetch_add(done, Ordering::Relaxed);
     }
 
     /// Works until no work-groups are left, or the dispatch has to stop.
@@ -445,7 +448,7 @@ impl Run {
         }
         let start = Instant::now();
         let result = run();
-        self.sums.0.busy.fetch_add(nanoseconds(start.elapsed()), Ordering::Relaxed);
+        self.sums.busy.fetch_add(nanoseconds(start.elapsed()), Ordering::Relaxed);
         result
     }
 
