@@ -299,6 +299,43 @@ impl Device {
         self.inner.target.dispatch_raw(&*dispatch.pipeline.code, dispatch)
     }
 
+    /// Runs dispatches that do not depend on each other, side by side, and waits for the end of all. There is a result for
+    /// each, in their order; where one fails, others may be [`Error::Cancelled`]. What each report says elapsed is the time
+    /// of all. On the interpreter, and where a profiler looks, they run one after the other.
+    ///
+    /// ```
+    /// # use phalanx::{Binding, Device, DeviceOptions, Dispatch, PipelineDescriptor, glsl};
+    /// let words = glsl::compile(
+    ///     "#version 450
+    ///     layout(local_size_x = 32) in;
+    ///     layout(set = 0, binding = 0) buffer Data { uint x[]; };
+    ///     void main() { x[gl_GlobalInvocationID.x] += 1; }",
+    ///     &glsl::GlslOptions::default(),
+    /// )?;
+    /// let device = Device::new(&DeviceOptions::default())?;
+    /// let pipeline = device.create_pipeline(&PipelineDescriptor::new(&device.create_module(&words)?))?;
+    /// let [a, b] = [device.create_buffer(128)?, device.create_buffer(128)?];
+    /// let bindings = [&a, &b].map(|buffer| [Binding::new(0, 0, buffer)]);
+    /// let dispatches = bindings.each_ref().map(|bindings| Dispatch { bindings, ..Dispatch::new(&pipeline, [1; 3]) });
+    /// device.dispatch_all(&dispatches).into_iter().collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(b.read_slice::<u32>(0, 32)?, [1; 32]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn dispatch_all(&self, dispatches: &[Dispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
+        if dispatches.iter().any(|dispatch| self.check_owner(dispatch.pipeline).is_err()) {
+            return others(dispatches.len());
+        }
+        self.inner.target.dispatch_all(dispatches)
+    }
+
+    /// The same of dispatches whose descriptors are in the pipeline's order. The interpreter does not support it.
+    pub fn dispatch_all_raw(&self, dispatches: &[RawDispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
+        if dispatches.iter().any(|dispatch| self.check_owner(dispatch.pipeline).is_err()) {
+            return others(dispatches.len());
+        }
+        self.inner.target.dispatch_all_raw(dispatches)
+    }
+
     fn check_owner(&self, pipeline: &Pipeline) -> Result<(), Error> {
         if pipeline.shape.device == self.inner.id {
             Ok(())
@@ -381,6 +418,11 @@ pub(crate) fn workgroup_size(descriptor: &PipelineDescriptor<'_>) -> Result<Opti
         (Some(found), Source::Spirv(_)) => Err(Error::WorkgroupSize { found }),
         (wanted, _) => Ok(wanted),
     }
+}
+
+/// Of dispatches one of which has another device's pipeline: none runs.
+fn others(count: usize) -> Vec<Result<DispatchReport, Error>> {
+    (0..count).map(|_| Err(Error::OtherDevice { what: "pipeline" })).collect()
 }
 
 /// The specialisation constants, each once and in order.

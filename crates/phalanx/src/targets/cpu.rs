@@ -137,30 +137,48 @@ impl Target for Cpu {
         let views = bindings::views(dispatch.bindings);
         let tables = bindings::resolve(pipeline.bindings(), declared, dispatch.bindings, &views)?;
         let descriptors: Vec<&[Descriptor<'_>]> = tables.iter().map(Vec::as_slice).collect();
-        let raw = RawDispatch {
-            pipeline: dispatch.pipeline,
-            groups: dispatch.groups,
-            base: dispatch.base,
-            descriptors: &descriptors,
-            push_constants: dispatch.push_constants,
-            timeout: dispatch.timeout,
-            cancel: dispatch.cancel,
-        };
-        self.dispatch_raw(code, &raw)
+        self.dispatch_raw(code, &raw(dispatch, &descriptors))
     }
 
     fn dispatch_raw(&self, code: &dyn Code, dispatch: &RawDispatch<'_>) -> Result<DispatchReport, Error> {
-        let report = self.device.dispatch(&phalanx_cpu::Dispatch {
-            pipeline: &own::<CpuCode>(code)?.0,
-            groups: dispatch.groups,
-            base: dispatch.base,
-            descriptors: dispatch.descriptors,
-            push: dispatch.push_constants,
-            timeout: dispatch.timeout,
-            cancel: dispatch.cancel,
-        })?;
-        let phalanx_cpu::Report { elapsed, printed, warnings } = report;
-        Ok(DispatchReport { elapsed, printed, warnings, traffic: None })
+        report(self.device.dispatch(&lowered(&own::<CpuCode>(code)?.0, dispatch)))
+    }
+
+    fn dispatch_all(&self, dispatches: &[Dispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
+        let views: Vec<_> = dispatches.iter().map(|dispatch| bindings::views(dispatch.bindings)).collect();
+        let tables: Vec<Result<Vec<Vec<Descriptor<'_>>>, Error>> = dispatches
+            .iter()
+            .zip(&views)
+            .map(|(dispatch, views)| {
+                let pipeline = &own::<CpuCode>(&*dispatch.pipeline.code)?.0;
+                let declared = &dispatch.pipeline.shape.declared;
+                Ok(bindings::resolve(pipeline.bindings(), declared, dispatch.bindings, views)?)
+            })
+            .collect();
+        let fitting = dispatches.iter().zip(&tables).filter_map(|(dispatch, table)| {
+            let descriptors: Vec<_> = table.as_ref().ok()?.iter().map(Vec::as_slice).collect();
+            Some((dispatch, descriptors))
+        });
+        let fitting: Vec<_> = fitting.collect();
+        let raw: Vec<_> = fitting.iter().map(|(dispatch, descriptors)| raw(dispatch, descriptors)).collect();
+        let mut results = self.dispatch_all_raw(&raw).into_iter();
+        let result = |table: Result<_, Error>| match table {
+            Ok(_) => results.next().expect("there is a result for each that fits"),
+            Err(error) => Err(error),
+        };
+        tables.into_iter().map(result).collect()
+    }
+
+    fn dispatch_all_raw(&self, dispatches: &[RawDispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
+        let all: Result<Vec<_>, Error> = dispatches
+            .iter()
+            .map(|dispatch| Ok(lowered(&own::<CpuCode>(&*dispatch.pipeline.code)?.0, dispatch)))
+            .collect();
+        match all {
+            Ok(all) => self.device.dispatch_all(&all).into_iter().map(report).collect(),
+            // The device has looked whose they are.
+            Err(_) => dispatches.iter().map(|_| Err(Error::OtherDevice { what: "pipeline" })).collect(),
+        }
     }
 
     fn profile(&self) -> Profile {
@@ -199,6 +217,41 @@ impl Code for CpuCode {
             stack_bytes: self.0.stack_bytes(),
         }
     }
+}
+
+/// A dispatch with these descriptors.
+fn raw<'a>(dispatch: &Dispatch<'a>, descriptors: &'a [&'a [Descriptor<'a>]]) -> RawDispatch<'a> {
+    RawDispatch {
+        pipeline: dispatch.pipeline,
+        groups: dispatch.groups,
+        base: dispatch.base,
+        descriptors,
+        push_constants: dispatch.push_constants,
+        timeout: dispatch.timeout,
+        cancel: dispatch.cancel,
+    }
+}
+
+/// A dispatch of machine code.
+fn lowered<'a>(
+    pipeline: &'a Arc<phalanx_cpu::Pipeline>,
+    dispatch: &RawDispatch<'a>,
+) -> phalanx_cpu::Dispatch<'a> {
+    phalanx_cpu::Dispatch {
+        pipeline,
+        groups: dispatch.groups,
+        base: dispatch.base,
+        descriptors: dispatch.descriptors,
+        push: dispatch.push_constants,
+        timeout: dispatch.timeout,
+        cancel: dispatch.cancel,
+    }
+}
+
+/// What a dispatch did.
+fn report(result: Result<phalanx_cpu::Report, phalanx_cpu::Error>) -> Result<DispatchReport, Error> {
+    let phalanx_cpu::Report { elapsed, printed, warnings } = result?;
+    Ok(DispatchReport { elapsed, printed, warnings, traffic: None })
 }
 
 /// IR to code, which says where it is if it shall be profiled.

@@ -65,6 +65,16 @@ pub(crate) trait Target: fmt::Debug + Send + Sync {
     /// The same, with descriptors in the order of the code's bindings.
     fn dispatch_raw(&self, code: &dyn Code, dispatch: &RawDispatch<'_>) -> Result<DispatchReport, Error>;
 
+    /// Runs dispatches that do not depend on each other.
+    fn dispatch_all(&self, dispatches: &[Dispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
+        dispatches.iter().map(|dispatch| self.dispatch(&*dispatch.pipeline.code, dispatch)).collect()
+    }
+
+    /// The same, with descriptors in the order of the code's bindings.
+    fn dispatch_all_raw(&self, dispatches: &[RawDispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
+        dispatches.iter().map(|dispatch| self.dispatch_raw(&*dispatch.pipeline.code, dispatch)).collect()
+    }
+
     /// Where the time of its dispatches went, if it was to look.
     fn profile(&self) -> Profile {
         Profile::default()
