@@ -50,7 +50,7 @@ pub(crate) struct ConvertMatrix {
     pub(crate) to: u64,
 }
 
-/// A recorded command. Barriers are not among them: a queue executes one command after the other.
+/// A recorded command.
 #[derive(Debug)]
 pub(crate) enum Command {
     Dispatch {
@@ -87,6 +87,8 @@ pub(crate) enum Command {
         to: Range,
         bytes: Box<[u8]>,
     },
+    /// What comes after it begins when all before it has ended, whatever the stages and the memory.
+    Barrier,
     SetEvent {
         event: Arc<Event>,
         set: bool,
@@ -226,6 +228,14 @@ impl Recording {
     pub(crate) fn dispatch_indirect(&mut self, groups: Range) -> Result<(), vk::Result> {
         let state = self.state()?;
         self.push(Command::DispatchIndirect { state, groups })
+    }
+
+    /// Orders what was recorded before what will be.
+    pub(crate) fn barrier(&mut self) -> Result<(), vk::Result> {
+        match self.commands.last() {
+            None | Some(Command::Barrier) => Ok(()),
+            Some(_) => self.push(Command::Barrier),
+        }
     }
 
     /// What a dispatch works on now. Without a pipeline (VUID-vkCmdDispatch-None-08606) there is nothing to do.

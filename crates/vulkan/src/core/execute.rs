@@ -1,7 +1,11 @@
 //! Executes command buffers.
 //!
-//! Commands run one after the other, each to its end. So all that barriers order is in order.
+//! Dispatches between which nothing else stands run side by side: they wait in the [`Executor`] until a command comes that is
+//! none, or a submission ends, and are handed over together. Every other command runs when all before it have ended. So all that
+//! barriers order is in order, and so are events, timestamps and transfers: *Implicit Synchronization Guarantees* promises
+//! nothing between dispatches that no barrier separates.
 
+use std::ops::Range as Span;
 use std::sync::Arc;
 
 use phalanx::{BindingInfo, Descriptor, RawDispatch};
@@ -24,110 +28,168 @@ type Wait<'a> = dyn Fn(&dyn Fn() -> bool) -> Result<(), Stopped> + 'a;
 /// As many as most kernels have bindings.
 const BINDINGS: usize = 16;
 
+/// Most dispatches that wait for others to come.
+const MOST_WAITING: usize = 64;
+
+/// A dispatch that waits for others to come.
+#[derive(Debug)]
+struct Waiting {
+    state: Arc<State>,
+    base: [u32; 3],
+    groups: [u32; 3],
+    /// Where its bindings are among those of the executor.
+    bindings: Span<usize>,
+}
+
 /// Executes commands of one queue; keeps memory from one dispatch to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Executor {
-    /// What the descriptors of a dispatch name.
+    waiting: Vec<Waiting>,
+    /// For each binding of the dispatches that wait, where its targets end.
+    bindings: Vec<usize>,
+    /// What their descriptors name.
     targets: Vec<Option<Target>>,
 }
 
 impl Executor {
-    /// Executes what was recorded, one command after the other.
-    pub(crate) fn run(
+    /// Executes the command buffers of a submission, and waits for their end.
+    pub(crate) fn execute(
         &mut self,
         device: &Device,
-        recorded: &Recorded,
+        buffers: &[Arc<Recorded>],
         wait: &Wait<'_>,
     ) -> Result<(), Stopped> {
-        let mut rest = recorded.commands.as_slice();
-        while let Some((command, others)) = rest.split_first() {
+        let done = buffers.iter().try_for_each(|recorded| self.run(device, recorded, wait));
+        let done = done.and_then(|()| self.finish(device));
+        // The application may free the memory when it learns of the end.
+        self.forget();
+        done
+    }
+
+    /// Executes what was recorded; dispatches at the end may be left waiting.
+    fn run(&mut self, device: &Device, recorded: &Recorded, wait: &Wait<'_>) -> Result<(), Stopped> {
+        for command in &recorded.commands {
             match command {
-                Command::Dispatch { state, .. } | Command::DispatchIndirect { state, .. } => {
-                    rest = self.dispatches(device, state, rest)?;
-                    continue;
+                Command::Dispatch { state, base, groups } => self.add(device, state, *base, *groups)?,
+                Command::DispatchIndirect { state, groups } => {
+                    self.add(device, state, [0; 3], read_groups(groups))?;
                 }
-                Command::Copy { from, to } => from.copy_to(to),
-                Command::CopyTexels { texels } => {
-                    let [from, to] = texels.as_ref();
-                    from.copy_to(to);
-                }
-                Command::Clear { to, texel } => to.fill(texel),
-                Command::ConvertMatrices { matrices } => {
-                    matrices.iter().try_for_each(|matrix| convert(device, matrix))?;
-                }
-                Command::Fill { to, word } => to.fill(*word),
-                Command::Update { to, bytes } => to.write(bytes),
-                Command::SetEvent { event, set } => {
-                    event.set(*set);
-                    device.notifier.notify();
-                }
-                Command::WaitEvents { events } => wait(&|| events.iter().all(|event| event.is_set()))?,
                 Command::Execute { secondary } => self.run(device, secondary, wait)?,
-                Command::ResetQueries { pool, first, count } => pool.reset(*first, *count),
-                Command::WriteTimestamp { pool, query } => pool.write_timestamp(*query, &device.notifier),
-                Command::CopyQueries { pool, first, count, to, layout } => {
-                    copy_queries(pool, *first, *count, to, *layout, wait)?;
+                command => {
+                    self.finish(device)?;
+                    execute(device, command, wait)?;
                 }
             }
-            rest = others;
         }
         Ok(())
     }
 
-    /// Executes the dispatches at the beginning that work on `state`; gives the commands after them.
-    ///
-    /// They share descriptors, which are collected once: those that a dispatch uses do not change while it is
-    /// pending, whatever the flags of their bindings.
-    fn dispatches<'a>(
+    /// Lets a dispatch wait for others, unless it has no work-groups.
+    fn add(
         &mut self,
         device: &Device,
         state: &Arc<State>,
-        mut commands: &'a [Command],
-    ) -> Result<&'a [Command], Stopped> {
-        let pipeline = &state.pipeline.pipeline;
-        let ends = self.collect(state, pipeline.bindings());
-        let descriptors: SmallVec<[Descriptor<'_>; BINDINGS]> = self.targets.iter().map(descriptor).collect();
-        let mut begin = 0;
-        let tables: SmallVec<[&[Descriptor<'_>]; BINDINGS]> = ends
-            .iter()
-            .map(|&end| descriptors.get(std::mem::replace(&mut begin, end)..end).unwrap_or_default())
-            .collect();
-        while let Some((command, rest)) = commands.split_first() {
-            let (base, groups) = match command {
-                Command::Dispatch { state: own, base, groups } if Arc::ptr_eq(own, state) => (*base, *groups),
-                Command::DispatchIndirect { state: own, groups } if Arc::ptr_eq(own, state) => {
-                    ([0; 3], read_groups(groups))
-                }
-                _ => break,
-            };
-            let push_constants = &state.push_constants;
-            let (descriptors, timeout, cancel) = (tables.as_slice(), None, None);
-            dispatch(
-                device,
-                &RawDispatch { pipeline, groups, base, descriptors, push_constants, timeout, cancel },
-            )?;
-            commands = rest;
+        base: [u32; 3],
+        groups: [u32; 3],
+    ) -> Result<(), Stopped> {
+        if groups.contains(&0) {
+            return Ok(());
         }
-        // The application may free the memory when it learns of the end.
-        drop(tables);
-        drop(descriptors);
-        self.targets.clear();
-        Ok(commands)
+        if self.waiting.len() == MOST_WAITING {
+            self.finish(device)?;
+        }
+        // Descriptors that a dispatch uses do not change while it is pending, whatever the flags of their bindings.
+        let bindings = match self.waiting.last() {
+            Some(last) if Arc::ptr_eq(&last.state, state) => last.bindings.clone(),
+            _ => self.collect(state, state.pipeline.pipeline.bindings()),
+        };
+        self.waiting.push(Waiting { state: Arc::clone(state), base, groups, bindings });
+        Ok(())
     }
 
-    /// Collects the descriptors of a dispatch; gives where those of each binding end.
-    fn collect(&mut self, state: &State, bindings: &[BindingInfo]) -> SmallVec<[usize; BINDINGS]> {
-        self.targets.clear();
-        let mut ends = SmallVec::<[usize; BINDINGS]>::with_capacity(bindings.len());
+    /// Collects the descriptors of a dispatch; gives where its bindings are.
+    fn collect(&mut self, state: &State, bindings: &[BindingInfo]) -> Span<usize> {
+        let first = self.bindings.len();
         for binding in bindings {
             if let Some(Some(bound)) = state.sets.get(binding.set as usize) {
                 bound.set.collect(binding, &bound.dynamic_offsets, &mut self.targets);
             }
             // A set may have less than the shader declares, or be missing: the rest is empty.
-            ends.push(self.targets.len());
+            self.bindings.push(self.targets.len());
         }
-        ends
+        first..self.bindings.len()
     }
+
+    /// Runs the dispatches that wait, side by side, and waits for their end.
+    fn finish(&mut self, device: &Device) -> Result<(), Stopped> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let descriptors: SmallVec<[Descriptor<'_>; BINDINGS]> = self.targets.iter().map(descriptor).collect();
+        let mut begin = 0;
+        let tables: SmallVec<[&[Descriptor<'_>]; BINDINGS]> = self
+            .bindings
+            .iter()
+            .map(|&end| descriptors.get(std::mem::replace(&mut begin, end)..end).unwrap_or_default())
+            .collect();
+        let dispatches: SmallVec<[RawDispatch<'_>; 1]> = self
+            .waiting
+            .iter()
+            .map(|Waiting { state, base, groups, bindings }| RawDispatch {
+                pipeline: &state.pipeline.pipeline,
+                groups: *groups,
+                base: *base,
+                descriptors: tables.get(bindings.clone()).unwrap_or_default(),
+                push_constants: &state.push_constants,
+                timeout: None,
+                cancel: None,
+            })
+            .collect();
+        let done = dispatch(device, &dispatches);
+        drop(dispatches);
+        drop(tables);
+        drop(descriptors);
+        self.forget();
+        done
+    }
+
+    /// Forgets the dispatches that wait, and what they use.
+    fn forget(&mut self) {
+        self.waiting.clear();
+        self.bindings.clear();
+        self.targets.clear();
+    }
+}
+
+/// Executes a command that is no dispatch; all before it have ended.
+fn execute(device: &Device, command: &Command, wait: &Wait<'_>) -> Result<(), Stopped> {
+    match command {
+        // Those of the executor.
+        Command::Dispatch { .. } | Command::DispatchIndirect { .. } | Command::Execute { .. } => {}
+        Command::Barrier => {}
+        Command::Copy { from, to } => from.copy_to(to),
+        Command::CopyTexels { texels } => {
+            let [from, to] = texels.as_ref();
+            from.copy_to(to);
+        }
+        Command::Clear { to, texel } => to.fill(texel),
+        Command::ConvertMatrices { matrices } => {
+            matrices.iter().try_for_each(|matrix| convert(device, matrix))?;
+        }
+        Command::Fill { to, word } => to.fill(*word),
+        Command::Update { to, bytes } => to.write(bytes),
+        Command::SetEvent { event, set } => {
+            event.set(*set);
+            device.notifier.notify();
+        }
+        Command::WaitEvents { events } => wait(&|| events.iter().all(|event| event.is_set()))?,
+        Command::ResetQueries { pool, first, count } => pool.reset(*first, *count),
+        Command::WriteTimestamp { pool, query } => pool.write_timestamp(*query, &device.notifier),
+        Command::CopyQueries { pool, first, count, to, layout } => {
+            copy_queries(pool, *first, *count, to, *layout, wait)?;
+        }
+    }
+    Ok(())
 }
 
 /// What a kernel finds in place of a target, or of none.
@@ -135,33 +197,34 @@ fn descriptor(target: &Option<Target>) -> Descriptor<'_> {
     target.as_ref().map(Target::descriptor).unwrap_or_default()
 }
 
-/// Runs a dispatch, unless it has no work-groups.
-fn dispatch(device: &Device, dispatch: &RawDispatch<'_>) -> Result<(), Stopped> {
+/// Runs dispatches side by side.
+fn dispatch(device: &Device, dispatches: &[RawDispatch<'_>]) -> Result<(), Stopped> {
     if device.is_lost() {
         return Err(Stopped);
     }
-    if dispatch.groups.contains(&0) {
-        return Ok(());
-    }
-    match device.phalanx.dispatch_raw(dispatch) {
-        Ok(report) => {
-            print(device, &report.printed);
-            report.warnings.iter().for_each(|warning| warn(device, warning));
-            Ok(())
-        }
-        // Invalid usage (VUID-vkCmdDispatch-groupCountX-00386, VUID-VkDispatchIndirectCommand-x-00417), which
-        // *Valid Usage* lets us answer as we like: it is told of, and nothing runs.
-        Err(error @ (phalanx::Error::TooManyInvocations { .. } | phalanx::Error::TooManyGroups { .. })) => {
-            tell(device, &format!("the dispatch is left out: {error}"));
-            Ok(())
-        }
-        // A dispatch that did not end, or could not be run. Vulkan has no other error for what fails here.
-        Err(error) => {
-            tell(device, &format!("the device is lost: {error}"));
-            device.lose();
-            Err(Stopped)
+    let mut failure = None;
+    for result in device.phalanx.dispatch_all_raw(dispatches) {
+        match result {
+            Ok(report) => {
+                print(device, &report.printed);
+                report.warnings.iter().for_each(|warning| warn(device, warning));
+            }
+            // Invalid usage (VUID-vkCmdDispatch-groupCountX-00386, VUID-VkDispatchIndirectCommand-x-00417), which
+            // *Valid Usage* lets us answer as we like: it is told of, and nothing runs.
+            Err(
+                error @ (phalanx::Error::TooManyInvocations { .. } | phalanx::Error::TooManyGroups { .. }),
+            ) => tell(device, &format!("the dispatch is left out: {error}")),
+            // The first counts, and none that was cancelled for the failure of another.
+            Err(error) if matches!(failure, None | Some(phalanx::Error::Cancelled)) => failure = Some(error),
+            Err(_later) => {}
         }
     }
+    // A dispatch that did not end, or could not be run. Vulkan has no other error for what fails here.
+    failure.map_or(Ok(()), |error| {
+        tell(device, &format!("the device is lost: {error}"));
+        device.lose();
+        Err(Stopped)
+    })
 }
 
 /// Converts a matrix. Addresses that lead nowhere lose the device, as those of kernels do.

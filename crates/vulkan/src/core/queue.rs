@@ -210,7 +210,7 @@ impl Shared {
             return Err(Stopped);
         }
         let wait = |is_ready: &dyn Fn() -> bool| self.wait(device, is_ready);
-        buffers.iter().try_for_each(|recorded| executor.run(device, recorded, &wait))?;
+        executor.execute(device, &buffers, &wait)?;
         // Before the application learns of the end: what it frees then is free, and what it records again
         // finds its memory.
         drop(buffers);

@@ -26,9 +26,9 @@ fn wait_events(device: &Device, recording: &mut Recording, events: &[vk::Event])
 }
 
 entries! {
-    /// Orders commands, which have an order already.
+    /// Orders all commands before it before those after it.
     fn cmd_pipeline_barrier(
-        _buffer: vk::CommandBuffer,
+        buffer: vk::CommandBuffer,
         _from: vk::PipelineStageFlags,
         _to: vk::PipelineStageFlags,
         _flags: vk::DependencyFlags,
@@ -38,10 +38,16 @@ entries! {
         _buffers: *const vk::BufferMemoryBarrier,
         _image_count: u32,
         _images: *const vk::ImageMemoryBarrier,
-    ) {}
+    ) {
+        // SAFETY: a valid command buffer.
+        unsafe { record(buffer, |_device, recording| recording.barrier()) };
+    }
 
-    /// Orders commands, which have an order already.
-    fn cmd_pipeline_barrier_2(_buffer: vk::CommandBuffer, _info: *const vk::DependencyInfo) {}
+    /// Orders all commands before it before those after it.
+    fn cmd_pipeline_barrier_2(buffer: vk::CommandBuffer, _info: *const vk::DependencyInfo) {
+        // SAFETY: a valid command buffer.
+        unsafe { record(buffer, |_device, recording| recording.barrier()) };
+    }
 
     /// Sets an event.
     fn cmd_set_event(buffer: vk::CommandBuffer, event: vk::Event, _stages: vk::PipelineStageFlags) {

@@ -277,9 +277,11 @@ fn dispatches_see_what_was_bound_before_them() {
         r.push_constants(0, &term(1))?;
         r.dispatch([0; 3], [8, 1, 1])?;
         r.push_constants(0, &term(1))?;
+        r.barrier()?;
         r.dispatch([4, 0, 0], [2, 1, 1])?;
         r.dispatch([0; 3], [1, 0, 1])?;
         r.push_constants(0, &term(10))?;
+        r.barrier()?;
         r.dispatch_indirect(groups.clone())?;
         r.bind_sets(0, [Some(set_b)].into_iter(), &[])?;
         r.dispatch([7, 0, 0], [1, 1, 1])?;
@@ -289,9 +291,11 @@ fn dispatches_see_what_was_bound_before_them() {
     let states: Vec<_> = recorded
         .commands
         .iter()
-        .map(|command| match command {
-            Command::Dispatch { state, .. } | Command::DispatchIndirect { state, .. } => Arc::as_ptr(state),
-            _ => std::ptr::null(),
+        .filter_map(|command| match command {
+            Command::Dispatch { state, .. } | Command::DispatchIndirect { state, .. } => {
+                Some(Arc::as_ptr(state))
+            }
+            _ => None,
         })
         .collect();
     assert!(states[0] == states[1] && states[1] == states[2], "nothing changed between them");
@@ -306,6 +310,134 @@ fn dispatches_see_what_was_bound_before_them() {
     });
     execute(&device, &primary);
     assert_eq!(words(&a), [22, 12, 2, 2, 4, 4, 2, 2]);
+}
+
+/// Each work-group takes the number of its right neighbour, of eight, and adds 1.
+const PASS_ON: &str = "#version 450
+    layout(local_size_x = 1) in;
+    layout(set = 0, binding = 0) buffer Data { uint x[]; };
+    layout(push_constant) uniform Push { uint from; uint to; };
+    void main() { x[to + gl_WorkGroupID.x] = x[from + (gl_WorkGroupID.x + 1) % 8] + 1; }";
+
+#[test]
+fn what_stands_before_a_barrier_is_seen_behind_it() {
+    const ROUNDS: u32 = 500;
+    let options = phalanx::DeviceOptions { threads: Some(4), ..Default::default() };
+    let device = device_with(options);
+    let buffer = memory(&device, 64);
+    buffer.write(&(0..8_u32).flat_map(u32::to_le_bytes).collect::<Vec<_>>());
+    let (pipeline, set) = (pipeline(&device, PASS_ON), set(&device, &buffer));
+    let recorded = record(&device, |r| {
+        r.bind_pipeline(pipeline);
+        r.bind_sets(0, [Some(set)].into_iter(), &[])?;
+        for round in 0..ROUNDS {
+            let [from, to] = [8 * (round % 2), 8 * ((round + 1) % 2)];
+            r.push_constants(0, &[from, to].map(u32::to_le_bytes).concat())?;
+            // Seven dispatches, the last with two work-groups.
+            (0..6).try_for_each(|x| r.dispatch([x, 0, 0], [1; 3]))?;
+            r.dispatch([6, 0, 0], [2, 1, 1])?;
+            r.barrier()?;
+        }
+        Ok(())
+    });
+    // Twice, so that the pipeline is known to be brief.
+    for times in 1..3 {
+        execute(&device, &recorded);
+        let total = times * ROUNDS;
+        let expected: Vec<u32> = (0..8).map(|x| (x + total) % 8 + total).collect();
+        assert_eq!(words(&buffer)[..8], expected);
+    }
+}
+
+#[test]
+fn more_dispatches_than_fit_a_batch_run_without_barriers() {
+    let device = device();
+    let buffer = memory(&device, 4 * 300);
+    let (pipeline, set) = (pipeline(&device, ADD), set(&device, &buffer));
+    let part = |first: u32, last: u32| {
+        record(&device, |r| {
+            r.bind_pipeline(Arc::clone(&pipeline));
+            r.bind_sets(0, [Some(Arc::clone(&set))].into_iter(), &[])?;
+            for x in first..last {
+                r.push_constants(0, &(x + 1).to_le_bytes())?;
+                r.dispatch([x, 0, 0], [1; 3])?;
+            }
+            Ok(())
+        })
+    };
+    // Those of a secondary command buffer and of two primary ones are in one row.
+    let secondary = part(0, 100);
+    let first = record(&device, |r| r.push(Command::Execute { secondary }));
+    let second = part(100, 300);
+    let queue = Queue::new(&device, 0, 0);
+    let buffers = [first, second].into_iter().collect();
+    queue.submit([Submission { buffers, ..Submission::default() }]).unwrap();
+    queue.wait_idle().unwrap();
+    assert_eq!(words(&buffer), (1..=300).collect::<Vec<_>>());
+}
+
+#[test]
+fn commands_that_are_no_dispatches_come_after_those_before() {
+    let device = device();
+    let buffer = memory(&device, 16);
+    let (pipeline, set) = (pipeline(&device, ADD), set(&device, &buffer));
+    let event = Arc::new(Event::default());
+    let pool = Arc::new(QueryPool::new(2).unwrap());
+    let recorded = record(&device, |r| {
+        r.bind_pipeline(pipeline);
+        r.bind_sets(0, [Some(set)].into_iter(), &[])?;
+        r.push_constants(0, &3_u32.to_le_bytes())?;
+        r.push(Command::WriteTimestamp { pool: Arc::clone(&pool), query: 0 })?;
+        r.dispatch([0; 3], [1; 3])?;
+        r.dispatch([1, 0, 0], [1; 3])?;
+        r.push(Command::WriteTimestamp { pool: Arc::clone(&pool), query: 1 })?;
+        r.push(Command::Copy { from: buffer.part(0, 8).unwrap(), to: buffer.part(8, 8).unwrap() })?;
+        r.dispatch([0; 3], [1; 3])?;
+        r.push(Command::SetEvent { event: Arc::clone(&event), set: true })?;
+        r.push(Command::WaitEvents { events: [Arc::clone(&event)].into() })?;
+        r.dispatch([0; 3], [4, 1, 1])
+    });
+    for times in 1..50_u32 {
+        buffer.fill(0);
+        execute(&device, &recorded);
+        assert_eq!(words(&buffer), [9, 6, 6, 6], "{times}");
+        let mut stamps = Vec::new();
+        let layout = Layout { stride: 8, flags: vk::QueryResultFlags::_64 };
+        assert!(pool.results(0, 2, layout, |_, bytes| {
+            stamps.push(u64::from_le_bytes(bytes.try_into().unwrap()));
+        }));
+        assert!(stamps[0] < stamps[1], "{stamps:?}");
+    }
+}
+
+#[test]
+fn a_failure_among_others_loses_the_device() {
+    let timeout = Some(Duration::from_millis(50));
+    let device = device_with(phalanx::DeviceOptions { threads: Some(2), timeout, ..Default::default() });
+    let [data, zero] = [memory(&device, 16), memory(&device, 16)];
+    let [add, spin] = [ADD, SPIN].map(|source| pipeline(&device, source));
+    let [set_data, set_zero] = [set(&device, &data), set(&device, &zero)];
+    let recorded = record(&device, |r| {
+        r.bind_pipeline(add);
+        r.bind_sets(0, [Some(set_data)].into_iter(), &[])?;
+        r.push_constants(0, &1_u32.to_le_bytes())?;
+        r.dispatch([0; 3], [1; 3])?;
+        r.bind_pipeline(spin);
+        r.bind_sets(0, [Some(set_zero)].into_iter(), &[])?;
+        // As many that one after the other would take minutes.
+        (0..5000).try_for_each(|_| r.dispatch([0; 3], [1; 3]))?;
+        r.barrier()?;
+        r.push(Command::Fill { to: data.part(4, 4).unwrap(), word: 1 })
+    });
+    let queue = Queue::new(&device, 0, 0);
+    let fence = Arc::new(Fence::new(false));
+    let start = Instant::now();
+    queue.submit([Submission { fence: Some(Arc::clone(&fence)), ..submission(&recorded) }]).unwrap();
+    let lost = Err(vk::Result::ERROR_DEVICE_LOST);
+    assert_eq!(sync::wait(&device, u64::MAX, || fence.is_signaled()), lost);
+    assert!(start.elapsed() < Duration::from_secs(20));
+    assert_eq!(words(&data), [1, 0, 0, 0]);
+    queue.shut_down();
 }
 
 #[test]
