@@ -455,20 +455,10 @@ impl Device {
 
     /// Runs a kernel to its end and says how long it took, and what it printed.
     pub(crate) fn dispatch(&self, dispatch: Dispatch<'_>) -> Result<Report> {
-        let bindings: Vec<phalanx::Binding<'_>> = dispatch
-            .bindings
-            .iter()
-            .map(|bound| {
-                phalanx::Binding::new(bound.set, bound.binding, &bound.buffer.0).at_index(bound.index)
-            })
-            .collect();
-        let report = self.device.dispatch(&phalanx::Dispatch {
-            bindings: &bindings,
-            push_constants: dispatch.push_constants,
-            timeout: Some(dispatch.timeout.unwrap_or(Duration::MAX)),
-            cancel: dispatch.cancel,
-            ..phalanx::Dispatch::new(&dispatch.pipeline.0, dispatch.groups)
-        })?;
+        let report = {
+            let bindings = dispatch.bindings();
+            self.device.dispatch(&dispatch.lower(&bindings))?
+        };
         let read = |traffic: phalanx::Traffic| traffic.bindings.iter().map(|of| of.read.elements).collect();
         Ok(Report {
             elapsed: report.elapsed,
@@ -476,6 +466,33 @@ impl Device {
             warnings: report.warnings,
             elements_read: report.traffic.map(read),
         })
+    }
+
+    /// Runs kernels that do not depend on each other, side by side, and waits for the end of all.
+    pub(crate) fn dispatch_all(&self, dispatches: &[Dispatch<'_>]) -> Result<()> {
+        let bindings: Vec<_> = dispatches.iter().map(Dispatch::bindings).collect();
+        let lowered: Vec<_> =
+            dispatches.iter().zip(&bindings).map(|(dispatch, bindings)| dispatch.lower(bindings)).collect();
+        self.device.dispatch_all(&lowered).into_iter().try_for_each(|result| Ok(result.map(drop)?))
+    }
+}
+
+impl<'a> Dispatch<'a> {
+    fn bindings(&self) -> Vec<phalanx::Binding<'a>> {
+        let lower = |bound: &Binding<'a>| {
+            phalanx::Binding::new(bound.set, bound.binding, &bound.buffer.0).at_index(bound.index)
+        };
+        self.bindings.iter().map(lower).collect()
+    }
+
+    fn lower(&self, bindings: &'a [phalanx::Binding<'a>]) -> phalanx::Dispatch<'a> {
+        phalanx::Dispatch {
+            bindings,
+            push_constants: self.push_constants,
+            timeout: Some(self.timeout.unwrap_or(Duration::MAX)),
+            cancel: self.cancel,
+            ..phalanx::Dispatch::new(&self.pipeline.0, self.groups)
+        }
     }
 }
 
