@@ -4,6 +4,7 @@
 //! to them what their code generators do well (common subexpressions, loop-invariant code).
 
 mod chain;
+mod classes;
 mod compact;
 mod deepen;
 mod expand;

@@ -13,13 +13,13 @@
 //! A target then looks once for where the lanes' words are. Loads are joined within a block where nothing acts on memory in
 //! between; that the second index is one more than the first, not less by all, follows from bits and bounds that are known.
 
+use super::classes::Classes;
 use crate::entities::{Block, Inst, Value};
 use crate::module::Function;
 use crate::op::{BinaryOp, Op};
 use crate::types::{Scalar, Space, Type};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
-use std::mem::{Discriminant, discriminant};
 
 /// Integers of at most so many bytes are joined: all others are read as they are.
 const MOST_BYTES: u32 = 2;
@@ -108,12 +108,12 @@ impl Join {
             if let Some(index) = index {
                 let (index, more) = without_constant(&self.func, index);
                 bytes = bytes.wrapping_add(scale.wrapping_mul(more));
-                indices.push((scale, self.classes.of(&self.func, index, DEPTH)));
+                indices.push((scale, self.classes.of(&self.func, index)));
             }
             ptr = base;
         }
         indices.sort_unstable();
-        let root = self.classes.of(&self.func, ptr, DEPTH);
+        let root = self.classes.of(&self.func, ptr);
         Some((Place { scalar, root, indices }, bytes))
     }
 
@@ -166,48 +166,6 @@ struct Edits {
     /// Instructions to come before one, by its number.
     before: HashMap<usize, Inst>,
     removed: HashSet<usize>,
-}
-
-/// The kind of an operation, and the classes of its operands.
-type Key = (Discriminant<Op>, SmallVec<[u32; 4]>);
-
-/// Numbers of values that are equal where both are visible: what the same operation makes of the same operands.
-#[derive(Debug, Default)]
-struct Classes {
-    known: HashMap<Value, u32>,
-    made: HashMap<Key, Vec<(Op, u32)>>,
-    count: u32,
-}
-
-impl Classes {
-    fn of(&mut self, func: &Function, v: Value, depth: u32) -> u32 {
-        if let Some(&class) = self.known.get(&v) {
-            return class;
-        }
-        let info = func.def(v);
-        let is_followed = matches!(
-            info.op,
-            Op::Const(_) | Op::Binary(_) | Op::Convert(_) | Op::PtrAdd { .. } | Op::BufferPtr(_)
-        );
-        let class = if is_followed && depth > 0 {
-            let args: SmallVec<[u32; 4]> =
-                info.args.iter().map(|&arg| self.of(func, arg, depth - 1)).collect();
-            let alike = self.made.entry((discriminant(&info.op), args)).or_default();
-            match alike.iter().find(|(op, _)| *op == info.op) {
-                Some(&(_, class)) => class,
-                None => {
-                    self.count += 1;
-                    alike.push((info.op.clone(), self.count));
-                    self.count
-                }
-            }
-        } else {
-            self.count += 1;
-            self.count
-        };
-        self.known.insert(v, class);
-        class
-    }
 }
 
 /// An index, and the constant that was added to it, if its sign-extension is the sum of both.
