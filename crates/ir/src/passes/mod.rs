@@ -3,6 +3,7 @@
 //! [`PASSES`] is the pipeline. It serves targets that see operations on whole matrices, and leaves
 //! to them what their code generators do well (common subexpressions, loop-invariant code).
 
+mod affine;
 mod chain;
 mod classes;
 mod compact;
@@ -16,6 +17,7 @@ mod opt_unroll;
 mod relax;
 mod spread;
 mod walk;
+mod widen;
 mod workgroup;
 
 #[cfg(test)]
@@ -47,6 +49,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "dce", run: opt_dce::run },
     // Dissolved blocks and removed stores make more loads known.
     Pass { name: "simplify", run: walk::simplify },
+    Pass { name: "widen", run: widen::run },
     Pass { name: "join", run: opt_join::run },
     Pass { name: "dce", run: opt_dce::run },
 ];

@@ -1,0 +1,455 @@
+//! Sums that lie side by side, as one wider matrix.
+//!
+//! A program holds the sums of a subgroup as an array of matrices, as large as a GPU's are. Where the factors lie side by
+//! side in memory, and the sums where they are loaded and stored, wider matrices do the same in fewer operations:
+//!
+//! ```text
+//! %a: mat<8x64xf16> = mat_load %p, …               %a: mat<8x64xf16> = mat_load %p, …
+//! %b: mat<64x8xf16> = mat_load %q, …               %b: mat<64x16xf16> = mat_load %q, …
+//! %r = ptr_add<disp=16> %q
+//! %d: mat<64x8xf16> = mat_load %r, …         →
+//! $c[0] += %a * %b                                 $c[0] += %a * %b
+//! $c[1] += %a * %d
+//! …                                                …
+//! mat_store %o, $c[0], …                           mat_store %o, $c[0], …
+//! %u = ptr_add<disp=32> %o
+//! mat_store %u, $c[1], …
+//! ```
+//!
+//! What is done with one sum must be done with all, so operations of all sums that correspond become one, where the last of
+//! them stands: in each block the operations on a sum have the same order for each. Loads and stores are moved there only
+//! past what does not act on memory. Stores of matrices that overlap have no order among invocations anyway (Vulkan memory
+//! model, *data races*).
+//!
+//! Numbers are not different: each element is summed in the order that it was.
+//!
+//! Factors that are not in shared memory stay as they are: a program that loads them from buffers was no faster with wider ones.
+
+mod grid;
+#[cfg(test)]
+mod tests;
+
+use super::affine::Places;
+use crate::entities::{Block, Inst, Value, Var};
+use crate::module::Function;
+use crate::op::Op;
+use crate::tree::Tree;
+use crate::types::{MatType, Space, Type, Use};
+use grid::{Grid, is_even, load};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Most rows and columns of a wider matrix: more gain nothing.
+const WIDE: u32 = 256;
+
+/// Makes matrices wider.
+pub(super) fn run(func: &Function) -> Function {
+    let mut new = func.clone();
+    for var in (0..func.vars.len()).map(Var::new) {
+        let info = func.var(var);
+        if info.count > 1 && info.ty.mat().is_some() {
+            let edits = widened(&new, var);
+            if let Some(edits) = edits {
+                edits.make(&mut new);
+            }
+        }
+    }
+    new
+}
+
+fn widened(func: &Function, var: Var) -> Option<Edits> {
+    let tree = Tree::new(func);
+    let sums = Sums::of(func, &tree, var)?;
+    let mut places = Places::default();
+    let grid = Grid::of(func, &sums, &mut places)?;
+    // Both ways, or side by side, or one above the other.
+    let (m, n) = (grid.rows.len(), grid.cols.len());
+    [(m, n), (1, n), (m, 1)].into_iter().filter(|&(m, n)| m * n > 1).find_map(|(m, n)| {
+        let cells = Cells { func, sums: &sums, grid: &grid, places: &mut places, m, n };
+        cells.edits(var)
+    })
+}
+
+/// The instructions on the elements of a variable.
+struct Sums {
+    /// The block of each, its position there, and its number among those on its element there.
+    spots: HashMap<Inst, Spot>,
+    /// Those on an element in a block, in order.
+    lists: BTreeMap<(u32, Block), Vec<Inst>>,
+    users: HashMap<Value, Vec<Inst>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spot {
+    element: u32,
+    block: Block,
+    position: usize,
+    number: usize,
+}
+
+impl Sums {
+    /// Finds them, if each does something that can be done with a wider matrix.
+    fn of(func: &Function, tree: &Tree, var: Var) -> Option<Self> {
+        let mut users: HashMap<Value, Vec<Inst>> = HashMap::new();
+        let mut elements: HashMap<Inst, u32> = HashMap::new();
+        let mut open = Vec::new();
+        for &inst in tree.order() {
+            let info = func.inst(inst);
+            for &arg in info.args.iter().filter(|&&arg| func.ty(arg).mat().is_some()) {
+                users.entry(arg).or_default().push(inst);
+            }
+            if info.op.vars().any(|(v, _)| v == var) {
+                let has_index = match info.op {
+                    Op::VarLoad(_) => info.args.len() == 1,
+                    Op::VarStore(_) => info.args.len() == 2,
+                    _ => return None,
+                };
+                let index = if has_index { func.const_bits(info.args[0])? } else { 0 };
+                open.push((inst, index as u32));
+            }
+        }
+        while let Some((inst, element)) = open.pop() {
+            match elements.insert(inst, element) {
+                Some(other) if other == element => continue,
+                Some(_) => return None,
+                None => {}
+            }
+            let info = func.inst(inst);
+            let is_followed = match info.op {
+                Op::VarLoad(v) | Op::VarStore(v) => v == var,
+                Op::MatLoad { flags, .. } | Op::MatStore { flags, .. } => !flags.volatile,
+                Op::MatMulAdd(_) | Op::MatScale | Op::Unary(_) | Op::Binary(_) | Op::Convert(_) => true,
+                _ => false,
+            };
+            if !is_followed {
+                return None;
+            }
+            let args = sums(func, inst).filter(|&v| !is_splat(func, v)).map(|v| func.values[v.index()].def);
+            let results = info.results.iter().flat_map(|v| users.get(v).into_iter().flatten().copied());
+            open.extend(args.chain(results).map(|inst| (inst, element)));
+        }
+        let mut this = Self { spots: HashMap::new(), lists: BTreeMap::new(), users };
+        for block in (0..func.blocks.len()).map(Block::new) {
+            for (position, &inst) in func.block(block).iter().enumerate() {
+                let Some(&element) = elements.get(&inst) else { continue };
+                let list = this.lists.entry((element, block)).or_default();
+                this.spots.insert(inst, Spot { element, block, position, number: list.len() });
+                list.push(inst);
+            }
+        }
+        let is_factor = |v: &Value| elements.contains_key(&func.values[v.index()].def);
+        let mut mul_adds = elements.keys().filter(|&&inst| is_mul_add(func, inst));
+        let has_own_factors = mul_adds.all(|&inst| !func.inst(inst).args[..2].iter().any(is_factor));
+        (this.spots.len() == elements.len() && has_own_factors).then_some(this)
+    }
+
+    /// The products that are added to an element, in order.
+    fn mul_adds(&self, func: &Function, element: u32) -> Vec<Inst> {
+        let of = self.lists.range((element, Block::new(0))..).take_while(|((e, _), _)| *e == element);
+        of.flat_map(|(_, list)| list).copied().filter(|&i| is_mul_add(func, i)).collect()
+    }
+}
+
+fn is_mul_add(func: &Function, inst: Inst) -> bool {
+    matches!(func.inst(inst).op, Op::MatMulAdd(_))
+}
+
+/// The matrices that an instruction takes, but for factors.
+fn sums(func: &Function, inst: Inst) -> impl Iterator<Item = Value> + '_ {
+    let factors = if is_mul_add(func, inst) { 2 } else { 0 };
+    func.inst(inst).args[factors..].iter().copied().filter(|&v| func.ty(v).mat().is_some())
+}
+
+/// Whether all elements of a matrix are one number.
+fn is_splat(func: &Function, v: Value) -> bool {
+    let info = func.def(v);
+    matches!(info.op, Op::MatSplat) && is_common(func, info.args[0])
+}
+
+/// Whether a number is plainly the same for all invocations.
+fn is_common(func: &Function, v: Value) -> bool {
+    let info = func.def(v);
+    match info.op {
+        Op::Const(_) => true,
+        Op::Load(_) => func.ty(info.args[0]) == Type::Ptr(Space::Push) && is_common(func, info.args[0]),
+        Op::PushPtr => true,
+        Op::Convert(_) | Op::PtrAdd { .. } => info.args.iter().all(|&arg| is_common(func, arg)),
+        _ => false,
+    }
+}
+
+/// What is to become of the code.
+#[derive(Default)]
+struct Edits {
+    var: Option<(Var, MatType, u32)>,
+    /// How many instructions were made of more.
+    joined: usize,
+    removed: HashSet<Inst>,
+    types: Vec<(Value, MatType)>,
+    args: Vec<(Inst, usize, Arg)>,
+    /// Which load of factors does for which.
+    loads: HashMap<Inst, Inst>,
+}
+
+/// A new operand.
+enum Arg {
+    Value(Value),
+    /// The index of an element.
+    Index(u32),
+    /// A matrix of one number.
+    Splat(MatType, Value),
+}
+
+/// A row and a column of a cell, and the element there.
+type Member = (usize, usize, u32);
+
+/// Elements that become one, `m` rows and `n` columns of them.
+struct Cells<'a> {
+    func: &'a Function,
+    sums: &'a Sums,
+    grid: &'a Grid,
+    places: &'a mut Places,
+    m: usize,
+    n: usize,
+}
+
+impl Cells<'_> {
+    /// How to make them one, if that can be done.
+    fn edits(mut self, var: Var) -> Option<Edits> {
+        let (m, n) = (self.m, self.n);
+        if (m > 1 && !is_even(&self.grid.rows, true)) || (n > 1 && !is_even(&self.grid.cols, false)) {
+            return None;
+        }
+        let mut edits = Edits::default();
+        // The elements of each cell, by row and column, the first one first.
+        let mut cells: BTreeMap<(usize, usize), Vec<Member>> = BTreeMap::new();
+        for (&element, &(row, col)) in &self.grid.at {
+            cells.entry((row / m, col / n)).or_default().push((row % m, col % n, element));
+        }
+        for (number, members) in cells.values_mut().enumerate() {
+            members.sort_unstable();
+            let blocks = self.sums.lists.keys().filter(|(element, _)| *element == members[0].2);
+            for block in blocks.map(|(_, block)| *block).collect::<Vec<_>>() {
+                let lists = members.iter().map(|&(_, _, element)| self.sums.lists.get(&(element, block)));
+                let lists: Vec<_> = lists.collect::<Option<_>>()?;
+                let length = lists[0].len();
+                if lists.iter().any(|list| list.len() != length) {
+                    return None;
+                }
+                for i in 0..length {
+                    let insts: Vec<Inst> = lists.iter().map(|list| list[i]).collect();
+                    self.join(&insts, members, number as u32, &mut edits)?;
+                }
+            }
+        }
+        // No element has instructions in blocks that the first of its cell has none in.
+        let is_whole = self.sums.spots.len() == edits.joined * m * n;
+        let (ty, count) = (self.func.var(var).ty.mat()?, self.grid.at.len() / (m * n));
+        edits.var = Some((var, self.wide(ty)?, count as u32));
+        is_whole.then_some(edits)
+    }
+
+    /// The type of a cell of such matrices.
+    fn wide(&self, ty: MatType) -> Option<MatType> {
+        let (m, n) = match ty.use_ {
+            Use::A => (self.m, 1),
+            Use::B => (1, self.n),
+            Use::Accumulator | Use::Any => (self.m, self.n),
+        };
+        let wide =
+            MatType { rows: ty.rows.checked_mul(m as u32)?, cols: ty.cols.checked_mul(n as u32)?, ..ty };
+        let is_small = (m == 1 || wide.rows <= WIDE) && (n == 1 || wide.cols <= WIDE);
+        is_small.then_some(wide)
+    }
+
+    /// Makes one of instructions that correspond.
+    fn join(&mut self, insts: &[Inst], members: &[Member], cell: u32, edits: &mut Edits) -> Option<()> {
+        let func = self.func;
+        let (first, last) = (func.inst(insts[0]), self.last(insts));
+        let are_alike = insts.iter().all(|&inst| {
+            let info = func.inst(inst);
+            let types = |info: &crate::module::InstInfo| {
+                info.args.iter().chain(&info.results).map(|&v| func.ty(v)).collect::<Vec<_>>()
+            };
+            info.op == first.op && types(info) == types(first)
+        });
+        if !are_alike || !self.has_free_way(insts, &first.op) {
+            return None;
+        }
+        match first.op {
+            Op::VarLoad(_) | Op::VarStore(_) => edits.args.push((last, 0, Arg::Index(cell))),
+            Op::MatLoad { .. } | Op::MatStore { .. } => self.check_places(insts, members)?,
+            Op::MatMulAdd(_) => {
+                self.join_factors(insts, 0, edits)?;
+                self.join_factors(insts, 1, edits)?;
+            }
+            Op::MatScale => {
+                let scale = |inst: &Inst| func.inst(*inst).args[1];
+                let classes: HashSet<_> =
+                    insts.iter().map(|i| self.places.classes.of(func, scale(i))).collect();
+                (classes.len() == 1 && is_common(func, scale(&last))).then_some(())?;
+            }
+            _ => {}
+        }
+        if matches!(first.op, Op::MatLoad { .. } | Op::MatStore { .. }) {
+            edits.args.push((last, 0, Arg::Value(first.args[0])));
+        }
+        for number in 0..first.args.len() {
+            let is_sum = sums(func, insts[0]).any(|v| v == first.args[number]);
+            if is_sum && !(is_mul_add(func, last) && number < 2) {
+                let arg = self.sum(insts, number)?;
+                edits.args.push((last, number, arg));
+            }
+        }
+        for &result in &func.inst(last).results {
+            let ty = func.ty(result).mat().filter(|ty| ty.use_ == Use::Accumulator)?;
+            edits.types.push((result, self.wide(ty)?));
+        }
+        edits.joined += 1;
+        edits.removed.extend(insts.iter().filter(|&&inst| inst != last));
+        Some(())
+    }
+
+    /// The last of instructions in a block.
+    fn last(&self, insts: &[Inst]) -> Inst {
+        *insts.iter().max_by_key(|inst| self.sums.spots[inst].position).expect("there are some")
+    }
+
+    /// Whether instructions of one block may all be done where the last is.
+    fn has_free_way(&self, insts: &[Inst], op: &Op) -> bool {
+        let Spot { block, .. } = self.sums.spots[&insts[0]];
+        let positions = insts.iter().map(|inst| self.sums.spots[inst].position);
+        let (Some(from), Some(to)) = (positions.clone().min(), positions.max()) else { return false };
+        self.is_free(block, from, to, op)
+    }
+
+    /// Whether loads, stores or other operations may pass what is between two positions.
+    fn is_free(&self, block: Block, from: usize, to: usize, op: &Op) -> bool {
+        let func = self.func;
+        let (loads, stores) = (matches!(op, Op::MatLoad { .. }), matches!(op, Op::MatStore { .. }));
+        func.block(block)[from..=to].iter().all(|inst| {
+            let info = func.inst(*inst);
+            let is_own_store =
+                stores && matches!(info.op, Op::MatStore { .. }) && self.sums.spots.contains_key(inst);
+            let is_push = |v: &Value| func.ty(*v) == Type::Ptr(Space::Push);
+            let reads = match info.op {
+                Op::Load(_) => !info.args.iter().all(is_push),
+                Op::MatLoad { .. } | Op::MatLoadTensor { .. } | Op::Image(..) => true,
+                _ => false,
+            };
+            let acts = info.op.has_effect() && info.op.var().is_none();
+            info.op.bodies().next().is_none()
+                && (!(loads || stores) || !acts || is_own_store)
+                && !(stores && reads)
+        })
+    }
+
+    /// Whether what is loaded or stored lies side by side, and one below the other.
+    fn check_places(&mut self, insts: &[Inst], members: &[Member]) -> Option<()> {
+        let block = self.sums.spots[&insts[0]].block;
+        let (first, start) = load(self.func, self.places, insts[0], block)?;
+        for (&inst, &(row, col, _)) in insts.iter().zip(members) {
+            let (other, at) = load(self.func, self.places, inst, block)?;
+            let down = if row > 0 { first.step(true)?.checked_mul(row as i64)? } else { 0 };
+            let aside = if col > 0 { first.step(false)?.checked_mul(col as i64)? } else { 0 };
+            (other == first && at == start.checked_add(down)?.checked_add(aside)?).then_some(())?;
+        }
+        Some(())
+    }
+
+    /// Makes one load of the factors of multiply-adds.
+    fn join_factors(&mut self, mul_adds: &[Inst], side: usize, edits: &mut Edits) -> Option<()> {
+        let func = self.func;
+        let block = self.sums.spots[&mul_adds[0]].block;
+        let factor = |inst: &Inst| func.inst(*inst).args[side];
+        if mul_adds.iter().all(|inst| factor(inst) == factor(&mul_adds[0])) {
+            return Some(());
+        }
+        let mut loads: Vec<(usize, i64, Inst)> = Vec::new();
+        for v in mul_adds.iter().map(factor) {
+            let def = func.values[v.index()].def;
+            let position = func.block(block).iter().position(|&i| i == def)?;
+            let (_, at) = load(func, self.places, def, block)?;
+            let is_own = |user: &Inst| is_mul_add(func, *user) && self.sums.spots.contains_key(user);
+            let is_on_side = |user: &Inst| func.inst(*user).args[1 - side] != v;
+            let users = &self.sums.users[&v];
+            users.iter().all(|user| is_own(user) && is_on_side(user)).then_some(())?;
+            loads.push((position, at, def));
+        }
+        let &(_, _, base) = loads.iter().min_by_key(|(_, at, _)| *at)?;
+        let (&(from, ..), &(to, _, last)) = (loads.iter().min()?, loads.iter().max()?);
+        let mul_add = self.last(mul_adds);
+        if !self.is_free(block, from, to, &func.inst(base).op) {
+            return None;
+        }
+        edits.args.push((mul_add, side, Arg::Value(func.inst(last).results[0])));
+        for (_, _, inst) in loads {
+            match edits.loads.insert(inst, last) {
+                None if inst == last => {
+                    edits.args.push((last, 0, Arg::Value(func.inst(base).args[0])));
+                    let ty = func.ty(func.inst(last).results[0]).mat()?;
+                    edits.types.push((func.inst(last).results[0], self.wide(ty)?));
+                }
+                None => _ = edits.removed.insert(inst),
+                Some(other) => (other == last).then_some(())?,
+            }
+        }
+        Some(())
+    }
+
+    /// What an operand of corresponding instructions becomes.
+    fn sum(&mut self, insts: &[Inst], number: usize) -> Option<Arg> {
+        let func = self.func;
+        let args: Vec<Value> = insts.iter().map(|&inst| func.inst(inst).args[number]).collect();
+        let last = func.inst(self.last(insts)).args[number];
+        if is_splat(func, last) {
+            let class = |this: &mut Self, v: Value| this.places.classes.of(func, func.def(v).args[0]);
+            let known = class(self, last);
+            let are_alike = args.iter().all(|&v| is_splat(func, v) && class(self, v) == known);
+            let wide = self.wide(func.ty(last).mat()?)?;
+            return are_alike.then_some(Arg::Splat(wide, func.def(last).args[0]));
+        }
+        let defs: Vec<Inst> = args.iter().map(|&v| func.values[v.index()].def).collect();
+        let spot = |inst: &Inst| self.sums.spots.get(inst).map(|spot| (spot.block, spot.number));
+        let known = spot(&defs[0])?;
+        defs.iter()
+            .all(|def| spot(def) == Some(known))
+            .then(|| Arg::Value(func.inst(self.last(&defs)).results[0]))
+    }
+}
+
+impl Edits {
+    fn make(self, func: &mut Function) {
+        let Some((var, ty, count)) = self.var else { return };
+        func.vars[var.index()].ty = ty.into();
+        func.vars[var.index()].count = count;
+        for (v, ty) in self.types {
+            func.values[v.index()].ty = ty.into();
+        }
+        let mut before: HashMap<Inst, Inst> = HashMap::new();
+        for (inst, number, arg) in self.args {
+            let v = match arg {
+                Arg::Value(v) => v,
+                Arg::Index(index) => {
+                    let op = Op::Const(index.into());
+                    let index = func.new_inst(op, &[], &[crate::types::Scalar::I32.into()], 0);
+                    func.blocks[Function::ENTRY.index()].insert(0, index);
+                    func.inst(index).results[0]
+                }
+                Arg::Splat(ty, scalar) => {
+                    let loc = func.inst(inst).loc;
+                    let splat = func.new_inst(Op::MatSplat, &[scalar], &[ty.into()], loc);
+                    before.insert(inst, splat);
+                    func.inst(splat).results[0]
+                }
+            };
+            func.insts[inst.index()].args[number] = v;
+        }
+        for block in &mut func.blocks {
+            let insts = std::mem::take(block);
+            for inst in insts.into_iter().filter(|inst| !self.removed.contains(inst)) {
+                block.extend(before.get(&inst));
+                block.push(inst);
+            }
+        }
+    }
+}
