@@ -55,23 +55,38 @@ pub(crate) struct Extent {
     blocks: usize,
     /// Variables.
     slots: usize,
-    /// Calls of functions.
+    /// Calls of kernels and services.
     calls: usize,
 }
 
 impl Extent {
-    pub(crate) fn of(functions: &[FunctionValue<'_>]) -> Self {
+    pub(crate) fn of(function: FunctionValue<'_>) -> Self {
         let mut extent = Self::default();
-        for block in functions.iter().flat_map(|f| f.get_basic_block_iter()) {
+        for block in function.get_basic_block_iter() {
             extent.blocks += 1;
             for inst in block.get_instructions() {
                 extent.insts += 1;
                 extent.slots += usize::from(inst.get_opcode() == InstructionOpcode::Alloca);
-                extent.calls += usize::from(is_call(inst));
+                extent.calls += usize::from(calls_kernel(inst));
             }
         }
         extent
     }
+
+    /// The most of each that one of several functions has: what takes the square of the code takes that of each by itself.
+    pub(crate) fn largest(functions: &[FunctionValue<'_>]) -> Self {
+        functions.iter().map(|&f| Self::of(f)).fold(Self::default(), |x, y| Self {
+            insts: x.insts.max(y.insts),
+            blocks: x.blocks.max(y.blocks),
+            slots: x.slots.max(y.slots),
+            calls: x.calls.max(y.calls),
+        })
+    }
+}
+
+/// Whether this calls a kernel or a service: something that is not in the module.
+fn calls_kernel(inst: InstructionValue<'_>) -> bool {
+    CallSiteValue::try_from(inst).is_ok_and(|call| call.get_called_fn_value().is_none())
 }
 
 /// Whether this calls a function. Intrinsics are instructions.

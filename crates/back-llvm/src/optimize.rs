@@ -40,7 +40,7 @@ pub(crate) fn to_object<'c>(
     let start = Instant::now();
     // LLVM ends the process when it is given IR that breaks its rules.
     module.verify().map_err(|e| Error::bug(format!("LLVM refuses the module: {e}")))?;
-    let effort = Effort::for_lowered(Extent::of(functions));
+    let effort = Effort::for_lowered(Extent::largest(functions));
     optimize(module, effort.passes(), &machine)?;
     if !target.caps().native_f16 {
         for function in module.get_functions() {
@@ -53,7 +53,7 @@ pub(crate) fn to_object<'c>(
         }
         debug_assert!(module.verify().is_ok(), "{:?}", module.verify());
     }
-    let extent = Extent::of(functions);
+    let extent = Extent::largest(functions);
     if matches!(effort, Effort::Full | Effort::Matrices) {
         for &function in functions {
             for repeat in roll::roll(cx, module, function)? {
