@@ -89,6 +89,11 @@ impl Frames<'_> {
         Self { stack: Vec::new(), exits }
     }
 
+    /// Whether there is a loop around whose lanes stay together.
+    pub(crate) fn is_in_loop(&self) -> bool {
+        self.stack.iter().any(|frame| frame.header.is_some())
+    }
+
     /// The innermost construct at whose end lanes may wait.
     fn innermost_divergent(&self) -> Option<usize> {
         self.stack.iter().rposition(|f| f.divergent)

@@ -5,6 +5,7 @@
 //! Where lanes part ways, a mask says which of them execute.
 
 pub mod abi;
+mod ahead;
 mod atomic;
 mod builtin;
 mod check;

@@ -4,6 +4,7 @@
 //! computed there is the value of a lane that exists.
 
 use crate::abi::Meta;
+use crate::ahead;
 use crate::control::Frames;
 use crate::coopmat::{self, MatValue};
 use crate::emit::{Emit, V, int_bits};
@@ -88,6 +89,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) patterns: Patterns,
     /// Loads and stores that copy.
     pub(crate) copies: FxHashSet<Inst>,
+    /// Loads that the next work-groups go on with.
+    pub(crate) streams: FxHashSet<Inst>,
     /// What was read together, by its first scalar.
     pub(crate) together: FxHashMap<V<'c>, Together<'c>>,
     /// What a profiler is told.
@@ -128,6 +131,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             common_bytes: 0,
             patterns: Patterns::default(),
             copies: pieces::copies(&ir.body),
+            streams: ahead::streams(&ir.body),
             together: FxHashMap::default(),
             here: Here::default(),
             values: vec![None; ir.body.values.len()],

@@ -36,6 +36,8 @@ pub(crate) struct Access<'c> {
     pub(crate) volatile: bool,
     /// Of a copy: all that is read is stored as it is.
     pub(crate) is_copy: bool,
+    /// In a loop, at a place that depends on the work-group.
+    pub(crate) is_stream: bool,
 }
 
 impl Access<'_> {
@@ -70,6 +72,7 @@ impl<'c> Lower<'_, 'c> {
             n: info.results.len() as u32,
             volatile: flags.volatile,
             is_copy: self.copies.contains(&inst),
+            is_stream: self.streams.contains(&inst) && self.frames.is_in_loop(),
         };
         self.check_access(inst, &access.ptr, u64::from(access.n) * access.elem_bytes(), false)?;
         let values = self.load_scalars(&access)?;
@@ -88,6 +91,7 @@ impl<'c> Lower<'_, 'c> {
             n: args.len() as u32 - 1,
             volatile: flags.volatile,
             is_copy: self.copies.contains(&inst),
+            is_stream: false,
         };
         self.check_access(inst, &access.ptr, u64::from(access.n) * access.elem_bytes(), true)?;
         let values = args[1..].iter().map(|&v| self.scalar(v)).collect::<Result<Vec<_>>>()?;
@@ -275,6 +279,7 @@ impl<'c> Lower<'_, 'c> {
         let unread = if a.is_bounded() { 0 } else { gap as u32 - a.n };
         let ty = self.e.vec_of(self.e.scalar_ty(a.scalar), lanes * gap as u32 - unread).into();
         self.note_read(a.ptr.space, at, u64::from(lanes) * gap * a.elem_bytes())?;
+        self.ask_ahead(a, at, u64::from(lanes) * gap * a.elem_bytes())?;
         let inside = self.all_inside(a, gap)?;
         // Outside of objects, nothing may be read for lanes that do not execute.
         let all = match (a.is_bounded(), self.exec.mask) {

@@ -257,6 +257,7 @@ impl<'c> Lower<'_, 'c> {
             false => self.e.bool(true),
         };
         let at = self.at(&a.ptr, a.ptr.base.v, first)?.into_pointer_value();
+        self.ask_ahead(a, at, high.abs_diff(low).saturating_add(a.piece_bytes()))?;
         let at = steps.iter().step_by(lanes as usize).map(|s| self.e.field(at, s.abs_diff(low)));
         Ok(Pieces { at: at.collect::<Result<_>>()?, lanes, right: whole })
     }

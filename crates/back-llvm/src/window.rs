@@ -110,6 +110,7 @@ impl<'c> Lower<'_, 'c> {
         }
         let first = self.e.add(a.ptr.offset.v, self.e.i64(plan.low))?;
         let at = self.at(&a.ptr, a.ptr.base.v, first)?.into_pointer_value();
+        self.ask_ahead(a, at, plan.span * plan.unit_bytes)?;
         let inside = match a.is_bounded() {
             true => self.is_inside(first, a.ptr.size.v, plan.span * plan.unit_bytes)?,
             false => self.e.bool(true),
