@@ -59,7 +59,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// The operation on values of one form.
-    fn apply(&mut self, info: &InstInfo, args: &[V<'c>]) -> Result<V<'c>> {
+    pub(crate) fn apply(&mut self, info: &InstInfo, args: &[V<'c>]) -> Result<V<'c>> {
         let from = self.scalar_ty(info.args[0])?;
         let to = self.scalar_ty(info.results[0])?;
         match (&info.op, args) {

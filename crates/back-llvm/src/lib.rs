@@ -8,6 +8,7 @@ pub mod abi;
 mod ahead;
 mod atomic;
 mod builtin;
+mod bundles;
 mod check;
 mod control;
 mod coopmat;

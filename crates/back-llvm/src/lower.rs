@@ -5,6 +5,7 @@
 
 use crate::abi::Meta;
 use crate::ahead;
+use crate::bundles;
 use crate::control::Frames;
 use crate::coopmat::{self, MatValue};
 use crate::emit::{Emit, V, int_bits};
@@ -93,6 +94,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) streams: FxHashSet<Inst>,
     /// What was read together, by its first scalar.
     pub(crate) together: FxHashMap<V<'c>, Together<'c>>,
+    /// Scalars that stay in the order of memory.
+    pub(crate) bundles: bundles::State<'c>,
     /// What a profiler is told.
     pub(crate) here: Here<'c>,
     /// By value.
@@ -133,6 +136,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             copies: pieces::copies(&ir.body),
             streams: ahead::streams(&ir.body),
             together: FxHashMap::default(),
+            bundles: bundles::State::new(bundles::find(&ir.body, uniformity)),
             here: Here::default(),
             values: vec![None; ir.body.values.len()],
         };
@@ -192,6 +196,9 @@ impl<'a, 'c> Lower<'a, 'c> {
         self.come_to(inst, is_matrix)?;
         if is_matrix {
             coopmat::lower(self, inst)?;
+            return Ok(Flow::Next);
+        }
+        if self.lower_bundled(inst)? {
             return Ok(Flow::Next);
         }
         let f = self.f;
@@ -284,6 +291,9 @@ impl<'c> Lower<'_, 'c> {
 
     /// A scalar.
     pub(crate) fn scalar(&self, v: Value) -> Result<Val<'c>> {
+        if let Some(member) = self.bundled(v)? {
+            return Ok(member);
+        }
         match self.value(v)? {
             Lowered::Scalar(x) => Ok(*x),
             Lowered::Ptr(_) | Lowered::Mat(_) => Err(Error::bug(format!("{v} is no scalar"))),

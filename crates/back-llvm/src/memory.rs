@@ -50,7 +50,7 @@ impl Access<'_> {
     }
 
     /// Elements from lane to lane, if all lanes' scalars lie close together in the lanes' order.
-    fn gap(&self, lanes: u32) -> Option<u64> {
+    pub(crate) fn gap(&self, lanes: u32) -> Option<u64> {
         if self.volatile || !self.ptr.base.is_uniform() || !self.ptr.size.is_uniform() {
             return None;
         }
@@ -65,7 +65,17 @@ impl Access<'_> {
 impl<'c> Lower<'_, 'c> {
     pub(crate) fn lower_load(&mut self, inst: Inst, flags: MemFlags) -> Result<()> {
         let f = self.f;
-        let info = f.inst(inst);
+        let access = self.load_access(inst, flags)?;
+        let values = self.load_scalars(&access)?;
+        for (&result, v) in f.inst(inst).results.iter().zip(values) {
+            self.define(result, Lowered::Scalar(v));
+        }
+        Ok(())
+    }
+
+    /// What a load reads, which has been checked.
+    pub(crate) fn load_access(&mut self, inst: Inst, flags: MemFlags) -> Result<Access<'c>> {
+        let info = self.f.inst(inst);
         let access = Access {
             ptr: self.ptr(info.args[0])?,
             scalar: self.scalar_ty(info.results[0])?,
@@ -75,16 +85,18 @@ impl<'c> Lower<'_, 'c> {
             is_stream: self.streams.contains(&inst) && self.frames.is_in_loop(),
         };
         self.check_access(inst, &access.ptr, u64::from(access.n) * access.elem_bytes(), false)?;
-        let values = self.load_scalars(&access)?;
-        for (&result, v) in info.results.iter().zip(values) {
-            self.define(result, Lowered::Scalar(v));
-        }
-        Ok(())
+        Ok(access)
     }
 
     pub(crate) fn lower_store(&mut self, inst: Inst, flags: MemFlags) -> Result<()> {
-        let f = self.f;
-        let args = &f.inst(inst).args;
+        let access = self.store_access(inst, flags)?;
+        let values = self.args(inst)[1..].iter().map(|&v| self.scalar(v)).collect::<Result<Vec<_>>>()?;
+        self.store_scalars(&access, &values)
+    }
+
+    /// What a store writes, which has been checked.
+    pub(crate) fn store_access(&mut self, inst: Inst, flags: MemFlags) -> Result<Access<'c>> {
+        let args = &self.f.inst(inst).args;
         let access = Access {
             ptr: self.ptr(args[0])?,
             scalar: self.scalar_ty(args[1])?,
@@ -94,11 +106,10 @@ impl<'c> Lower<'_, 'c> {
             is_stream: false,
         };
         self.check_access(inst, &access.ptr, u64::from(access.n) * access.elem_bytes(), true)?;
-        let values = args[1..].iter().map(|&v| self.scalar(v)).collect::<Result<Vec<_>>>()?;
-        self.store_scalars(&access, &values)
+        Ok(access)
     }
 
-    fn load_scalars(&mut self, a: &Access<'c>) -> Result<Vec<Val<'c>>> {
+    pub(crate) fn load_scalars(&mut self, a: &Access<'c>) -> Result<Vec<Val<'c>>> {
         let p = &a.ptr;
         if p.base.is_uniform() && p.size.is_uniform() && p.offset.is_uniform() {
             let loads = (0..a.n).map(|k| self.load_uniform(a, k));
@@ -124,7 +135,7 @@ impl<'c> Lower<'_, 'c> {
         self.load_lane_by_lane(a)
     }
 
-    fn store_scalars(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<()> {
+    pub(crate) fn store_scalars(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<()> {
         let p = &a.ptr;
         if p.base.is_uniform() && p.size.is_uniform() && p.offset.is_uniform() {
             return self.store_uniform(a, values);
@@ -157,7 +168,7 @@ impl<'c> Lower<'_, 'c> {
 
     /// Whether everything between the first scalar of lane 0 and the end of the last lane is
     /// inside.
-    fn all_inside(&mut self, a: &Access<'c>, gap: u64) -> Result<V<'c>> {
+    pub(crate) fn all_inside(&mut self, a: &Access<'c>, gap: u64) -> Result<V<'c>> {
         if !a.is_bounded() {
             return Ok(self.e.bool(true));
         }
@@ -340,7 +351,7 @@ impl<'c> Lower<'_, 'c> {
 
     /// One vector with the lanes' scalars one after the other, and the mask for it, if not all
     /// lanes execute.
-    fn interleave(&mut self, vectors: &[V<'c>]) -> Result<(V<'c>, Option<V<'c>>)> {
+    pub(crate) fn interleave(&mut self, vectors: &[V<'c>]) -> Result<(V<'c>, Option<V<'c>>)> {
         let (n, w) = (vectors.len() as u32, self.w);
         let mask = self.exec.mask;
         if n == 1 {

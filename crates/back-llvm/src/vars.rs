@@ -80,6 +80,10 @@ impl<'c> Lower<'_, 'c> {
                 Known::Bits { .. } if info.count > 1 => Shape::Varying,
                 known => self.known_shape(known),
             };
+            if self.declare_bundle(var, filled[i])? {
+                self.vars.push(None);
+                continue;
+            }
             let slot = match info.ty {
                 Type::Mat(_) => {
                     coopmat::declare_var(self, var)?;
@@ -209,8 +213,12 @@ impl<'c> Lower<'_, 'c> {
             _ => return Err(Error::bug("a store to a variable has an index at most, and a value")),
         };
         let index = self.var_index(index, var)?;
-        match (self.slot(var)?, self.value(value)?.clone()) {
-            (VarSlot::Scalar(slot), Lowered::Scalar(x)) => self.store_slot(&slot, index, x),
+        let slot = self.slot(var)?;
+        if let VarSlot::Scalar(slot) = &slot {
+            let x = self.scalar(value)?;
+            return self.store_slot(slot, index, x);
+        }
+        match (slot, self.value(value)?.clone()) {
             (VarSlot::Ptr(_, [base, size, offset]), Lowered::Ptr(p)) => {
                 self.store_slot(&base, index, p.base)?;
                 self.store_slot(&size, index, p.size)?;
