@@ -51,7 +51,7 @@ impl<'c> Lower<'_, 'c> {
         let cols = result.ty.cols;
         let count = (result.ty.len() / u64::from(self.w)) as u32;
         self.here.is_element = true;
-        self.count_components(count, |l, component| {
+        self.count_up(count, |l, component| {
             l.note_site()?;
             let first = l.e.mul(component, l.e.i32(l.w))?;
             let mut params = l.row_and_col(first, cols)?.to_vec();
@@ -71,7 +71,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Appends a loop over the numbers below `count`, which is not 0.
-    fn count_components(
+    pub(super) fn count_up(
         &mut self,
         count: u32,
         body: impl FnOnce(&mut Self, V<'c>) -> Result<()>,

@@ -76,6 +76,8 @@ pub(crate) struct State<'c> {
     base: [Option<u64>; 2],
     /// Whether multiplications are told what is read between them.
     has_wishes: bool,
+    /// Whether what is loaded through tensor layouts is among that.
+    asks_for_tensors: bool,
     /// Where that is noted, once reserved.
     wishes: Option<PointerValue<'c>>,
     /// Static parameters of kernels in the object, by their bytes.
@@ -97,7 +99,9 @@ impl State<'_> {
             scratch = scratch.max(plan.scratch_bytes as u64);
             plans.insert(group.r[0], plan);
         }
-        let has_wishes = wishes::are_worth(func, &schedule, |group| plans[&group.r[0]]);
+        let plan = |group: &Group| plans[&group.r[0]];
+        let asks_for_tensors = wishes::asks_for_tensors(func, &schedule, plan);
+        let has_wishes = asks_for_tensors || wishes::are_worth(func, &schedule, plan);
         let tile_bytes = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes() as u64);
         let once = Once::of(func, subgroups, tile_bytes);
         let slots = Slots::of(func, &uses, (&places, &views), &schedule, &once, scratch, tile_bytes);
@@ -111,6 +115,7 @@ impl State<'_> {
             plans,
             base: [None; 2],
             has_wishes,
+            asks_for_tensors,
             wishes: None,
             params: FxHashMap::default(),
         }

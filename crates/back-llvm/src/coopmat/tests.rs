@@ -360,3 +360,56 @@ fn what_is_staged_is_wished_for() {
     // Products in matrix registers ask for nothing.
     assert_eq!(has_wishes, [true, false, false, false]);
 }
+
+/// Whether loads by tensor layouts are told of, and the runs of the first; with so many multiplications.
+fn tensors(span: u32, block: u32, products: usize) -> (bool, Option<super::tensor::Runs>) {
+    let product = |i| {
+        format!(
+            "%c{i}: mat<16x16xf32, subgroup, acc> = mat_splat %f
+            %r{i}: mat<16x16xf32, subgroup, acc> = mat_mul_add %a, %x, %c{i}
+            mat_store %p, %r{i}, %l
+            "
+        )
+    };
+    let code = format!(
+        "binding buf0 = 0.0 storage {{
+        %0: i32 = const 0
+        %1: i32 = const 1
+        %16: i32 = const 16
+        %s: i32 = const {span}
+        %b: i32 = const {block}
+        %l: i64 = const 64
+        %h: f16 = const 0.0
+        %f: f32 = const 0.0
+        %p: ptr<buffer> = buffer_ptr<buf0> %0
+        %n: i32 = load %p
+        %a: mat<16x{span}xf16, subgroup, a> = mat_load_tensor<dims=2, constant, unit=2> %p, %n, %n, %n, %1, %n, %n, %16, %s, %1, %b, %0
+        %x: mat<{span}x16xf16, subgroup, b> = mat_splat %h
+        {}
+        }}",
+        (0..products).map(product).collect::<String>()
+    );
+    let module = phalanx_ir::text::parse(&code).unwrap_or_else(|e| panic!("{e}\n{code}"));
+    let func = module.body;
+    let mut uses = Uses::of(&func);
+    let places = Places::of(&func, &mut uses);
+    let schedule = Schedule::of(&func, &uses, &places);
+    let set = phalanx_kernels::Processor::named("znver4").unwrap().kernels();
+    let asks = super::wishes::asks_for_tensors(&func, &schedule, |group| super::plan(&func, set, group));
+    let runs = func.insts.iter().find_map(|info| match &info.op {
+        Op::MatLoadTensor { access, .. } => super::tensor::runs(&func, info, access),
+        _ => None,
+    });
+    (asks, runs)
+}
+
+#[test]
+fn factors_of_one_multiplication_are_wished_for_through_tensor_layouts() {
+    let (asks, runs) = tensors(64, 1, 1);
+    assert_eq!(format!("{runs:?}"), "Some(Runs { lines: 2, outer: (0, 1), inner: (0, 16) })");
+    assert!(asks);
+    // Less than a line, blocks, and no multiplication or several.
+    assert_eq!(tensors(16, 1, 1), (false, None));
+    assert_eq!(tensors(64, 32, 1), (false, None));
+    assert!(!tensors(64, 1, 0).0 && !tensors(64, 1, 2).0);
+}

@@ -14,20 +14,35 @@ use phalanx_ir::{Function, MatType, Op, Space, Type, Use, Value};
 use phalanx_kernels::{KernelId, Plan, Wishes};
 
 /// Bytes of a line of the cache.
-const LINE: u64 = 64;
+pub(super) const LINE: u64 = 64;
 
 /// Bytes of a row up to which a matrix is small.
 const SMALL: u64 = LINE;
+
+/// Kernels that do not ask.
+const SILENT: [KernelId; 3] =
+    [KernelId::MUL_ADD_GENERAL, KernelId::MUL_ADD_AMX_BF16, KernelId::MUL_ADD_AMX_I8];
 
 /// Whether a function multiplies what it has staged, or small matrices one by one, by kernels that ask.
 pub(super) fn are_worth(func: &Function, schedule: &Schedule, plan: impl Fn(&Group) -> Plan) -> bool {
     let stages = func.insts.iter().any(|info| {
         matches!(info.op, Op::MatLoad { .. }) && func.ty(info.args[0]) == Type::Ptr(Space::Shared)
     });
-    let silent = [KernelId::MUL_ADD_GENERAL, KernelId::MUL_ADD_AMX_BF16, KernelId::MUL_ADD_AMX_I8];
     let is_chain = |group: &Group| group.m * group.n == 1 && group.k > 1;
-    let asks = |group: &&Group| !silent.contains(&plan(group).kernel);
+    let asks = |group: &&Group| !SILENT.contains(&plan(group).kernel);
     schedule.groups().filter(asks).any(|group| stages || is_chain(group))
+}
+
+/// Whether a function loads factors through tensor layouts for one multiplication alone, by a kernel that asks. With several,
+/// what is read before each of them would have to be told apart.
+pub(super) fn asks_for_tensors(func: &Function, schedule: &Schedule, plan: impl Fn(&Group) -> Plan) -> bool {
+    let mut groups = schedule.groups();
+    let (Some(group), None) = (groups.next(), groups.next()) else { return false };
+    let has_runs = func.insts.iter().any(|info| match &info.op {
+        Op::MatLoadTensor { access, decode: None } => super::tensor::runs(func, info, access).is_some(),
+        _ => false,
+    });
+    has_runs && !SILENT.contains(&plan(group).kernel)
 }
 
 impl<'c> Lower<'_, 'c> {
@@ -84,7 +99,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Writes an entry.
-    fn note(
+    pub(super) fn note(
         &mut self,
         wishes: PointerValue<'c>,
         at: PointerValue<'c>,
