@@ -23,6 +23,7 @@ use crate::fault;
 use crate::grid::Grid;
 use crate::jit::Arena;
 use crate::machine;
+use crate::pieces::{self, Piece};
 use crate::pipeline::Pipeline;
 use crate::pool::Pool;
 use crate::process::Process;
@@ -327,6 +328,16 @@ impl Device {
             self.run_batch(part, results);
         }
         results
+    }
+
+    /// Does as many pieces of something else on all threads, and waits for their end.
+    ///
+    /// # Errors
+    ///
+    /// When a piece panics.
+    pub fn run_pieces(&self, count: u64, piece: Piece) -> Result<(), Error> {
+        self.check_process()?;
+        pieces::run(&self.pool, count, piece)
     }
 
     /// Runs dispatches of one batch, and replaces what stands for their results.

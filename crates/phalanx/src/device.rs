@@ -328,12 +328,22 @@ impl Device {
         self.inner.target.dispatch_all(dispatches)
     }
 
-    /// The same of dispatches whose descriptors are in the pipeline's order. The interpreter does not support it.
+    /// The same of dispatches whose descriptors are in the pipeline's order.
     pub fn dispatch_all_raw(&self, dispatches: &[RawDispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
         if dispatches.iter().any(|dispatch| self.check_owner(dispatch.pipeline).is_err()) {
             return others(dispatches.len());
         }
         self.inner.target.dispatch_all_raw(dispatches)
+    }
+
+    /// Does `piece` for each number below `count` on the device's threads, each number once and in no order, and waits for
+    /// the end of all: for copies of memory and the like, which one thread does not do at the speed of the machine.
+    ///
+    /// # Errors
+    ///
+    /// When a piece panics.
+    pub fn run_pieces(&self, count: u64, piece: impl Fn(u64) + Send + Sync + 'static) -> Result<(), Error> {
+        self.inner.target.run_pieces(count, Box::new(piece))
     }
 
     fn check_owner(&self, pipeline: &Pipeline) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use phalanx_cpu::{Compiled, Compiler, Config, Created};
+use phalanx_cpu::{Compiled, Compiler, Config, Created, Piece};
 use phalanx_front_spirv::Limits;
 use phalanx_host::{Addresses, Allocation, CacheKey, CancelToken, Descriptor, SealedCode};
 use phalanx_ir::Verified;
@@ -179,6 +179,10 @@ impl Target for Cpu {
             // The device has looked whose they are.
             Err(_) => dispatches.iter().map(|_| Err(Error::OtherDevice { what: "pipeline" })).collect(),
         }
+    }
+
+    fn run_pieces(&self, count: u64, piece: Piece) -> Result<(), Error> {
+        Ok(self.device.run_pieces(count, piece)?)
     }
 
     fn profile(&self) -> Profile {

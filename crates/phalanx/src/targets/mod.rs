@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use phalanx_cpu::Piece;
 use phalanx_front_spirv::Limits;
 use phalanx_host::{Allocation, CacheKey, CancelToken, SealedCode};
 use phalanx_kernels::Processor;
@@ -73,6 +74,12 @@ pub(crate) trait Target: fmt::Debug + Send + Sync {
     /// The same, with descriptors in the order of the code's bindings.
     fn dispatch_all_raw(&self, dispatches: &[RawDispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
         dispatches.iter().map(|dispatch| self.dispatch_raw(&*dispatch.pipeline.code, dispatch)).collect()
+    }
+
+    /// Does pieces of something else, each once and in no order.
+    fn run_pieces(&self, count: u64, piece: Piece) -> Result<(), Error> {
+        (0..count).for_each(piece);
+        Ok(())
     }
 
     /// Where the time of its dispatches went, if it was to look.
