@@ -167,7 +167,7 @@ fn execute(device: &Device, command: &Command, wait: &Wait<'_>) -> Result<(), St
         // Those of the executor.
         Command::Dispatch { .. } | Command::DispatchIndirect { .. } | Command::Execute { .. } => {}
         Command::Barrier => {}
-        Command::Copy { from, to } => from.copy_to(to),
+        Command::Copy { from, to } => from.copy_by(to, &device.phalanx),
         Command::CopyTexels { texels } => {
             let [from, to] = texels.as_ref();
             from.copy_to(to);
@@ -176,7 +176,7 @@ fn execute(device: &Device, command: &Command, wait: &Wait<'_>) -> Result<(), St
         Command::ConvertMatrices { matrices } => {
             matrices.iter().try_for_each(|matrix| convert(device, matrix))?;
         }
-        Command::Fill { to, word } => to.fill(*word),
+        Command::Fill { to, word } => to.fill_by(*word, &device.phalanx),
         Command::Update { to, bytes } => to.write(bytes),
         Command::SetEvent { event, set } => {
             event.set(*set);

@@ -101,6 +101,10 @@ fn discard(address: u64, bytes: u64) {
 #[cfg(not(target_os = "linux"))]
 fn discard(_address: u64, _bytes: u64) {}
 
+/// What a thread copies or fills at a time, if there are several pieces: a huge page, so that hardly any new one is first
+/// touched by two threads.
+const PIECE_BYTES: u64 = 2 << 20;
+
 /// How rows of bytes lie in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rows {
@@ -153,6 +157,50 @@ impl Range {
 
     fn pointer(&self) -> *mut u8 {
         std::ptr::with_exposed_provenance_mut(self.address() as usize)
+    }
+
+    /// Does something with each piece of so many bytes from the start, by all threads of a device; nothing if they are too
+    /// few to be worth it.
+    fn in_pieces(
+        &self,
+        device: &phalanx::Device,
+        bytes: u64,
+        each: impl Fn(&Self, u64) + Send + Sync + 'static,
+    ) -> bool {
+        if bytes < 2 * PIECE_BYTES {
+            return false;
+        }
+        let all = self.clone();
+        let piece = move |number: u64| {
+            let start = number * PIECE_BYTES;
+            if let Some(piece) = all.part(start, PIECE_BYTES.min(bytes - start)) {
+                each(&piece, start);
+            }
+        };
+        device.run_pieces(bytes.div_ceil(PIECE_BYTES), piece).is_ok()
+    }
+
+    /// Copies the bytes to another range, as many as fit in both, by all threads of a device if they are many; they may
+    /// overlap.
+    pub(crate) fn copy_by(&self, to: &Self, device: &phalanx::Device) {
+        let bytes = self.size.min(to.size);
+        let are_apart = self.address().abs_diff(to.address()) >= bytes;
+        let other = to.clone();
+        let copy = move |piece: &Self, start: u64| {
+            if let Some(to) = other.part(start, piece.size) {
+                piece.copy_to(&to);
+            }
+        };
+        if !(are_apart && self.in_pieces(device, bytes, copy)) {
+            self.copy_to(to);
+        }
+    }
+
+    /// Repeats a word over all whole words of the range, by all threads of a device if they are many.
+    pub(crate) fn fill_by(&self, word: u32, device: &phalanx::Device) {
+        if !self.in_pieces(device, self.size, move |piece, _start| piece.fill(word)) {
+            self.fill(word);
+        }
     }
 
     /// Copies the bytes to another range, as many as fit in both; they may overlap.
@@ -318,6 +366,29 @@ mod tests {
             assert_eq!(filled, [word; 3000].map(u32::to_ne_bytes).as_flattened()[..4 * words].to_vec());
             assert!(bytes[..8].iter().chain(rest).all(|&byte| byte == 0xff), "{size}");
         }
+    }
+
+    #[test]
+    fn many_bytes_are_moved_by_all_threads() {
+        let options = phalanx::DeviceOptions { threads: Some(3), ..phalanx::DeviceOptions::default() };
+        let device = phalanx::Device::new(&options).unwrap();
+        let memory = Arc::new(Memory::allocate(&device, 12 * PIECE_BYTES).unwrap());
+        let part = |offset, size| Range::new(&memory, offset, size).unwrap();
+        // Whole words of a range that is no multiple of anything, and nothing beyond.
+        let size = 4 * PIECE_BYTES + 7;
+        part(8, size).fill_by(0x0102_0304, &device);
+        let found = bytes(&part(0, size + 16));
+        let (filled, rest) = found[8..].split_at(size as usize / 4 * 4);
+        assert!(filled.chunks_exact(4).all(|word| word == 0x0102_0304_u32.to_ne_bytes()));
+        assert!(found[..8].iter().chain(rest).all(|&byte| byte == 0));
+        // Numbers that differ in all pieces, to a place apart and to one that overlaps.
+        let size = 5 * PIECE_BYTES + 3;
+        let numbers: Vec<u8> = (0..size).map(|i| (i ^ i >> 8 ^ i >> 16) as u8).collect();
+        part(0, size).write(&numbers);
+        part(0, size).copy_by(&part(6 * PIECE_BYTES, size), &device);
+        assert!(bytes(&part(6 * PIECE_BYTES, size)) == numbers);
+        part(0, size).copy_by(&part(5, size), &device);
+        assert!(bytes(&part(5, size)) == numbers);
     }
 
     #[test]
