@@ -39,6 +39,9 @@ const ROUNDS: usize = 21;
 /// So many times in each of them, which makes some 500 dispatches.
 const BATCHES: usize = 8;
 
+/// With so many steps a batch is long enough.
+const LONG: u32 = 10_000;
+
 /// Dispatches between two barriers, where they run side by side.
 const SIDE_BY_SIDE: usize = 64;
 
@@ -76,12 +79,12 @@ pub(crate) fn measure(
         members.insert(format!("work-groups: {groups}"), value);
     }
     let worst = members.values().copied().fold(0.0, f64::max);
-    for groups in [1, 4] {
-        for steps in [100, 2_000, 20_000] {
-            for (way, is_together) in [("one by one", false), ("side by side", true)] {
-                let Some(value) = time(groups, steps, is_together)? else { return Ok(None) };
-                members.insert(format!("{way}, work-groups: {groups}, steps: {steps}"), value);
-            }
+    for (groups, steps) in
+        [(1, 100), (1, 2_000), (1, 20_000), (1, 200_000), (4, 100), (4, 2_000), (4, 20_000)]
+    {
+        for (way, is_together) in [("one by one", false), ("side by side", true)] {
+            let Some(value) = time(groups, steps, is_together)? else { return Ok(None) };
+            members.insert(format!("{way}, work-groups: {groups}, steps: {steps}"), value);
         }
     }
     Ok(Some(Figure::new(row, worst, members, None)))
@@ -112,9 +115,10 @@ fn batches(
         })
         .collect();
     let mut times = Vec::new();
+    let batches = if steps < LONG { BATCHES } else { 1 };
     for _ in 0..rounds {
         let start = Instant::now();
-        for _ in 0..BATCHES {
+        for _ in 0..batches {
             let done = match is_together {
                 true => device.dispatch_all(&dispatches),
                 false => dispatches.iter().try_for_each(|dispatch| device.dispatch(*dispatch).map(drop)),
@@ -124,7 +128,7 @@ fn batches(
                 done => done?,
             }
         }
-        times.push(1e6 * start.elapsed().as_secs_f64() / (BATCHES * SIDE_BY_SIDE) as f64);
+        times.push(1e6 * start.elapsed().as_secs_f64() / (batches * SIDE_BY_SIDE) as f64);
     }
     times.sort_by(f64::total_cmp);
     Ok(times.get(times.len() / 2).copied())
