@@ -3,16 +3,13 @@
 use super::schedule::Group;
 use super::uses::access;
 use super::{MatValue, Place};
-use crate::abi::offset::SERVICES_TILE;
 use crate::check::Checked;
 use crate::emit::V;
 use crate::error::{Error, Result};
 use crate::lower::Lower;
-use crate::prologue::Field;
 use crate::roll::place;
 use crate::value::{Lowered, Val};
 use bytemuck::bytes_of;
-use inkwell::IntPredicate;
 use inkwell::values::PointerValue;
 use phalanx_ir::{
     BinaryOp, ConvertKind, ConvertOp, Inst, MatType, Op, Rounding, Scalar, Space, UnaryOp, Value, Var,
@@ -139,40 +136,10 @@ impl<'c> Lower<'_, 'c> {
         self.note_load(args[0], result.ty, column_major, &call)?;
         let access = Access::new(self.layout_of(result.ty), column_major);
         if let Some(number) = self.mats.slots.kept(v) {
-            return self.load_once(v, number, access, call);
+            return self.load_once(v, number, access, &call);
         }
         call.insert(0, result.tile.into());
         self.kernel(KernelId::LOAD, bytes_of(&access), &call)
-    }
-
-    /// Loads a matrix if no subgroup has loaded it since the last barrier.
-    fn load_once(&mut self, v: Value, number: u32, access: Access, mut call: Vec<V<'c>>) -> Result<()> {
-        let &[base, size, offset, stride] = call.as_slice() else {
-            return Err(Error::bug("an access has four operands"));
-        };
-        let MatValue { tile: first, ty } = *self.mat(v)?;
-        let notes = self.common_ptr(self.mats.notes(number))?;
-        let ways = self.e.i32(self.mats.ways);
-        let address = self.e.offset(base, offset)?;
-        let left = self.e.sub(size, offset)?;
-        let find = self.table_entry(Field::Services, SERVICES_TILE as u64)?;
-        let args = [self.prologue.context.into(), notes.into(), ways, address, left, stride];
-        let way = self.e.call(find, &args, Some(self.e.cx.i32_type().into()))?;
-        let way = way.ok_or_else(|| Error::bug("a service without its result"))?;
-        let is_there = self.e.icmp(IntPredicate::SGE, way, self.e.i32(0))?;
-        let index = self.e.and(way, self.e.i32(i32::MAX as u32))?;
-        let bytes = self.layout_of(ty).bytes() as i64;
-        let behind = self.e.mul(self.e.zext_trunc(index, 64)?, self.e.i64(bytes))?;
-        let tile = self.e.offset(first.into(), behind)?.into_pointer_value();
-        let [load, loaded] = ["load", "loaded"].map(|name| self.new_block(name));
-        self.e.cond_br(is_there, loaded, load)?;
-        self.e.b.position_at_end(load);
-        call.insert(0, tile.into());
-        self.kernel(KernelId::LOAD, bytes_of(&access), &call)?;
-        self.e.br(loaded)?;
-        self.e.b.position_at_end(loaded);
-        self.define(v, Lowered::Mat(MatValue { tile, ty }));
-        Ok(())
     }
 
     fn mat_store(&mut self, inst: Inst, column_major: bool) -> Result<()> {

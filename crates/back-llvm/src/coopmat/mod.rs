@@ -304,18 +304,23 @@ impl<'c> Lower<'_, 'c> {
 
     /// Calls a kernel with its static parameters and further arguments.
     pub(crate) fn kernel(&mut self, id: KernelId, params: &[u8], args: &[V<'c>]) -> Result<()> {
-        let params = match self.mats.params.get(params) {
+        let params = self.static_params(params);
+        self.note_site()?;
+        let mut all = vec![params.into()];
+        all.extend_from_slice(args);
+        self.call_table(Field::Kernels, id.index(), &all, None)?;
+        Ok(())
+    }
+
+    /// The address of static parameters.
+    fn static_params(&mut self, params: &[u8]) -> PointerValue<'c> {
+        match self.mats.params.get(params) {
             Some(&p) => p,
             None => {
                 let p = self.e.constant_bytes(params, 16);
                 self.mats.params.insert(params.to_vec(), p);
                 p
             }
-        };
-        self.note_site()?;
-        let mut all = vec![params.into()];
-        all.extend_from_slice(args);
-        self.call_table(Field::Kernels, id.index(), &all, None)?;
-        Ok(())
+        }
     }
 }

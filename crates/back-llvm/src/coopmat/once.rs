@@ -10,9 +10,19 @@
 //!
 //! [`Services::tile`]: crate::abi::Services::tile
 
+use super::MatValue;
 use super::uses::nested;
-use crate::lower::waits;
+use crate::abi::offset;
+use crate::emit::{Emit, V};
+use crate::error::{Error, Result};
+use crate::lower::{Lower, waits};
+use crate::value::Lowered;
+use bytemuck::bytes_of;
+use inkwell::IntPredicate;
+use inkwell::module::Linkage;
+use inkwell::values::{FunctionValue, PointerValue};
 use phalanx_ir::{Block, Function, ImageOp, Inst, Op, Space, Type, Value};
+use phalanx_kernels::{Access, KernelId};
 use std::collections::BTreeSet;
 
 /// Most tiles that are kept of one load.
@@ -138,4 +148,77 @@ fn writes_shared(func: &Function, inst: Inst) -> bool {
         Op::MatMap { .. } | Op::MatReduce { .. } | Op::MatLoadTensor { .. } => true,
         _ => info.args.iter().any(|&v| is_shared(func, v)),
     }
+}
+
+/// Name of the function that loads a matrix.
+const LOAD: &str = "load_once";
+
+impl<'c> Lower<'_, 'c> {
+    /// Loads a matrix if no subgroup has loaded it since the last barrier. A function does it for all loads of a module:
+    /// two calls and three blocks for each would be a good part of what there is to compile.
+    pub(super) fn load_once(&mut self, v: Value, number: u32, access: Access, call: &[V<'c>]) -> Result<()> {
+        let MatValue { tile, ty } = *self.mat(v)?;
+        let notes = self.common_ptr(self.mats.notes(number))?;
+        let mut params = bytes_of(&access).to_vec();
+        params.extend((self.layout_of(ty).bytes() as u64).to_ne_bytes());
+        let params = self.static_params(&params);
+        let load = match self.e.module.get_function(LOAD) {
+            Some(load) => load,
+            None => self.define_load()?,
+        };
+        self.note_site()?;
+        let mut args = vec![self.prologue.context.into(), params.into(), tile.into(), notes.into()];
+        args.extend_from_slice(call);
+        let load = load.as_global_value().as_pointer_value();
+        let tile = self.e.call(load, &args, Some(self.e.ptr_ty().into()))?;
+        let tile = tile.ok_or_else(|| Error::bug("a load without its result"))?.into_pointer_value();
+        self.define(v, Lowered::Mat(MatValue { tile, ty }));
+        Ok(())
+    }
+
+    /// `(context, params, tiles, notes, base, size, offset, stride) → (tile)`: behind the parameters of the kernel are the
+    /// bytes of a tile.
+    fn define_load(&mut self) -> Result<FunctionValue<'c>> {
+        let (ptr, word) = (self.e.ptr_ty().into(), self.e.cx.i64_type().into());
+        let ty = self.e.ptr_ty().fn_type(&[ptr, ptr, ptr, ptr, ptr, word, word, word], false);
+        let function = self.e.module.add_function(LOAD, ty, Some(Linkage::Internal));
+        let builder = self.e.cx.create_builder();
+        builder.position_at_end(self.e.new_block(function, "entry"));
+        let caller = std::mem::replace(&mut self.e.b, builder);
+        let filled = load(&mut self.e, function, self.mats.ways);
+        self.e.b = caller;
+        filled.map(|()| function)
+    }
+}
+
+fn load<'c>(e: &mut Emit<'c>, function: FunctionValue<'c>, ways: u32) -> Result<()> {
+    let [context, params, tiles, notes, base, size, offset, stride] =
+        std::array::from_fn(|i| function.get_nth_param(i as u32).expect("declared with so many"));
+    let entry = |e: &Emit<'c>, path: &[usize]| -> Result<PointerValue<'c>> {
+        path.iter().try_fold(context.into_pointer_value(), |from, &at| {
+            let at = e.field(from, at as u64)?;
+            Ok(e.load_invariant(e.ptr_ty(), at, 8)?.into_pointer_value())
+        })
+    };
+    let find = entry(e, &[offset::SUBGROUP_DISPATCH, offset::DISPATCH_SERVICES, offset::SERVICES_TILE])?;
+    let (address, left) = (e.offset(base, offset)?, e.sub(size, offset)?);
+    let args = [context, notes, e.i32(ways), address, left, stride];
+    let way = e.call(find, &args, Some(e.cx.i32_type().into()))?;
+    let way = way.ok_or_else(|| Error::bug("a service without its result"))?;
+    let is_there = e.icmp(IntPredicate::SGE, way, e.i32(0))?;
+    let index = e.and(way, e.i32(i32::MAX as u32))?;
+    let bytes = e.field(params.into_pointer_value(), size_of::<Access>() as u64)?;
+    let bytes = e.load_invariant(e.cx.i64_type(), bytes, 4)?;
+    let behind = e.mul(e.zext_trunc(index, 64)?, bytes)?;
+    let tile = e.offset(tiles, behind)?;
+    let [load, loaded] = ["load", "loaded"].map(|name| e.new_block(function, name));
+    e.cond_br(is_there, loaded, load)?;
+    e.b.position_at_end(load);
+    let kernel = 8 * KernelId::LOAD.index();
+    let kernel = entry(e, &[offset::SUBGROUP_DISPATCH, offset::DISPATCH_KERNELS, kernel])?;
+    e.call(kernel, &[params, tile, base, size, offset, stride], None)?;
+    e.br(loaded)?;
+    e.b.position_at_end(loaded);
+    e.b.build_return(Some(&tile))?;
+    Ok(())
 }
