@@ -23,7 +23,7 @@
 //!
 //! Numbers are not different: each element is summed in the order that it was.
 //!
-//! Factors that are not in shared memory stay as they are: a program that loads them from buffers was no faster with wider ones.
+//! Only factors in shared memory are joined: of others a target may know better how many to load at once.
 
 mod grid;
 #[cfg(test)]
