@@ -44,21 +44,47 @@ const WIDE: u32 = 256;
 /// Makes matrices wider.
 pub(super) fn run(func: &Function) -> Function {
     let mut new = func.clone();
+    if !func.insts.iter().any(|info| matches!(info.op, Op::MatMulAdd(_))) {
+        return new;
+    }
+    let mut mentions = Mentions::of(&new);
     for var in (0..func.vars.len()).map(Var::new) {
         let info = func.var(var);
-        if info.count > 1 && info.ty.mat().is_some() {
-            let edits = widened(&new, var);
-            if let Some(edits) = edits {
-                edits.make(&mut new);
-            }
+        if info.count > 1
+            && info.ty.mat().is_some()
+            && let Some(edits) = widened(&new, &mentions, var)
+        {
+            edits.make(&mut new);
+            mentions = Mentions::of(&new);
         }
     }
     new
 }
 
-fn widened(func: &Function, var: Var) -> Option<Edits> {
-    let tree = Tree::new(func);
-    let sums = Sums::of(func, &tree, var)?;
+/// Where matrices and variables are, of what is reached.
+struct Mentions {
+    users: HashMap<Value, Vec<Inst>>,
+    accesses: HashMap<Var, Vec<Inst>>,
+}
+
+impl Mentions {
+    fn of(func: &Function) -> Self {
+        let mut this = Self { users: HashMap::new(), accesses: HashMap::new() };
+        for &inst in Tree::new(func).order() {
+            let info = func.inst(inst);
+            for &arg in info.args.iter().filter(|&&arg| func.ty(arg).mat().is_some()) {
+                this.users.entry(arg).or_default().push(inst);
+            }
+            for (var, _) in info.op.vars() {
+                this.accesses.entry(var).or_default().push(inst);
+            }
+        }
+        this
+    }
+}
+
+fn widened(func: &Function, mentions: &Mentions, var: Var) -> Option<Edits> {
+    let sums = Sums::of(func, mentions, var)?;
     let mut places = Places::default();
     let grid = Grid::of(func, &sums, &mut places)?;
     // Both ways, or side by side, or one above the other.
@@ -70,12 +96,12 @@ fn widened(func: &Function, var: Var) -> Option<Edits> {
 }
 
 /// The instructions on the elements of a variable.
-struct Sums {
+struct Sums<'a> {
     /// The block of each, its position there, and its number among those on its element there.
     spots: HashMap<Inst, Spot>,
     /// Those on an element in a block, in order.
     lists: BTreeMap<(u32, Block), Vec<Inst>>,
-    users: HashMap<Value, Vec<Inst>>,
+    mentions: &'a Mentions,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,26 +112,20 @@ struct Spot {
     number: usize,
 }
 
-impl Sums {
+impl<'a> Sums<'a> {
     /// Finds them, if each does something that can be done with a wider matrix.
-    fn of(func: &Function, tree: &Tree, var: Var) -> Option<Self> {
-        let mut users: HashMap<Value, Vec<Inst>> = HashMap::new();
+    fn of(func: &Function, mentions: &'a Mentions, var: Var) -> Option<Self> {
         let mut elements: HashMap<Inst, u32> = HashMap::new();
         let mut open = Vec::new();
-        for &inst in tree.order() {
+        for &inst in mentions.accesses.get(&var)? {
             let info = func.inst(inst);
-            for &arg in info.args.iter().filter(|&&arg| func.ty(arg).mat().is_some()) {
-                users.entry(arg).or_default().push(inst);
-            }
-            if info.op.vars().any(|(v, _)| v == var) {
-                let has_index = match info.op {
-                    Op::VarLoad(_) => info.args.len() == 1,
-                    Op::VarStore(_) => info.args.len() == 2,
-                    _ => return None,
-                };
-                let index = if has_index { func.const_bits(info.args[0])? } else { 0 };
-                open.push((inst, index as u32));
-            }
+            let has_index = match info.op {
+                Op::VarLoad(_) => info.args.len() == 1,
+                Op::VarStore(_) => info.args.len() == 2,
+                _ => return None,
+            };
+            let index = if has_index { func.const_bits(info.args[0])? } else { 0 };
+            open.push((inst, index as u32));
         }
         while let Some((inst, element)) = open.pop() {
             match elements.insert(inst, element) {
@@ -124,10 +144,14 @@ impl Sums {
                 return None;
             }
             let args = sums(func, inst).filter(|&v| !is_splat(func, v)).map(|v| func.values[v.index()].def);
-            let results = info.results.iter().flat_map(|v| users.get(v).into_iter().flatten().copied());
+            let results =
+                info.results.iter().flat_map(|v| mentions.users.get(v).into_iter().flatten().copied());
             open.extend(args.chain(results).map(|inst| (inst, element)));
         }
-        let mut this = Self { spots: HashMap::new(), lists: BTreeMap::new(), users };
+        if !elements.keys().any(|&inst| is_mul_add(func, inst)) {
+            return None;
+        }
+        let mut this = Self { spots: HashMap::new(), lists: BTreeMap::new(), mentions };
         for block in (0..func.blocks.len()).map(Block::new) {
             for (position, &inst) in func.block(block).iter().enumerate() {
                 let Some(&element) = elements.get(&inst) else { continue };
@@ -205,7 +229,7 @@ type Member = (usize, usize, u32);
 /// Elements that become one, `m` rows and `n` columns of them.
 struct Cells<'a> {
     func: &'a Function,
-    sums: &'a Sums,
+    sums: &'a Sums<'a>,
     grid: &'a Grid,
     places: &'a mut Places,
     m: usize,
@@ -371,7 +395,7 @@ impl Cells<'_> {
             let (_, at) = load(func, self.places, def, block)?;
             let is_own = |user: &Inst| is_mul_add(func, *user) && self.sums.spots.contains_key(user);
             let is_on_side = |user: &Inst| func.inst(*user).args[1 - side] != v;
-            let users = &self.sums.users[&v];
+            let users = &self.sums.mentions.users[&v];
             users.iter().all(|user| is_own(user) && is_on_side(user)).then_some(())?;
             loads.push((position, at, def));
         }
@@ -387,6 +411,7 @@ impl Cells<'_> {
                 None if inst == last => {
                     edits.args.push((last, 0, Arg::Value(func.inst(base).args[0])));
                     let ty = func.ty(func.inst(last).results[0]).mat()?;
+                    (ty.use_ == [Use::A, Use::B][side]).then_some(())?;
                     edits.types.push((func.inst(last).results[0], self.wide(ty)?));
                 }
                 None => _ = edits.removed.insert(inst),

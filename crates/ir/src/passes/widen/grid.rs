@@ -60,7 +60,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    pub(super) fn of(func: &Function, sums: &Sums, places: &mut Places) -> Option<Self> {
+    pub(super) fn of(func: &Function, sums: &Sums<'_>, places: &mut Places) -> Option<Self> {
         let mut this = Self { rows: Vec::new(), cols: Vec::new(), at: BTreeMap::new() };
         let elements: BTreeSet<u32> = sums.lists.keys().map(|(element, _)| *element).collect();
         for element in elements {
