@@ -1,36 +1,40 @@
 //! Asking for memory that a later work-group will read.
 //!
 //! A product of a matrix and a vector reads one or two rows in each work-group, and each row is a stream that begins anew:
-//! before a processor foresees it, a good part of the row has been waited for. But what lies behind the rows is what the
-//! next work-groups read, which this thread comes to next. So a load in a loop that goes on where the round before ended
-//! asks for what lies some way behind, whichever row that is:
+//! before a processor foresees it, a good part of a short row has been waited for. But the next work-group, which this
+//! thread comes to next, reads rows that are as far from these as these are from those of the last one. So a load in a
+//! loop that reads on where it ended in the round before notes where it began, and asks for the same part of the next
+//! stream, up to where a processor foresees it:
 //!
 //! ```text
-//! row 0:  [....<at>.............]                      read in this round, and
-//! row 1:  [....................]
-//! row 2:  [....<at + AHEAD>....]                       asked for meanwhile
+//! row 0:  [**..................]          noted by the last work-group
+//! row 2:  [**<at>..............]          read now
+//! row 4:  [**<asked for>.......]
 //! ```
 //!
-//! What does not depend on the number of the work-group is the same for all of them, so in a cache already, and a loop
-//! with larger steps, down a column, would bring in what nobody reads. Multiplications of matrices ask on their own
-//! (`coopmat/wishes.rs`).
+//! What does not depend on the number of the work-group is the same for all of them, so in a cache already.
+//! Multiplications of matrices ask on their own (`coopmat/wishes.rs`).
 
 use crate::error::Result;
 use crate::lower::Lower;
 use crate::memory::Access;
 use inkwell::IntPredicate;
 use inkwell::values::{InstructionOpcode, PointerValue};
-use phalanx_ir::{Builtin, Function, Inst, Op, Space, Type};
-use rustc_hash::FxHashSet;
+use phalanx_ir::{Builtin, Function, Inst, Op, Space, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Bytes of a line of the cache.
 const LINE: u64 = 64;
 
-/// How far behind what is read lies what is asked for: several work-groups of short rows.
-const AHEAD: u64 = 12 * 1024;
+/// Bytes from the beginning of a stream that are asked for; what follows the processor foresees.
+const FOREMOST: u64 = 4096;
+
+/// Bytes from the beginning of a stream to that of the next from which on nothing is asked for: waiting at the beginning
+/// of so long a row is no great part of reading it, and asking was a tenth.
+const FAR: u64 = 32 * 1024;
 
 /// The loads from buffers whose addresses depend on the number of the work-group along x, the next of which this thread
-/// comes to next; none in programs that multiply matrices.
+/// comes to next, one for each element of a buffer that is read in parts; none in programs that multiply matrices.
 pub(crate) fn streams(func: &Function) -> FxHashSet<Inst> {
     if func.insts.iter().any(|i| matches!(i.op, Op::MatMulAdd(_))) {
         return FxHashSet::default();
@@ -57,39 +61,90 @@ pub(crate) fn streams(func: &Function) -> FxHashSet<Inst> {
             }
         }
     }
-    let is_stream = |i: &Inst| {
-        let info = func.inst(*i);
-        matches!(info.op, Op::Load(_))
-            && func.ty(info.args[0]) == Type::Ptr(Space::Buffer)
-            && values[info.args[0].index()]
-    };
-    (0..func.insts.len()).map(Inst::new).filter(is_stream).collect()
+    let mut streams = FxHashSet::default();
+    for block in &func.blocks {
+        // By what it is an element of: the load that reads most.
+        let mut widest: FxHashMap<Value, (Inst, u64)> = FxHashMap::default();
+        for &inst in block {
+            let info = func.inst(inst);
+            let is_stream = matches!(info.op, Op::Load(_))
+                && func.ty(info.args[0]) == Type::Ptr(Space::Buffer)
+                && values[info.args[0].index()];
+            let scalar = info.results.first().and_then(|&v| func.ty(v).scalar());
+            if let (true, Some(scalar)) = (is_stream, scalar) {
+                let bytes = info.results.len() as u64 * u64::from(scalar.bytes());
+                let known = widest.entry(first_index(func, info.args[0])).or_insert((inst, bytes));
+                if bytes > known.1 {
+                    *known = (inst, bytes);
+                }
+            }
+        }
+        streams.extend(widest.into_values().map(|(inst, _)| inst));
+    }
+    streams
+}
+
+/// The first index on the way from an object to a place in it: that of a block of weights, wherever in it the place is.
+fn first_index(func: &Function, mut ptr: Value) -> Value {
+    let mut index = ptr;
+    while let Op::PtrAdd { .. } = func.def(ptr).op {
+        let args = &func.def(ptr).args;
+        if let Some(&i) = args.get(1) {
+            index = i;
+        }
+        ptr = args[0];
+    }
+    index
 }
 
 impl<'c> Lower<'_, 'c> {
-    /// Asks for what lies behind so many bytes that all lanes read together, if the loop that reads them goes on there.
+    /// Asks for what the next work-group reads in the place of so many bytes, which all lanes read together.
     pub(crate) fn ask_ahead(&mut self, a: &Access<'c>, at: PointerValue<'c>, bytes: u64) -> Result<()> {
         if !a.is_stream || bytes < LINE {
             return Ok(());
         }
         let word = self.e.cx.i64_type();
-        let before = self.alloca(word, "before")?;
-        self.at_entry(|l| l.e.store(l.e.i64(0), before, 8))?;
+        let mut variable = |name| -> Result<PointerValue<'c>> {
+            let variable = self.alloca(word, name)?;
+            self.at_entry(|l| l.e.store(l.e.i64(0), variable, 8))?;
+            Ok(variable)
+        };
+        let (before, distance, end) = (variable("before")?, variable("distance")?, variable("foremost")?);
+        let [asks, done] = ["asks", "asked"].map(|n| self.new_block(n));
         let address = self.e.cast(InstructionOpcode::PtrToInt, at.into(), word)?;
-        let last = self.e.load(word, before, 8)?;
+        let step = self.e.sub(address, self.e.load(word, before, 8)?)?;
         self.e.store(address, before, 8)?;
-        let step = self.e.sub(address, last)?;
-        let is_near = self.e.icmp(IntPredicate::ULE, step, self.e.i64(2 * bytes as i64))?;
-        let is_first = self.e.icmp(IntPredicate::EQ, last, self.e.i64(0))?;
-        let goes_on = self.e.or(is_near, is_first)?;
-        let distance = self.e.select(goes_on, self.e.i64(AHEAD as i64), self.e.i64(0))?;
-        let from = self.e.offset(at.into(), distance)?.into_pointer_value();
+        // Between them lies what the other subgroups read.
+        let near = 2 * bytes * u64::from(self.ir.num_subgroups());
+        let begins = self.e.icmp(IntPredicate::UGT, step, self.e.i64(near as i64))?;
+        let old_end = self.e.load(word, end, 8)?;
+        let is_foremost = self.e.icmp(IntPredicate::ULT, address, old_end)?;
+        let is_wanted = self.e.or(begins, is_foremost)?;
+        self.e.cond_br(is_wanted, asks, done)?;
+
+        self.e.b.position_at_end(asks);
+        // What another dispatch left there is as good as anything.
+        let noted = self.alloc_scratch(8, 8);
+        let noted = self.scratch_ptr(noted)?;
+        let last = self.e.load(word, noted, 8)?;
+        self.e.store(self.e.select(begins, address, last)?, noted, 8)?;
+        let from_last = self.e.sub(address, last)?;
+        let from_last = self.e.select(begins, from_last, self.e.load(word, distance, 8)?)?;
+        self.e.store(from_last, distance, 8)?;
+        let shifted = self.e.add(from_last, self.e.i64(FAR as i64 - 1))?;
+        let is_far = self.e.icmp(IntPredicate::UGT, shifted, self.e.i64(2 * FAR as i64 - 2))?;
+        let foremost = self.e.select(is_far, self.e.i64(0), self.e.i64(FOREMOST as i64))?;
+        let new_end = self.e.add(address, foremost)?;
+        self.e.store(self.e.select(begins, new_end, old_end)?, end, 8)?;
+        let from = self.e.offset(at.into(), from_last)?.into_pointer_value();
         for line in (0..bytes).step_by(LINE as usize) {
             let line = self.e.field(from, line)?;
             // To be read, into the second cache, data.
             let args = [line.into(), self.e.i32(0), self.e.i32(2), self.e.i32(1)];
             self.e.intrinsic_effect("llvm.prefetch", &[self.e.ptr_ty().into()], &args)?;
         }
+        self.e.br(done)?;
+        self.e.b.position_at_end(done);
         Ok(())
     }
 }
