@@ -75,6 +75,12 @@ fn lower_only<'c>(
     let start = Prologue::new(&e, "general", Linkage::Internal);
     let (e, general, meta) = Lower::module(e, common, start, module, &uniformity, isa, subgroups)?;
     let uniformity = Uniformity::analyse_if(module, &assumptions);
+    // Where lengths are multiples, more is known to follow one another.
+    let joined = passes::join_known(module, &uniformity).map_err(bug)?;
+    let (module, uniformity) = match &joined {
+        Some(module) => (module, Uniformity::analyse_if(module, &assumptions)),
+        None => (module, uniformity),
+    };
     let start = Prologue::new(&e, "aligned", Linkage::Internal);
     let (e, aligned, other) = Lower::module(e, common, start, module, &uniformity, isa, subgroups)?;
     choose_aligned(&e, &assumptions, aligned, general)?;

@@ -1,6 +1,7 @@
-//! Joining: narrow integers that follow one another in a buffer are read together.
+//! Joining: narrow numbers that follow one another in a buffer are read together.
 //!
-//! Blocks of quantised weights are as long as their scale leaves them, so kernels read words of them by halves:
+//! Blocks of quantised weights are as long as their scale leaves them, so kernels read words of them by halves, and rows
+//! of halves by pairs:
 //!
 //! ```text
 //! %3: ptr<buffer> = ptr_add<scale=2> %p, %2          %3: ptr<buffer> = ptr_add<scale=2> %p, %2
@@ -12,29 +13,47 @@
 //!
 //! A target then looks once for where the lanes' words are. Loads are joined within a block where nothing acts on memory in
 //! between; that the second index is one more than the first, not less by all, follows from bits and bounds that are known.
+//! A target that knows more bits, as it assumes lengths to be multiples, joins once more ([`join_known`]).
 
 use super::classes::Classes;
 use crate::entities::{Block, Inst, Value};
-use crate::module::Function;
+use crate::module::{Function, Module};
 use crate::op::{BinaryOp, Op};
+use crate::passes::{PassBug, compact, gate, opt_dce};
 use crate::types::{Scalar, Space, Type};
+use crate::uniformity::Uniformity;
+use crate::verify::Verified;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 
-/// Integers of at most so many bytes are joined: all others are read as they are.
+/// Numbers of at most so many bytes are joined: all others are read as they are.
 const MOST_BYTES: u32 = 2;
-/// Integers that one load gives.
+/// Numbers that one load gives.
 const MOST_JOINED: usize = 4;
 /// Operations that are looked through.
 const DEPTH: u32 = 12;
 
 /// Joins loads.
 pub(super) fn run(func: &Function) -> Function {
-    let mut join = Join { func: func.clone(), classes: Classes::default() };
-    for block in 0..func.blocks.len() {
-        join.block(Block::new(block));
-    }
+    let mut join = Join { func: func.clone(), classes: Classes::default(), known: None, has_joined: false };
+    join.all();
     join.func
+}
+
+/// Joins loads of a module of which more is known; `None` if there are none.
+///
+/// # Errors
+///
+/// A bug in this pass.
+pub fn join_known(module: &Verified, known: &Uniformity) -> Result<Option<Verified>, PassBug> {
+    let func = module.body.clone();
+    let mut join = Join { func, classes: Classes::default(), known: Some(known), has_joined: false };
+    join.all();
+    if !join.has_joined {
+        return Ok(None);
+    }
+    let body = compact(&opt_dce::run(&join.func));
+    gate("join_known", Module { body, ..Module::clone(module) }).map(Some)
 }
 
 /// Where a scalar is, but for known bytes.
@@ -46,21 +65,32 @@ struct Place {
     indices: SmallVec<[(i64, u32); 2]>,
 }
 
-/// A load of one scalar.
+/// A load of scalars.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     /// Bytes from its [`Place`].
     disp: i64,
+    /// Scalars.
+    n: usize,
     /// Its number in the block.
     at: usize,
 }
 
-struct Join {
+struct Join<'a> {
     func: Function,
     classes: Classes,
+    /// What is known of the values of the module as it was.
+    known: Option<&'a Uniformity>,
+    has_joined: bool,
 }
 
-impl Join {
+impl Join<'_> {
+    fn all(&mut self) {
+        for block in 0..self.func.blocks.len() {
+            self.block(Block::new(block));
+        }
+    }
+
     fn block(&mut self, block: Block) {
         let insts = self.func.block(block).to_vec();
         let mut open: HashMap<Place, Vec<Load>> = HashMap::new();
@@ -70,13 +100,15 @@ impl Join {
             if op.has_effect() && op.var().is_none() {
                 self.close(&insts, &mut open, &mut edits);
             } else if let Some((place, disp)) = self.place(inst) {
-                open.entry(place).or_default().push(Load { disp, at });
+                let n = self.func.inst(inst).results.len();
+                open.entry(place).or_default().push(Load { disp, n, at });
             }
         }
         self.close(&insts, &mut open, &mut edits);
         if edits.removed.is_empty() {
             return;
         }
+        self.has_joined = true;
         let mut new = Vec::with_capacity(insts.len());
         for (at, inst) in insts.into_iter().enumerate() {
             new.extend(edits.before.get(&at));
@@ -90,10 +122,10 @@ impl Join {
     /// The place of a load that may be joined with others.
     fn place(&mut self, inst: Inst) -> Option<(Place, i64)> {
         let info = self.func.inst(inst);
-        let (Op::Load(flags), [result]) = (&info.op, &info.results[..]) else { return None };
-        let scalar = self.func.ty(*result).scalar()?;
+        let Op::Load(flags) = &info.op else { return None };
+        let scalar = self.func.ty(*info.results.first()?).scalar()?;
         let mut ptr = info.args[0];
-        let is_joined = scalar.is_int()
+        let is_joined = info.results.len() < MOST_JOINED
             && scalar.bytes() <= MOST_BYTES
             && !flags.volatile
             && self.func.ty(ptr) == Type::Ptr(Space::Buffer);
@@ -106,7 +138,7 @@ impl Join {
             bytes = bytes.wrapping_add(disp);
             let (base, index) = (args[0], args.get(1).copied());
             if let Some(index) = index {
-                let (index, more) = without_constant(&self.func, index);
+                let (index, more) = without_constant(&self.func, self.known, index);
                 bytes = bytes.wrapping_add(scale.wrapping_mul(more));
                 indices.push((scale, self.classes.of(&self.func, index)));
             }
@@ -126,11 +158,23 @@ impl Join {
         for (scalar, mut loads) in all {
             loads.sort_unstable_by_key(|load| (load.disp, load.at));
             loads.dedup_by_key(|load| load.disp);
-            let follows = |x: &Load, y: &Load| y.disp.wrapping_sub(x.disp) == i64::from(scalar.bytes());
+            let follows =
+                |x: &Load, y: &Load| y.disp.wrapping_sub(x.disp) == x.n as i64 * i64::from(scalar.bytes());
             for mut run in loads.chunk_by(follows) {
-                while run.len() > 1 {
-                    let (first, rest) = run.split_at(if run.len() < MOST_JOINED { 2 } else { MOST_JOINED });
-                    self.join(insts, first, edits);
+                while let [first, ..] = run {
+                    // Two or four, as long as there are so many.
+                    let counts = run.iter().scan(0, |sum, load| {
+                        *sum += load.n;
+                        Some(*sum)
+                    });
+                    let fits =
+                        |most: usize| counts.clone().take_while(|&sum| sum <= most).last() == Some(most);
+                    let wanted = [MOST_JOINED, 2].into_iter().find(|&most| first.n < most && fits(most));
+                    let together = wanted.map_or(1, |most| counts.take_while(|&sum| sum <= most).count());
+                    let (first, rest) = run.split_at(together);
+                    if together > 1 {
+                        self.join(insts, first, edits);
+                    }
                     run = rest;
                 }
             }
@@ -142,7 +186,7 @@ impl Join {
         let Some(earliest) = loads.iter().min_by_key(|load| load.at) else { return };
         let inst = insts[earliest.at];
         let results: SmallVec<[Value; 1]> =
-            loads.iter().map(|load| self.func.inst(insts[load.at]).results[0]).collect();
+            loads.iter().flat_map(|load| self.func.inst(insts[load.at]).results.iter().copied()).collect();
         let disp = loads[0].disp.wrapping_sub(earliest.disp);
         if disp != 0 {
             let info = self.func.inst(inst);
@@ -169,14 +213,15 @@ struct Edits {
 }
 
 /// An index, and the constant that was added to it, if its sign-extension is the sum of both.
-fn without_constant(func: &Function, mut index: Value) -> (Value, i64) {
+fn without_constant(func: &Function, facts: Option<&Uniformity>, mut index: Value) -> (Value, i64) {
     let mut sum = 0;
     while let Op::Binary(BinaryOp::Iadd) = func.def(index).op {
         let args = &func.def(index).args;
         let with = |x: Value, c: Value| Some((x, func.const_bits(c)?));
         let Some((x, c)) = with(args[0], args[1]).or_else(|| with(args[1], args[0])) else { break };
         let known = Known::of(func, x, DEPTH);
-        let carries = c >> known.zeros.min(63) != 0;
+        let zeros = known.zeros.max(facts.map_or(0, |facts| facts.low_zeros(x)));
+        let carries = c >> zeros.min(63) != 0;
         let is_sum = !carries || known.most + c <= u64::from(i32::MAX.cast_unsigned());
         let Ok(c) = i32::try_from(c) else { break };
         if func.ty(index) != Type::Scalar(Scalar::I32) || !is_sum {

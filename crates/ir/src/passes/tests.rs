@@ -1,7 +1,7 @@
 //! Text before and after.
 
-use super::{Options, compact, optimize};
-use crate::{Module, text, verify};
+use super::{Options, compact, join_known, optimize};
+use crate::{Module, Op, Uniformity, text, verify};
 use expect_test::{Expect, expect};
 use std::fmt::Write;
 
@@ -644,4 +644,42 @@ fn halves_of_words_are_read_together() {
         }
     "#]],
     );
+}
+
+#[test]
+fn pairs_of_halves_are_joined() {
+    // The second index is one more, and not the least number, where the first is even.
+    let kernel = |index: &str| {
+        parse(&format!(
+            "push 4 binding buf0 = 0.0 storage writable {{
+            %zero: i32 = const 0
+            %one: i32 = const 1
+            %two: i32 = const 2
+            %p: ptr<buffer> = buffer_ptr<buf0> %zero
+            %push: ptr<push> = push_ptr
+            %n: i32 = load %push
+            %even: i32 = shl %n, %one
+            %i: i32 = {index}
+            %a: ptr<buffer> = ptr_add<scale=4> %p, %i
+            %x: f16, %y: f16 = load %a
+            %next: i32 = iadd %i, %one
+            %b: ptr<buffer> = ptr_add<scale=4> %p, %next
+            %z: f16, %w: f16 = load %b
+            store %p, %x, %y, %z, %w
+        }}"
+        ))
+    };
+    let loads = |module: &Module| {
+        module.body.insts.iter().filter(|i| matches!(i.op, Op::Load(_)) && i.results.len() == 4).count()
+    };
+    let optimized = |index| optimize(kernel(index), &Options::default()).unwrap();
+    assert_eq!(loads(&optimized("iadd %even, %two")), 1);
+    // What a target's analysis knows beyond that.
+    let known = |index| {
+        let module = optimized(index);
+        assert_eq!(loads(&module), 0, "{index}");
+        join_known(&module, &Uniformity::analyse(&module)).unwrap().as_deref().map(loads)
+    };
+    assert_eq!(known("or %even, %two"), Some(1));
+    assert_eq!(known("or %n, %two"), None);
 }

@@ -168,6 +168,17 @@ impl Uniformity {
         self.facts[v.index()].align().min(63)
     }
 
+    /// The lowest bits of an integer that are zero in every lane.
+    pub fn low_zeros(&self, v: Value) -> u32 {
+        let steps = match self.value(v) {
+            Shape::Uniform => 0,
+            Shape::Affine { stride } => stride,
+            Shape::Bits { steps } => steps.iter().fold(0, |all, step| all | step),
+            Shape::Varying => return 0,
+        };
+        self.align_log2(v).min(steps.trailing_zeros())
+    }
+
     /// Whether one scalar (for matrices: one per scope instance) can stand for each element.
     pub fn is_var_uniform(&self, v: Var) -> bool {
         self.var_shape(v) == Shape::Uniform
