@@ -362,11 +362,17 @@ fn what_is_staged_is_wished_for() {
 }
 
 /// Whether loads by tensor layouts are told of, and the runs of the first; with so many multiplications.
-fn tensors(span: u32, block: u32, products: usize) -> (bool, Option<super::tensor::Runs>) {
+fn tensors(span: u32, block: u32, loads: usize, products: usize) -> (bool, Option<super::tensor::Runs>) {
+    let load = |i| {
+        format!(
+            "%a{i}: mat<16x{span}xf16, subgroup, a> = mat_load_tensor<dims=2, constant, unit=2> \
+             %p, %n, %n, %n, %1, %n, %n, %16, %s, %1, %b, %0\n"
+        )
+    };
     let product = |i| {
         format!(
             "%c{i}: mat<16x16xf32, subgroup, acc> = mat_splat %f
-            %r{i}: mat<16x16xf32, subgroup, acc> = mat_mul_add %a, %x, %c{i}
+            %r{i}: mat<16x16xf32, subgroup, acc> = mat_mul_add %a0, %x, %c{i}
             mat_store %p, %r{i}, %l
             "
         )
@@ -383,10 +389,11 @@ fn tensors(span: u32, block: u32, products: usize) -> (bool, Option<super::tenso
         %f: f32 = const 0.0
         %p: ptr<buffer> = buffer_ptr<buf0> %0
         %n: i32 = load %p
-        %a: mat<16x{span}xf16, subgroup, a> = mat_load_tensor<dims=2, constant, unit=2> %p, %n, %n, %n, %1, %n, %n, %16, %s, %1, %b, %0
+        {}
         %x: mat<{span}x16xf16, subgroup, b> = mat_splat %h
         {}
         }}",
+        (0..loads).map(load).collect::<String>(),
         (0..products).map(product).collect::<String>()
     );
     let module = phalanx_ir::text::parse(&code).unwrap_or_else(|e| panic!("{e}\n{code}"));
@@ -404,12 +411,13 @@ fn tensors(span: u32, block: u32, products: usize) -> (bool, Option<super::tenso
 }
 
 #[test]
-fn factors_of_one_multiplication_are_wished_for_through_tensor_layouts() {
-    let (asks, runs) = tensors(64, 1, 1);
+fn factors_loaded_in_one_place_are_wished_for_through_tensor_layouts() {
+    let (asks, runs) = tensors(64, 1, 1, 1);
     assert_eq!(format!("{runs:?}"), "Some(Runs { lines: 2, outer: (0, 1), inner: (0, 16) })");
     assert!(asks);
-    // Less than a line, blocks, and no multiplication or several.
-    assert_eq!(tensors(16, 1, 1), (false, None));
-    assert_eq!(tensors(64, 32, 1), (false, None));
-    assert!(!tensors(64, 1, 0).0 && !tensors(64, 1, 2).0);
+    assert!(tensors(64, 1, 1, 2).0);
+    // Less than a line, blocks, two loads, and no multiplication.
+    assert_eq!(tensors(16, 1, 1, 1), (false, None));
+    assert_eq!(tensors(64, 32, 1, 1), (false, None));
+    assert!(!tensors(64, 1, 2, 1).0 && !tensors(64, 1, 1, 0).0);
 }

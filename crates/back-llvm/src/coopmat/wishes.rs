@@ -33,16 +33,17 @@ pub(super) fn are_worth(func: &Function, schedule: &Schedule, plan: impl Fn(&Gro
     schedule.groups().filter(asks).any(|group| stages || is_chain(group))
 }
 
-/// Whether a function loads factors through tensor layouts for one multiplication alone, by a kernel that asks. With several,
-/// what is read before each of them would have to be told apart.
+/// Whether a function loads factors through tensor layouts in one place each, for multiplications that ask. With several
+/// places, what is read before each multiplication would have to be told apart.
 pub(super) fn asks_for_tensors(func: &Function, schedule: &Schedule, plan: impl Fn(&Group) -> Plan) -> bool {
-    let mut groups = schedule.groups();
-    let (Some(group), None) = (groups.next(), groups.next()) else { return false };
-    let has_runs = func.insts.iter().any(|info| match &info.op {
+    let loads = func.insts.iter().filter(|info| match &info.op {
         Op::MatLoadTensor { access, decode: None } => super::tensor::runs(func, info, access).is_some(),
         _ => false,
     });
-    has_runs && !SILENT.contains(&plan(group).kernel)
+    let uses: Vec<Use> = loads.filter_map(|info| Some(func.ty(info.results[0]).mat()?.use_)).collect();
+    let is_once = |use_| uses.iter().filter(|&&u| u == use_).count() <= 1;
+    let asks = schedule.groups().any(|group| !SILENT.contains(&plan(group).kernel));
+    !uses.is_empty() && is_once(Use::A) && is_once(Use::B) && asks
 }
 
 impl<'c> Lower<'_, 'c> {
