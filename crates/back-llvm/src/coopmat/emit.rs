@@ -46,6 +46,9 @@ impl<'c> Lower<'_, 'c> {
             Op::MatMap { body } if super::is_direct(self.ir, self.mats.isa, f, f.inst(inst)) => {
                 self.mat_map(inst, body)
             }
+            Op::MatReduce { body, .. } if super::is_direct(self.ir, self.mats.isa, f, f.inst(inst)) => {
+                self.mat_reduce_rows(inst, body)
+            }
             // What `expand` takes apart is here only if it does not fit.
             Op::MatTranspose
             | Op::MatMap { .. }

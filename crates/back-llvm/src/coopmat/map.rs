@@ -14,7 +14,7 @@
 //! An element is read before it is written, so a result may take the place of an operand of its type.
 //! Everything else is left to [`phalanx_ir::passes::expand_but`].
 
-use super::{MatValue, layout};
+use super::{MatValue, layout, reduce};
 use crate::emit::V;
 use crate::error::{Error, Result};
 use crate::lower::{Flow, Lower};
@@ -23,7 +23,7 @@ use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::PointerValue;
 use phalanx_ir::{BinaryOp, Block, Function, Inst, InstInfo, MatType, Module, Op, Scalar, Value};
-use phalanx_kernels::KernelSet;
+use phalanx_kernels::{KernelSet, TileLayout};
 
 /// Whether an operation of a module is lowered here.
 pub(crate) fn is_direct(module: &Module, isa: KernelSet, func: &Function, info: &InstInfo) -> bool {
@@ -32,12 +32,12 @@ pub(crate) fn is_direct(module: &Module, isa: KernelSet, func: &Function, info: 
     let is_full = module.workgroup_invocations().is_multiple_of(lanes);
     let is_map = matches!(info.op, Op::MatMap { .. });
     let mut mats = info.args.iter().chain(&info.results).filter_map(|&v| func.ty(v).mat());
-    is_full && is_map && mats.all(|m| is_row(isa, m, lanes))
+    let is_direct_map = is_map && mats.all(|m| is_row(layout(isa, m), m, lanes));
+    is_full && (is_direct_map || reduce::is_direct(isa, func, info, lanes))
 }
 
 /// Whether the elements are one vector behind the other, in a type that is quickly read.
-fn is_row(isa: KernelSet, m: MatType, lanes: u32) -> bool {
-    let layout = layout(isa, m);
+pub(super) fn is_row(layout: TileLayout, m: MatType, lanes: u32) -> bool {
     let is_dense = layout.interleave == 1 && layout.ld == m.cols && m.len().is_multiple_of(lanes.into());
     is_dense && !matches!(m.elem, Scalar::E4M3 | Scalar::E5M2)
 }
@@ -108,7 +108,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Appends a region's code, with these values for its parameters; gives its result, nothing if it never ends.
-    fn region(&mut self, body: Block, params: &[Val<'c>]) -> Result<Option<Value>> {
+    pub(super) fn region(&mut self, body: Block, params: &[Val<'c>]) -> Result<Option<Value>> {
         let (f, exec) = (self.f, self.exec);
         for &inst in f.block(body) {
             let info = f.inst(inst);
@@ -153,7 +153,7 @@ impl<'c> Lower<'_, 'c> {
         Ok(self.e.offset(m.tile.into(), offset)?.into_pointer_value())
     }
 
-    fn read_component(&mut self, m: &MatValue<'c>, component: V<'c>) -> Result<V<'c>> {
+    pub(super) fn read_component(&mut self, m: &MatValue<'c>, component: V<'c>) -> Result<V<'c>> {
         let at = self.component_at(m, component)?;
         let ty = self.e.vec_of(self.storage_ty(m), self.w);
         let x = self.e.load(ty, at, m.ty.elem.bytes())?;
@@ -169,7 +169,7 @@ impl<'c> Lower<'_, 'c> {
         }
     }
 
-    fn write_component(&mut self, m: &MatValue<'c>, component: V<'c>, x: V<'c>) -> Result<()> {
+    pub(super) fn write_component(&mut self, m: &MatValue<'c>, component: V<'c>, x: V<'c>) -> Result<()> {
         let at = self.component_at(m, component)?;
         let x = if self.is_widened(m) { self.e.as_f32(m.ty.elem, x)? } else { x };
         self.e.store(x, at, m.ty.elem.bytes())?;

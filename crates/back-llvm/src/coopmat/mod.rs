@@ -11,7 +11,8 @@
 //! - `wishes`: what multiplications are told of the reads between them.
 //!
 //! `emit` then makes the kernel calls, instruction by instruction; `tensor` those for tensor layouts,
-//! `component` those that deal with components of single lanes. `map` has no kernels: it makes code for all elements.
+//! `component` those that deal with components of single lanes. `map` and `reduce` have no kernels: they make code for all
+//! elements.
 //!
 //! A matrix instruction is executed by all lanes of the subgroup or by none (SPV_KHR_cooperative_matrix,
 //! *tangled* instructions), so masks matter only where components are written.
@@ -21,6 +22,7 @@ mod emit;
 mod map;
 mod once;
 mod places;
+mod reduce;
 mod rounds;
 mod schedule;
 mod slots;
