@@ -11,6 +11,7 @@ mod dot;
 mod float;
 mod fused;
 mod integer;
+mod pick;
 mod table;
 
 use crate::error::{Error, Result};
@@ -18,6 +19,7 @@ use crate::{Emit, V, lanes};
 use inkwell::values::InstructionOpcode;
 use inkwell::{FloatPredicate, IntPredicate};
 use phalanx_ir::{BinaryOp, CompareOp, Scalar, UnaryOp};
+use pick::Pick;
 
 impl<'c> Emit<'c> {
     /// An operation on elements of type `s`. `exact` forbids fusing it with others.
@@ -121,8 +123,8 @@ impl<'c> Emit<'c> {
             B::Fmin | B::Fmax if s == Scalar::F16 && !self.caps.native_f16 && lanes(x).is_some() => {
                 self.pick_half(if op == B::Fmin { IntPredicate::SLT } else { IntPredicate::SGT }, x, y)
             }
-            B::Fmin => self.float_binary(s, x, y, |l, _, x, y| l.float_pick(FloatPredicate::OLT, x, y)),
-            B::Fmax => self.float_binary(s, x, y, |l, _, x, y| l.float_pick(FloatPredicate::OGT, x, y)),
+            B::Fmin => self.float_binary(s, x, y, |l, _, x, y| l.float_pick(Pick::Smaller, x, y)),
+            B::Fmax => self.float_binary(s, x, y, |l, _, x, y| l.float_pick(Pick::Larger, x, y)),
             B::Fmod => self.float_mod(s, x, y),
             B::Frem | B::Pow | B::Atan2 => Err(Error::bug(format!("{op:?} is for the target to make"))),
             B::Ldexp => self.ldexp(s, x, y),

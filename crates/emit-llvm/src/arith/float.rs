@@ -101,14 +101,6 @@ impl<'c> Emit<'c> {
         self.select(positive, self.float_like(s, 1.0, x), below)
     }
 
-    /// The second operand if it is better or the first is NaN, otherwise the first.
-    pub(super) fn float_pick(&mut self, better: FloatPredicate, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
-        let is_better = self.fcmp(better, y, x)?;
-        let best = self.select(is_better, y, x)?;
-        let x_is_nan = self.fcmp(FloatPredicate::UNO, x, x)?;
-        self.select(x_is_nan, y, best)
-    }
-
     /// `x - y * floor(x / y)`, each step rounded.
     pub(super) fn float_mod(&mut self, s: Scalar, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         let quotient = self.binary(BinaryOp::Fdiv, s, x, y, true)?;
