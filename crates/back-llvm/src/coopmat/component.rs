@@ -1,12 +1,17 @@
-//! Kernel calls for components of single lanes.
+//! Components of single lanes.
+//!
+//! Where the elements of a tile are one vector behind the other, component `i` of all lanes is vector `i`, which is loaded or
+//! stored. Otherwise, and where lanes want different components, kernels find them.
 
+use super::map::is_row;
 use super::uses::access;
 use super::{Element, MatValue};
-use crate::emit::V;
+use crate::emit::{V, const_int};
 use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::value::Val;
 use bytemuck::bytes_of;
+use inkwell::IntPredicate;
 use inkwell::values::PointerValue;
 use phalanx_ir::{Inst, MatType, Var};
 use phalanx_kernels::{ComponentParams, KernelId};
@@ -68,6 +73,15 @@ impl<'c> Lower<'_, 'c> {
 
     fn extract_component(&mut self, inst: Inst, matrix: MatValue<'c>, component: Val<'c>) -> Result<()> {
         let ty = self.e.vec_of(self.e.scalar_ty(matrix.ty.elem), self.w);
+        if let Some((is_there, component)) = self.vector_of_component(matrix, component)? {
+            let x = self.read_component(&matrix, component)?;
+            let x = match const_int(is_there) {
+                Some(1) => x,
+                _ => self.e.select(is_there, x, self.e.zero(ty.into()))?,
+            };
+            self.set(inst, Val::varying(x));
+            return Ok(());
+        }
         let out = self.spill_slot(ty.into(), 0)?;
         let params = self.component_params(matrix.ty);
         let (varying, component) = self.component_arg(component)?;
@@ -83,6 +97,15 @@ impl<'c> Lower<'_, 'c> {
     }
 
     fn insert_component(&mut self, matrix: MatValue<'c>, component: Val<'c>, x: Val<'c>) -> Result<()> {
+        if let Some((is_there, component)) = self.vector_of_component(matrix, component)? {
+            let mut x = self.vector(x)?;
+            if const_int(is_there) != Some(1) || self.exec.mask.is_some() {
+                let writes = self.e.and(self.e.splat(is_there, self.w)?, self.exec_mask())?;
+                let old = self.read_component(&matrix, component)?;
+                x = self.e.select(writes, x, old)?;
+            }
+            return self.write_component(&matrix, component, x);
+        }
         let values = self.spill_lanes(x, 0)?;
         let mask = self.spill_mask()?;
         let params = self.component_params(matrix.ty);
@@ -90,6 +113,23 @@ impl<'c> Lower<'_, 'c> {
         let kernel = if varying { KernelId::INSERT_LANES } else { KernelId::INSERT };
         let args = [matrix.tile.into(), component, values.into(), mask.into()];
         self.kernel(kernel, bytes_of(&params), &args)
+    }
+
+    /// For a component that is a vector of a tile: whether there is one of that number, and its number or 0.
+    fn vector_of_component(
+        &mut self,
+        matrix: MatValue<'c>,
+        component: Val<'c>,
+    ) -> Result<Option<(V<'c>, V<'c>)>> {
+        let is_full = self.ir.workgroup_invocations().is_multiple_of(self.w);
+        if !component.is_uniform() || !is_full || !is_row(self.layout_of(matrix.ty), matrix.ty, self.w) {
+            return Ok(None);
+        }
+        let count = matrix.ty.len() / u64::from(self.w);
+        let component = component.v;
+        let is_there = self.e.icmp(IntPredicate::ULT, component, self.e.int_like(component, count))?;
+        let number = self.e.select(is_there, component, self.e.int_like(component, 0))?;
+        Ok(Some((is_there, number)))
     }
 
     /// A component number for all lanes, or the address of one for each.
