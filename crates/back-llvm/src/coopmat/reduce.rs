@@ -22,7 +22,7 @@ use phalanx_ir::{Block, Function, Inst, InstInfo, MatReduceKind, MatType, Op};
 use phalanx_kernels::KernelSet;
 
 /// Most vectors that are folded together: more save few executions of the region, and are more code.
-const MOST_VECTORS: u32 = 8;
+const MOST_VECTORS: u32 = 4;
 
 /// How the rows of a matrix are folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,9 +190,9 @@ mod tests {
 
     #[test]
     fn rows_are_folded_together() {
-        assert_eq!(plan(128, 128, 16, 32), Some([32, 4, 8, 8, 16]));
+        assert_eq!(plan(128, 128, 16, 32), Some([32, 4, 4, 4, 32]));
         // Two rows in a vector; fewer vectors than could be folded together; short rows.
-        assert_eq!(plan(128, 16, 128, 32), Some([16, 1, 8, 16, 8]));
+        assert_eq!(plan(128, 16, 128, 32), Some([16, 1, 4, 8, 16]));
         assert_eq!(plan(4, 16, 16, 32), Some([16, 1, 2, 4, 1]));
         assert_eq!(plan(64, 2, 2, 32), Some([2, 1, 2, 32, 2]));
     }
