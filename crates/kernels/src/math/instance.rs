@@ -193,20 +193,36 @@ unsafe fn walk_double(
     }
 }
 
-/// One entry of arity 1 to 3 or for pairs of `f64`, with the attributes of its level.
+/// One entry of arity 1 to 3, of one or two elements (`each`, `pair`), or for pairs of `f64`, with the attributes of its
+/// level. The body is called by a closure that is always inlined: what calls a function that is passed as a value is
+/// code of its own, without these attributes, in which each multiply-add is a call to a library.
 macro_rules! entry {
     (1, {$($attribute:tt)*} $name:ident, $body:expr) => {
         $($attribute)*
         unsafe extern "C" fn $name(n: usize, x: *const f32, out: *mut f32) {
             // SAFETY: the caller keeps the contract of `UnaryFn`.
-            unsafe { walk_unary(n, x, out, $body) }
+            unsafe { walk_unary(n, x, out, #[inline(always)] |x: &Block| $body(x)) }
+        }
+    };
+    (each, {$($attribute:tt)*} $name:ident, $body:expr) => {
+        $($attribute)*
+        unsafe extern "C" fn $name(n: usize, x: *const f32, out: *mut f32) {
+            // SAFETY: the caller keeps the contract of `UnaryFn`.
+            unsafe { walk_unary(n, x, out, each(#[inline(always)] |x: f32| $body(x))) }
         }
     };
     (2, {$($attribute:tt)*} $name:ident, $body:expr) => {
         $($attribute)*
         unsafe extern "C" fn $name(n: usize, x: *const f32, y: *const f32, out: *mut f32) {
             // SAFETY: the caller keeps the contract of `BinaryFn`.
-            unsafe { walk_binary(n, x, y, out, $body) }
+            unsafe { walk_binary(n, x, y, out, #[inline(always)] |x: &Block, y: &Block| $body(x, y)) }
+        }
+    };
+    (pair, {$($attribute:tt)*} $name:ident, $body:expr) => {
+        $($attribute)*
+        unsafe extern "C" fn $name(n: usize, x: *const f32, y: *const f32, out: *mut f32) {
+            // SAFETY: the caller keeps the contract of `BinaryFn`.
+            unsafe { walk_binary(n, x, y, out, each_pair(#[inline(always)] |x: f32, y: f32| $body(x, y))) }
         }
     };
     (double, {$($attribute:tt)*} $name:ident, $body:expr) => {
@@ -220,7 +236,7 @@ macro_rules! entry {
         $($attribute)*
         unsafe extern "C" fn $name(n: usize, x: *const f64, y: *const f64, z: *const f64, out: *mut f64) {
             // SAFETY: the caller keeps the contract of `TernaryFn`.
-            unsafe { walk_ternary(n, [x, y, z], out, $body) }
+            unsafe { walk_ternary(n, [x, y, z], out, #[inline(always)] |x: f64, y: f64, z: f64| $body(x, y, z)) }
         }
     };
 }
@@ -232,20 +248,20 @@ macro_rules! level {
             1 unary sin = trig::sin::<$fused>;
             1 unary cos = trig::cos::<$fused>;
             1 unary tan = trig::tan::<$fused>;
-            1 unary asin = each(arc::asin::<$fused>);
-            1 unary acos = each(arc::acos::<$fused>);
-            1 unary atan = each(arc::atan::<$fused>);
-            2 binary atan2 = each_pair(arc::atan2::<$fused>);
-            1 unary sinh = each(exp::sinh::<$fused>);
-            1 unary cosh = each(exp::cosh::<$fused>);
-            1 unary tanh = each(exp::tanh::<$fused>);
-            1 unary asinh = each(log::asinh::<$fused>);
-            1 unary acosh = each(log::acosh::<$fused>);
-            1 unary atanh = each(log::atanh::<$fused>);
-            1 unary exp = each(exp::exp::<$fused>);
-            1 unary exp2 = each(exp::exp2::<$fused>);
-            1 unary log = each(log::log::<$fused>);
-            1 unary log2 = each(log::log2::<$fused>);
+            each unary asin = arc::asin::<$fused>;
+            each unary acos = arc::acos::<$fused>;
+            each unary atan = arc::atan::<$fused>;
+            pair binary atan2 = arc::atan2::<$fused>;
+            each unary sinh = exp::sinh::<$fused>;
+            each unary cosh = exp::cosh::<$fused>;
+            each unary tanh = exp::tanh::<$fused>;
+            each unary asinh = log::asinh::<$fused>;
+            each unary acosh = log::acosh::<$fused>;
+            each unary atanh = log::atanh::<$fused>;
+            each unary exp = exp::exp::<$fused>;
+            each unary exp2 = exp::exp2::<$fused>;
+            each unary log = log::log::<$fused>;
+            each unary log2 = log::log2::<$fused>;
             2 binary pow = pow::pow::<$fused>;
             2 binary frem = rem::frem::<$fused>;
             2 binary fmod = rem::fmod::<$fused>;
