@@ -21,6 +21,7 @@ impl<'c> Lower<'_, 'c> {
         let elems = a.n * self.w;
         let ty = self.e.vec_of(self.e.scalar_ty(a.scalar), elems).into();
         self.note_read(a.ptr.space, at, u64::from(elems) * a.elem_bytes())?;
+        self.ask_ahead(a, at, u64::from(elems) * a.elem_bytes())?;
         let inside = self.all_inside(a, a.n.into())?;
         let from = match const_int(inside) {
             Some(1) => at,
