@@ -46,6 +46,7 @@ pub(crate) struct Batch {
     tickets: Apart<AtomicUsize>,
     /// Dispatches with work-groups that nobody has taken.
     open: Apart<AtomicUsize>,
+    /// When it was ready; a lone dispatch, when it was asked for.
     start: Instant,
     isa: Isa,
     workplaces: Arc<Workplaces>,
@@ -56,16 +57,19 @@ pub(crate) struct Batch {
 impl Batch {
     /// A batch for so many threads.
     pub(crate) fn new(mut runs: Vec<Run>, threads: usize, parts: BatchParts<'_>) -> Self {
+        // To make many dispatches ready takes longer than to run those that are brief.
+        let start = if runs.len() > 1 { Instant::now() } else { parts.start };
         let mut last = 0;
         for run in &mut runs {
             last += run.seats().min(threads);
             run.last_ticket = last;
+            run.start = start;
         }
         Self {
             tickets: Apart::default(),
             open: Apart::new(AtomicUsize::new(runs.iter().filter(|run| run.has_groups()).count())),
             runs,
-            start: parts.start,
+            start,
             isa: parts.isa,
             workplaces: Arc::clone(parts.workplaces),
             watchdog: Arc::clone(parts.watchdog),

@@ -165,7 +165,8 @@ pub(crate) struct Run {
     pub(crate) last_ticket: usize,
     /// What threads did when they left.
     sums: Sums,
-    start: Instant,
+    /// When its batch was ready, as that has it.
+    pub(crate) start: Instant,
     /// Whether only the calling thread works, and no longer than [`BRIEF`].
     is_alone: AtomicBool,
     /// Whether somebody has noticed that no work-group is left.
