@@ -17,7 +17,7 @@ pub(crate) struct Package {
 }
 
 /// The workspace crates that each workspace crate may use.
-const ROOMS: [(&str, &[&str]); 17] = [
+const ROOMS: [(&str, &[&str]); 18] = [
     ("phalanx-ir", &[]),
     ("phalanx-kernels", &[]),
     ("phalanx-spirv-asm", &[]),
@@ -26,6 +26,7 @@ const ROOMS: [(&str, &[&str]); 17] = [
     ("phalanx-interp", &["phalanx-ir"]),
     ("phalanx-emit-llvm", &["phalanx-ir"]),
     ("phalanx-back-llvm", &["phalanx-emit-llvm", "phalanx-ir", "phalanx-kernels"]),
+    ("phalanx-back-nvptx", &["phalanx-emit-llvm", "phalanx-ir"]),
     ("phalanx-back-spirv", &["phalanx-ir"]),
     ("phalanx-host", &["phalanx-ir"]),
     ("phalanx-cpu", &["phalanx-back-llvm", "phalanx-host", "phalanx-ir", "phalanx-kernels"]),
@@ -39,7 +40,8 @@ const ROOMS: [(&str, &[&str]); 17] = [
     ("xtask", &[]),
 ];
 
-const LIBRARY: [&str; 9] = [
+const LIBRARY: [&str; 10] = [
+    "phalanx-back-nvptx",
     "phalanx-back-spirv",
     "phalanx-cpu",
     "phalanx-front-mlir",
@@ -76,7 +78,7 @@ const SPIRV_ROOMS: &[&str] = &[
 ];
 
 /// The rooms that make code with LLVM.
-const LLVM_ROOMS: &[&str] = &["phalanx-back-llvm", "phalanx-cpu", "phalanx-emit-llvm"];
+const LLVM_ROOMS: &[&str] = &["phalanx-back-llvm", "phalanx-back-nvptx", "phalanx-cpu", "phalanx-emit-llvm"];
 
 /// Outside crates that belong to some rooms only.
 const CONFINED: [(&str, &[&str]); 10] = [

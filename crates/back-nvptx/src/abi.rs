@@ -1,0 +1,83 @@
+//! What the host hands to the entry: one block of bytes, by value.
+//!
+//! ```text
+//! 0    u32 base[3]                     the first work-group
+//! 16   for each binding, for each of its descriptors: u64 address, u64 bytes
+//!      of a binding with more than [`MAX_INLINE`] of them: u64 address of an array of such, u64 length
+//! ...  push constants, at a multiple of 16
+//! ```
+//!
+//! Shared memory is given when the kernel is launched ([`Layout::shared_bytes`]); the grid is the work-groups; a block
+//! has [`Layout::threads`] along x.
+
+use phalanx_ir::{Binding, Module};
+
+/// The name of the entry.
+pub const ENTRY: &str = "phalanx_main";
+
+/// Invocations of a subgroup.
+pub const SUBGROUP_SIZE: u32 = 32;
+
+/// Descriptors of a binding that lie in the block themselves.
+pub const MAX_INLINE: u32 = 16;
+
+/// Bytes of a descriptor: address and size.
+pub const DESCRIPTOR_BYTES: u64 = 16;
+
+/// What addresses of buffers are multiples of.
+pub const BUFFER_ALIGN: u64 = 16;
+
+/// Most bytes that a kernel takes by value.
+pub const MAX_BYTES: u64 = 4096;
+
+/// Where things lie in the block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// By binding: where its descriptors are, or where it is said where they are.
+    pub bindings: Vec<Place>,
+    /// Where the push constants begin.
+    pub push: u64,
+    /// Bytes of push constants that are read.
+    pub push_bytes: u32,
+    /// Bytes of the block.
+    pub bytes: u64,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Bytes of shared memory.
+    pub shared_bytes: u32,
+}
+
+/// The descriptors of a binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Where they begin in the block.
+    pub offset: u64,
+    /// How many there are; none if only the place and length of an array is there.
+    pub inline: Option<u32>,
+}
+
+impl Layout {
+    /// The layout for a module.
+    pub fn of(module: &Module) -> Self {
+        let mut at = 16;
+        let mut bindings = Vec::new();
+        for binding in &module.bindings {
+            let inline = binding.count.filter(|&n| n <= MAX_INLINE);
+            bindings.push(Place { offset: at, inline });
+            at += DESCRIPTOR_BYTES * u64::from(inline.unwrap_or(1));
+        }
+        Self {
+            bindings,
+            push: at,
+            push_bytes: module.push_bytes,
+            bytes: at + u64::from(module.push_bytes).next_multiple_of(16),
+            threads: module.workgroup_invocations(),
+            shared_bytes: module.shared_bytes,
+        }
+    }
+
+    /// The place of a binding.
+    pub(crate) fn binding(&self, binding: Binding) -> Place {
+        self.bindings[binding.index()]
+    }
+}

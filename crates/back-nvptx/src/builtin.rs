@@ -1,0 +1,70 @@
+//! Built-in inputs, from special registers.
+//!
+//! A block of threads has one axis, so that warps are subgroups whatever the shape of a work-group is; coordinates are
+//! quotients and remainders by constants.
+
+use crate::lower::Lower;
+use inkwell::values::InstructionOpcode as I;
+use phalanx_emit_llvm::{Result, V};
+use phalanx_ir::Builtin;
+
+impl<'c> Lower<'_, 'c> {
+    pub(crate) fn builtin(&mut self, b: Builtin) -> Result<V<'c>> {
+        const GROUPS: [&str; 3] = [
+            "llvm.nvvm.read.ptx.sreg.nctaid.x",
+            "llvm.nvvm.read.ptx.sreg.nctaid.y",
+            "llvm.nvvm.read.ptx.sreg.nctaid.z",
+        ];
+        const GROUP: [&str; 3] = [
+            "llvm.nvvm.read.ptx.sreg.ctaid.x",
+            "llvm.nvvm.read.ptx.sreg.ctaid.y",
+            "llvm.nvvm.read.ptx.sreg.ctaid.z",
+        ];
+        match b {
+            Builtin::NumWorkgroups(axis) => self.e.intrinsic(GROUPS[usize::from(axis.min(2))], &[], &[]),
+            Builtin::WorkgroupId(axis) => {
+                let axis = axis.min(2);
+                let group = self.e.intrinsic(GROUP[usize::from(axis)], &[], &[])?;
+                let base = self.e.field(self.arguments, 4 * u64::from(axis))?;
+                let base = self.e.load_invariant(self.e.cx.i32_type(), base, 4)?;
+                self.e.add(base, group)
+            }
+            Builtin::LocalInvocationIndex => self.thread(),
+            Builtin::SubgroupId => {
+                let thread = self.thread()?;
+                self.e.lshr(thread, self.e.i32(5))
+            }
+            Builtin::SubgroupLane => {
+                let thread = self.thread()?;
+                self.e.and(thread, self.e.i32(31))
+            }
+            Builtin::LocalInvocationId(axis) => self.local_id(usize::from(axis.min(2))),
+            Builtin::GlobalInvocationId(axis) => {
+                let axis = axis.min(2);
+                let group = self.builtin(Builtin::WorkgroupId(axis))?;
+                let size = self.ir.workgroup_size[usize::from(axis)];
+                let start = self.e.mul(group, self.e.i32(size))?;
+                let local = self.local_id(axis.into())?;
+                self.e.add(start, local)
+            }
+        }
+    }
+
+    /// The local index of the invocation.
+    pub(crate) fn thread(&mut self) -> Result<V<'c>> {
+        self.e.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", &[], &[])
+    }
+
+    fn local_id(&mut self, axis: usize) -> Result<V<'c>> {
+        let size = self.ir.workgroup_size;
+        if size[axis] == 1 {
+            return Ok(self.e.i32(0));
+        }
+        let below: u32 = size[..axis].iter().product();
+        let thread = self.thread()?;
+        let row = if below == 1 { thread } else { self.e.bin(I::UDiv, thread, self.e.i32(below))? };
+        // Beyond the last axis that is longer than 1 there is nothing to wrap around for.
+        let is_last = size[axis + 1..].iter().all(|&n| n == 1);
+        if is_last { Ok(row) } else { self.e.bin(I::URem, row, self.e.i32(size[axis])) }
+    }
+}

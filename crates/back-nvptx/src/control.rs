@@ -1,0 +1,315 @@
+//! Structured control flow, and which threads of a warp are together.
+//!
+//! A thread branches where it wants to. The hardware brings threads together again as it likes, which is enough for
+//! code that a thread runs by itself; the IR promises more to operations of a subgroup: those that enter a construct
+//! together are together behind it. Such operations of the hardware take the set of threads that take part and wait for
+//! them, so in modules that have them that set, the *mask*, is known everywhere.
+//!
+//! Threads that leave a construct for one further out do not go there right away where others may stay behind: they
+//! note their *goal* and pass by the end of each construct between, where all that entered it say whether they stay:
+//!
+//! ```text
+//! block @0 {                     entered by m
+//!   if c { br @0 } else {}       t = ballot(m, c) ; in the branches the masks are t and m & ~t ; goal = @0
+//!                                here: stay = ballot(m, goal is here) ; mask = stay, the others go further out
+//!   ...
+//! }                              mask = m
+//! ```
+//!
+//! A `ballot` waits for all of its mask, so what follows it is common again. Without operations of a subgroup there are
+//! neither masks nor goals.
+
+use crate::lower::{Flow, Lower};
+use inkwell::IntPredicate;
+use inkwell::basic_block::BasicBlock;
+use inkwell::values::PointerValue;
+use phalanx_emit_llvm::{Error, Result, V};
+use phalanx_ir::{Barrier, Block, Function, Inst, Label, Op, Scope};
+use smallvec::SmallVec;
+
+/// The goal of threads that stay.
+const HERE: u32 = 0;
+/// The goal of threads that have returned.
+const RETURN: u32 = u32::MAX;
+
+/// A construct around the current position.
+#[derive(Debug)]
+struct Frame<'c> {
+    /// Its label, unless it is an `if`.
+    label: Option<Label>,
+    /// Where a branch to its label goes if all threads take it.
+    target: Option<BasicBlock<'c>>,
+    /// Where threads go that come to its end or leave it.
+    end: BasicBlock<'c>,
+}
+
+/// The constructs around the current position, innermost last.
+#[derive(Debug)]
+pub(crate) struct Constructs<'c> {
+    stack: Vec<Frame<'c>>,
+    /// By block: how control leaves it other than by its end.
+    exits: Vec<Exits>,
+    ret: BasicBlock<'c>,
+    masks: Option<Masks<'c>>,
+}
+
+/// Where the mask and the goal of a thread are.
+#[derive(Clone, Copy, Debug)]
+struct Masks<'c> {
+    mask: PointerValue<'c>,
+    goal: PointerValue<'c>,
+}
+
+/// How control may leave a block other than by its end.
+#[derive(Clone, Debug, Default)]
+struct Exits {
+    labels: SmallVec<[Label; 2]>,
+    returns: bool,
+}
+
+impl<'c> Constructs<'c> {
+    pub(crate) fn new(f: &Function, ret: BasicBlock<'c>) -> Self {
+        let mut exits = vec![Exits::default(); f.blocks.len()];
+        find_exits(f, Function::ENTRY, &mut exits);
+        Self { stack: Vec::new(), exits, ret, masks: None }
+    }
+}
+
+/// Fills in the exits of a block and of all within.
+fn find_exits(f: &Function, block: Block, exits: &mut [Exits]) {
+    let mut all = Exits::default();
+    for &inst in f.block(block) {
+        let op = &f.inst(inst).op;
+        for body in op.bodies() {
+            find_exits(f, body, exits);
+            let inner = exits[body.index()].clone();
+            all.returns |= inner.returns;
+            let own = match op {
+                Op::Block { label, .. } | Op::Loop { label, .. } => Some(*label),
+                _ => None,
+            };
+            for label in inner.labels {
+                if Some(label) != own && !all.labels.contains(&label) {
+                    all.labels.push(label);
+                }
+            }
+        }
+        match *op {
+            Op::Br(label) if !all.labels.contains(&label) => all.labels.push(label),
+            Op::Return => all.returns = true,
+            _ => {}
+        }
+    }
+    exits[block.index()] = all;
+}
+
+/// Whether threads of a subgroup do something together.
+fn is_together(op: &Op) -> bool {
+    match op {
+        Op::Subgroup(_) => true,
+        Op::Barrier(Barrier { execution, .. }) => *execution == Scope::Subgroup,
+        _ => false,
+    }
+}
+
+impl<'c> Lower<'_, 'c> {
+    /// Begins to keep account of threads, if the module needs it.
+    pub(crate) fn start_masks(&mut self) -> Result<()> {
+        if !self.f.insts.iter().any(|info| is_together(&info.op)) {
+            return Ok(());
+        }
+        let i32_ty = self.e.cx.i32_type();
+        let masks = Masks { mask: self.reserve(i32_ty)?, goal: self.reserve(i32_ty)? };
+        self.constructs.masks = Some(masks);
+        let all = self.e.i32(u32::MAX);
+        let rest = self.layout.threads % 32;
+        let mask = match rest {
+            0 => all,
+            _ => {
+                let thread = self.thread()?;
+                let first = self.e.i32(self.layout.threads - rest);
+                let is_last = self.e.icmp(IntPredicate::UGE, thread, first)?;
+                self.e.select(is_last, self.e.i32((1 << rest) - 1), all)?
+            }
+        };
+        self.e.b.build_store(masks.mask, mask)?;
+        self.e.b.build_store(masks.goal, self.e.i32(HERE))?;
+        Ok(())
+    }
+
+    /// The threads that are here together.
+    pub(crate) fn mask(&mut self) -> Result<V<'c>> {
+        let masks = self.constructs.masks.ok_or_else(|| Error::bug("nobody counts threads"))?;
+        Ok(self.e.b.build_load(self.e.cx.i32_type(), masks.mask, "mask")?)
+    }
+
+    fn set_mask(&mut self, mask: V<'c>) -> Result<()> {
+        if let Some(masks) = self.constructs.masks {
+            self.e.b.build_store(masks.mask, mask)?;
+        }
+        Ok(())
+    }
+
+    fn mask_if_any(&mut self) -> Result<Option<V<'c>>> {
+        match self.constructs.masks {
+            Some(_) => self.mask().map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The threads of a mask for which a condition holds. All of them come here.
+    pub(crate) fn ballot(&mut self, mask: V<'c>, cond: V<'c>) -> Result<V<'c>> {
+        self.e.intrinsic("llvm.nvvm.vote.ballot.sync", &[], &[mask, cond])
+    }
+
+    pub(crate) fn lower_if(&mut self, inst: Inst, then: Block, otherwise: Block) -> Result<Flow> {
+        let cond = self.scalar(self.f.inst(inst).args[0])?;
+        let mask = self.mask_if_any()?;
+        let masks = match mask {
+            Some(mask) if self.uniformity.is_divergent_if(inst) => {
+                let taken = self.ballot(mask, cond)?;
+                let rest = self.e.and(mask, self.e.not(taken)?)?;
+                Some([taken, rest])
+            }
+            _ => None,
+        };
+        let [yes, no, end] = ["then", "else", "endif"].map(|name| self.new_block(name));
+        self.e.cond_br(cond, yes, no)?;
+        self.constructs.stack.push(Frame { label: None, target: None, end });
+        for (i, (start, body)) in [(yes, then), (no, otherwise)].into_iter().enumerate() {
+            self.e.b.position_at_end(start);
+            if let Some(masks) = masks {
+                self.set_mask(masks[i])?;
+            }
+            if self.block(body)? == Flow::Next {
+                self.e.br(end)?;
+            }
+        }
+        self.constructs.stack.pop();
+        let pending = self.may_pass(then, None) || self.may_pass(otherwise, None);
+        self.arrive(end, mask, pending, None)
+    }
+
+    pub(crate) fn lower_block(&mut self, label: Label, body: Block) -> Result<Flow> {
+        let mask = self.mask_if_any()?;
+        let end = self.new_block("endblock");
+        self.constructs.stack.push(Frame { label: Some(label), target: Some(end), end });
+        if self.block(body)? == Flow::Next {
+            self.e.br(end)?;
+        }
+        self.constructs.stack.pop();
+        let pending = self.may_pass(body, Some(label));
+        let own = self.uniformity.is_divergent_label(label).then_some(label);
+        self.arrive(end, mask, pending, own)
+    }
+
+    pub(crate) fn lower_loop(&mut self, label: Label, body: Block) -> Result<Flow> {
+        let mask = self.mask_if_any()?;
+        let [header, latch, end] = ["loop", "latch", "endloop"].map(|name| self.new_block(name));
+        self.e.br(header)?;
+        self.e.b.position_at_end(header);
+        let round = self.mask_if_any()?;
+        self.constructs.stack.push(Frame { label: Some(label), target: Some(header), end: latch });
+        if self.block(body)? == Flow::Next {
+            self.e.br(latch)?;
+        }
+        self.constructs.stack.pop();
+        self.e.b.position_at_end(latch);
+        match (self.constructs.masks, round) {
+            (Some(masks), Some(round)) if self.uniformity.is_divergent_label(label) => {
+                let goal = self.e.b.build_load(self.e.cx.i32_type(), masks.goal, "goal")?;
+                let repeats = self.e.icmp(IntPredicate::EQ, goal, self.e.i32(number(label)))?;
+                let again = self.ballot(round, repeats)?;
+                let repeat = self.new_block("repeat");
+                self.e.cond_br(repeats, repeat, end)?;
+                self.e.b.position_at_end(repeat);
+                self.e.b.build_store(masks.goal, self.e.i32(HERE))?;
+                self.set_mask(again)?;
+                self.e.br(header)?;
+            }
+            _ => self.e.br(end)?,
+        }
+        let pending = self.may_pass(body, Some(label));
+        self.arrive(end, mask, pending, None)
+    }
+
+    pub(crate) fn lower_br(&mut self, label: Label) -> Result<Flow> {
+        let masks = self.constructs.masks.filter(|_| self.uniformity.is_divergent_label(label));
+        if let Some(masks) = masks {
+            self.e.b.build_store(masks.goal, self.e.i32(number(label)))?;
+            let end = self.outer_end();
+            self.e.br(end)?;
+            return Ok(Flow::Left);
+        }
+        let frame = self.constructs.stack.iter().rev().find(|frame| frame.label == Some(label));
+        let target = frame.and_then(|frame| frame.target);
+        self.e.br(target.ok_or_else(|| Error::bug(format!("{label} is not around its branch")))?)?;
+        Ok(Flow::Left)
+    }
+
+    pub(crate) fn lower_return(&mut self) -> Result<Flow> {
+        let masks = self.constructs.masks.filter(|_| self.uniformity.has_divergent_return());
+        if let Some(masks) = masks {
+            self.e.b.build_store(masks.goal, self.e.i32(RETURN))?;
+            let end = self.outer_end();
+            self.e.br(end)?;
+            return Ok(Flow::Left);
+        }
+        self.e.br(self.constructs.ret)?;
+        Ok(Flow::Left)
+    }
+
+    /// Whether some threads may come to the end of a block on their way further out, past a label of its own.
+    fn may_pass(&self, body: Block, own: Option<Label>) -> bool {
+        let exits = &self.constructs.exits[body.index()];
+        let goes_on = |&label: &Label| Some(label) != own && self.uniformity.is_divergent_label(label);
+        self.constructs.masks.is_some()
+            && (exits.labels.iter().any(goes_on) || exits.returns && self.uniformity.has_divergent_return())
+    }
+
+    /// Where threads go that leave the innermost construct.
+    fn outer_end(&self) -> BasicBlock<'c> {
+        self.constructs.stack.last().map_or(self.constructs.ret, |frame| frame.end)
+    }
+
+    /// Goes on behind a construct that was entered by a mask. Some that come there may only pass by.
+    fn arrive(
+        &mut self,
+        end: BasicBlock<'c>,
+        mask: Option<V<'c>>,
+        pending: bool,
+        own: Option<Label>,
+    ) -> Result<Flow> {
+        self.e.b.position_at_end(end);
+        let (Some(masks), Some(mask)) = (self.constructs.masks, mask) else {
+            // Behind a construct that nobody leaves by its end there may be code all the same.
+            return Ok(Flow::Next);
+        };
+        if !pending {
+            if own.is_some() {
+                self.e.b.build_store(masks.goal, self.e.i32(HERE))?;
+            }
+            self.set_mask(mask)?;
+            return Ok(Flow::Next);
+        }
+        let goal = self.e.b.build_load(self.e.cx.i32_type(), masks.goal, "goal")?;
+        let mut stays = self.e.icmp(IntPredicate::EQ, goal, self.e.i32(HERE))?;
+        if let Some(own) = own {
+            let is_own = self.e.icmp(IntPredicate::EQ, goal, self.e.i32(number(own)))?;
+            stays = self.e.or(stays, is_own)?;
+        }
+        let stay = self.ballot(mask, stays)?;
+        let next = self.new_block("stay");
+        let out = self.outer_end();
+        self.e.cond_br(stays, next, out)?;
+        self.e.b.position_at_end(next);
+        self.e.b.build_store(masks.goal, self.e.i32(HERE))?;
+        self.set_mask(stay)?;
+        Ok(Flow::Next)
+    }
+}
+
+/// The goal of threads that branch to a label.
+fn number(label: Label) -> u32 {
+    label.index() as u32 + 1
+}

@@ -1,0 +1,46 @@
+//! IR to PTX, the assembly of NVIDIA's GPUs, through LLVM's NVPTX back end.
+//!
+//! An invocation is a thread, a subgroup of 32 a warp, a work-group a block of threads along one axis. A value is a
+//! scalar of LLVM; constructs are branches. Only where threads of a subgroup do something together is it known which
+//! of them came there ([`control`]).
+//!
+//! What this target does not do is [`Error::Unsupported`], by name.
+
+pub mod abi;
+mod arch;
+mod atomic;
+mod builtin;
+mod control;
+mod lower;
+mod math;
+mod memory;
+mod pointer;
+mod ptx;
+mod subgroup;
+mod vars;
+
+pub use arch::{Arch, UnknownArch};
+pub use phalanx_emit_llvm::Error;
+
+use abi::Layout;
+use phalanx_ir::Verified;
+
+/// A kernel as text.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// PTX with the entry [`abi::ENTRY`].
+    pub ptx: String,
+    /// What the entry takes.
+    pub layout: Layout,
+    /// LLVM IR as it was made, and after LLVM's passes.
+    pub llvm: [String; 2],
+}
+
+/// Compiles a verified module, whose subgroups have 32 invocations.
+///
+/// # Errors
+///
+/// [`Error::Unsupported`] names what this target does not do. [`Error::Bug`] is our own fault.
+pub fn compile(module: &Verified, arch: Arch) -> Result<Compiled, Error> {
+    ptx::compile(module, arch)
+}

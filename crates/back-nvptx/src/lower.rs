@@ -1,0 +1,365 @@
+//! The state of lowering one module, and access to the values lowered so far.
+
+use crate::abi::{self, Layout};
+use crate::control::Constructs;
+use crate::vars::Slot;
+use inkwell::attributes::{Attribute, AttributeLoc};
+use inkwell::basic_block::BasicBlock;
+use inkwell::types::{AnyType, BasicType};
+use inkwell::values::{FunctionValue, PointerValue};
+use inkwell::{AddressSpace, IntPredicate};
+use phalanx_emit_llvm::{Emit, Error, Result, V};
+use phalanx_ir::{Block, CompareOp, Function, Inst, InstInfo, Module, Op, Scalar, Space, Uniformity, Value};
+use smallvec::SmallVec;
+
+/// The calling convention of kernels: LLVM's `ptx_kernel`.
+const PTX_KERNEL: u32 = 71;
+
+/// Whether code follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// The next instruction follows.
+    Next,
+    /// The invocation is elsewhere: nothing may be appended.
+    Left,
+}
+
+/// A pointer, in pieces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ptr<'c> {
+    pub(crate) space: Space,
+    /// Where the object starts, in its address space; null in [`Space::Global`].
+    pub(crate) base: V<'c>,
+    /// Bytes of the object (`i64`). Meaningless in [`Space::Global`].
+    pub(crate) size: V<'c>,
+    /// Bytes from the start (`i64`). The address in [`Space::Global`].
+    pub(crate) offset: V<'c>,
+}
+
+/// What an IR value becomes.
+#[derive(Clone, Copy, Debug)]
+enum Lowered<'c> {
+    Scalar(V<'c>),
+    Ptr(Ptr<'c>),
+}
+
+/// The state of lowering one module.
+#[derive(Debug)]
+pub(crate) struct Lower<'a, 'c> {
+    /// The LLVM builder, at the end of the current block.
+    pub(crate) e: Emit<'c>,
+    /// The module that is lowered.
+    pub(crate) ir: &'a Module,
+    /// Its code.
+    pub(crate) f: &'a Function,
+    pub(crate) uniformity: &'a Uniformity,
+    pub(crate) function: FunctionValue<'c>,
+    pub(crate) layout: Layout,
+    /// The block of arguments.
+    pub(crate) arguments: PointerValue<'c>,
+    /// Where the work-group's memory starts.
+    pub(crate) shared: PointerValue<'c>,
+    pub(crate) constructs: Constructs<'c>,
+    /// The block that is lowered.
+    pub(crate) here: Block,
+    /// Where variables live.
+    pub(crate) vars: Vec<Option<Slot<'c>>>,
+    /// The block in which memory for variables is reserved, which ends with a branch to the code.
+    entry: BasicBlock<'c>,
+    values: Vec<Option<Lowered<'c>>>,
+}
+
+impl<'a, 'c> Lower<'a, 'c> {
+    /// Lowers a module to an entry in `e`'s LLVM module.
+    pub(crate) fn module(
+        e: Emit<'c>,
+        ir: &'a Module,
+        uniformity: &'a Uniformity,
+        layout: Layout,
+    ) -> Result<Emit<'c>> {
+        let block = e.cx.i8_type().array_type(layout.bytes as u32);
+        let ty = e.cx.void_type().fn_type(&[e.ptr_ty().into()], false);
+        let function = e.module.add_function(abi::ENTRY, ty, None);
+        function.set_call_conventions(PTX_KERNEL);
+        let flag = |name| e.cx.create_enum_attribute(Attribute::get_named_enum_kind_id(name), 0);
+        let param = |attribute| function.add_attribute(AttributeLoc::Param(0), attribute);
+        let byval = Attribute::get_named_enum_kind_id("byval");
+        param(e.cx.create_type_attribute(byval, block.as_any_type_enum()));
+        param(e.cx.create_enum_attribute(Attribute::get_named_enum_kind_id("align"), 16));
+        function.add_attribute(AttributeLoc::Function, flag("nounwind"));
+        function.add_attribute(AttributeLoc::Function, flag("convergent"));
+        mark_kernel(&e, function, layout.threads)?;
+        let arguments = function
+            .get_nth_param(0)
+            .ok_or_else(|| Error::bug("an entry without a parameter"))?
+            .into_pointer_value();
+        let shared = e.module.add_global(
+            e.cx.i8_type().array_type(0),
+            Some(AddressSpace::from(ADDRESS_SPACE_SHARED)),
+            "phalanx_shared",
+        );
+        shared.set_alignment(16);
+        let shared = shared.as_pointer_value();
+        let entry = e.new_block(function, "entry");
+        let code = e.new_block(function, "code");
+        let ret = e.new_block(function, "ret");
+        e.b.position_at_end(ret);
+        e.b.build_return(None)?;
+        e.b.position_at_end(entry);
+        e.br(code)?;
+        e.b.position_at_end(code);
+        let mut lower = Self {
+            e,
+            ir,
+            f: &ir.body,
+            uniformity,
+            function,
+            layout,
+            arguments,
+            shared,
+            constructs: Constructs::new(&ir.body, ret),
+            here: Function::ENTRY,
+            vars: Vec::new(),
+            entry,
+            values: vec![None; ir.body.values.len()],
+        };
+        lower.declare_vars()?;
+        lower.start_masks()?;
+        if lower.block(Function::ENTRY)? == Flow::Next {
+            lower.e.br(ret)?;
+        }
+        Ok(lower.e)
+    }
+
+    /// Lowers a block's instructions.
+    pub(crate) fn block(&mut self, block: Block) -> Result<Flow> {
+        let f = self.f;
+        let around = std::mem::replace(&mut self.here, block);
+        let mut flow = Flow::Next;
+        for &inst in f.block(block) {
+            flow = self.inst(inst)?;
+            if flow == Flow::Left {
+                break;
+            }
+        }
+        self.here = around;
+        Ok(flow)
+    }
+
+    /// Sends an instruction to those who lower its kind.
+    fn inst(&mut self, inst: Inst) -> Result<Flow> {
+        let f = self.f;
+        let info = f.inst(inst);
+        self.refuse_matrices(info)?;
+        match &info.op {
+            Op::If { then, otherwise } => return self.lower_if(inst, *then, *otherwise),
+            Op::Block { label, body } => return self.lower_block(*label, *body),
+            Op::Loop { label, body } => return self.lower_loop(*label, *body),
+            Op::Br(label) => return self.lower_br(*label),
+            Op::Return => return self.lower_return(),
+            Op::Barrier(barrier) => self.lower_barrier(*barrier)?,
+            Op::Const(bits) => {
+                let s = self.scalar_ty(info.results[0])?;
+                let v = self.e.scalar_const(s, *bits);
+                self.set(inst, v);
+            }
+            Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Compare(_)
+            | Op::Fma
+            | Op::Select
+            | Op::Convert(_)
+            | Op::Bitcast => self.lower_elementwise(inst)?,
+            Op::Builtin(b) => {
+                let v = self.builtin(*b)?;
+                self.set(inst, v);
+            }
+            Op::VarLoad(var) => self.lower_var_load(inst, *var)?,
+            Op::VarStore(var) => self.lower_var_store(inst, *var)?,
+            Op::BufferPtr(_)
+            | Op::PushPtr
+            | Op::SharedPtr { .. }
+            | Op::PtrAdd { .. }
+            | Op::PtrBytesLeft
+            | Op::PtrDiff
+            | Op::PtrToInt
+            | Op::IntToPtr => self.lower_pointer(inst)?,
+            Op::Load(flags) => self.lower_load(inst, *flags)?,
+            Op::Store(flags) => self.lower_store(inst, *flags)?,
+            Op::Atomic(op) => self.lower_atomic(inst, *op)?,
+            Op::Subgroup(op) => self.lower_subgroup(inst, *op)?,
+            Op::Clock => {
+                let v = self.e.intrinsic("llvm.nvvm.read.ptx.sreg.globaltimer", &[], &[])?;
+                self.set(inst, v);
+            }
+            op @ (Op::Image(..)
+            | Op::Printf(_)
+            | Op::Warn(_)
+            | Op::VecMatMul(_)
+            | Op::VecOuterAdd(_)
+            | Op::VecReduceAdd(_)
+            | Op::VarComponentLoad(_)
+            | Op::VarComponentStore(_)
+            | Op::MatSplat
+            | Op::MatLoad { .. }
+            | Op::MatStore { .. }
+            | Op::MatMulAdd(_)
+            | Op::MatScale
+            | Op::MatExtract
+            | Op::MatInsert
+            | Op::MatTranspose
+            | Op::MatRotate
+            | Op::MatFromLanes { .. }
+            | Op::MatToLanes { .. }
+            | Op::MatMap { .. }
+            | Op::MatReduce { .. }
+            | Op::MatLoadTensor { .. }
+            | Op::MatStoreTensor(_)) => {
+                return Err(Error::unsupported(phalanx_ir::text::mnemonic(op)));
+            }
+            Op::Params | Op::Yield => return Err(Error::bug("a region of its own")),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn refuse_matrices(&self, info: &InstInfo) -> Result<()> {
+        let f = self.f;
+        let var = info.op.var().map(|var| f.var(var).ty);
+        let mut types = info.args.iter().chain(&info.results).map(|&v| f.ty(v)).chain(var);
+        match types.any(|ty| ty.mat().is_some()) {
+            true => Err(Error::unsupported("cooperative matrices")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// LLVM's number of the memory of a work-group.
+pub(crate) const ADDRESS_SPACE_SHARED: u16 = 3;
+/// LLVM's number of the memory of the device.
+pub(crate) const ADDRESS_SPACE_GLOBAL: u16 = 1;
+
+/// Says in LLVM's metadata that a function is a kernel, and with how many threads it runs.
+fn mark_kernel<'c>(e: &Emit<'c>, function: FunctionValue<'c>, threads: u32) -> Result<()> {
+    let function = function.as_global_value().as_pointer_value();
+    for (name, value) in [("kernel", 1), ("maxntidx", threads), ("maxntidy", 1), ("maxntidz", 1)] {
+        let node =
+            e.cx.metadata_node(&[function.into(), e.cx.metadata_string(name).into(), e.i32(value).into()]);
+        e.module
+            .add_global_metadata("nvvm.annotations", &node)
+            .map_err(|error| Error::bug(error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Operations on values.
+impl<'c> Lower<'_, 'c> {
+    fn lower_elementwise(&mut self, inst: Inst) -> Result<()> {
+        let f = self.f;
+        let info = f.inst(inst);
+        if info.args.iter().any(|&v| matches!(self.values[v.index()], Some(Lowered::Ptr(_)))) {
+            return self.lower_on_pointers(inst, info);
+        }
+        let args = info.args.iter().map(|&v| self.scalar(v)).collect::<Result<SmallVec<[_; 4]>>>()?;
+        let (from, to) = (self.scalar_ty(info.args[0])?, self.scalar_ty(info.results[0])?);
+        let v = match (&info.op, &args[..]) {
+            (Op::Unary(op), &[x]) => self.unary(*op, from, x, info.exact)?,
+            (Op::Binary(op), &[x, y]) => self.binary(*op, from, x, y, info.exact)?,
+            (Op::Compare(op), &[x, y]) => self.e.compare(*op, from, x, y)?,
+            (Op::Fma, &[x, y, z]) => self.e.fma(from, x, y, z)?,
+            (Op::Select, &[c, x, y]) => self.e.select(c, x, y)?,
+            (Op::Convert(op), &[x]) => self.e.convert(*op, from, to, x)?,
+            (Op::Bitcast, &[x]) => self.e.bitcast(x, self.e.scalar_ty(to))?,
+            _ => return Err(Error::bug("an operation has the wrong number of operands")),
+        };
+        self.set(inst, v);
+        Ok(())
+    }
+
+    /// Choosing between pointers, and comparing them.
+    fn lower_on_pointers(&mut self, inst: Inst, info: &InstInfo) -> Result<()> {
+        match (&info.op, &info.args[..]) {
+            (Op::Select, &[cond, x, y]) => {
+                let (cond, x, y) = (self.scalar(cond)?, self.ptr(x)?, self.ptr(y)?);
+                let p = Ptr {
+                    space: x.space,
+                    base: self.e.select(cond, x.base, y.base)?,
+                    size: self.e.select(cond, x.size, y.size)?,
+                    offset: self.e.select(cond, x.offset, y.offset)?,
+                };
+                self.set_ptr(inst, p);
+                Ok(())
+            }
+            (Op::Compare(op), &[x, y]) => {
+                let predicate = match op {
+                    CompareOp::Ieq => IntPredicate::EQ,
+                    CompareOp::Ine => IntPredicate::NE,
+                    _ => return Err(Error::bug("pointers have no order")),
+                };
+                let (x, y) = (self.ptr(x)?, self.ptr(y)?);
+                let (x, y) = (self.address(&x)?, self.address(&y)?);
+                let v = self.e.icmp(predicate, x, y)?;
+                self.set(inst, v);
+                Ok(())
+            }
+            _ => Err(Error::bug("an operation that pointers do not have")),
+        }
+    }
+}
+
+/// Access to values.
+impl<'c> Lower<'_, 'c> {
+    /// A scalar.
+    pub(crate) fn scalar(&self, v: Value) -> Result<V<'c>> {
+        match self.values[v.index()] {
+            Some(Lowered::Scalar(x)) => Ok(x),
+            Some(Lowered::Ptr(_)) => Err(Error::bug(format!("{v} is no scalar"))),
+            None => Err(Error::bug(format!("{v} is used before it is defined"))),
+        }
+    }
+
+    /// A pointer.
+    pub(crate) fn ptr(&self, v: Value) -> Result<Ptr<'c>> {
+        match self.values[v.index()] {
+            Some(Lowered::Ptr(p)) => Ok(p),
+            Some(Lowered::Scalar(_)) => Err(Error::bug(format!("{v} is no pointer"))),
+            None => Err(Error::bug(format!("{v} is used before it is defined"))),
+        }
+    }
+
+    /// Defines a value as a scalar.
+    pub(crate) fn define(&mut self, v: Value, x: V<'c>) {
+        self.values[v.index()] = Some(Lowered::Scalar(x));
+    }
+
+    /// Defines the first result of an instruction as a scalar.
+    pub(crate) fn set(&mut self, inst: Inst, x: V<'c>) {
+        self.define(self.f.inst(inst).results[0], x);
+    }
+
+    /// Defines the first result of an instruction as a pointer.
+    pub(crate) fn set_ptr(&mut self, inst: Inst, p: Ptr<'c>) {
+        self.values[self.f.inst(inst).results[0].index()] = Some(Lowered::Ptr(p));
+    }
+
+    /// The type of a scalar value.
+    pub(crate) fn scalar_ty(&self, v: Value) -> Result<Scalar> {
+        self.f.ty(v).scalar().ok_or_else(|| Error::bug(format!("{v} is no scalar")))
+    }
+
+    /// A new block at the end of the function.
+    pub(crate) fn new_block(&self, name: &str) -> BasicBlock<'c> {
+        self.e.new_block(self.function, name)
+    }
+
+    /// Memory of the invocation for the whole run.
+    pub(crate) fn reserve(&self, ty: impl BasicType<'c>) -> Result<PointerValue<'c>> {
+        let here = self.e.here()?;
+        match self.entry.get_terminator() {
+            Some(end) => self.e.b.position_before(&end),
+            None => self.e.b.position_at_end(self.entry),
+        }
+        let at = self.e.b.build_alloca(ty, "")?;
+        self.e.b.position_at_end(here);
+        Ok(at)
+    }
+}

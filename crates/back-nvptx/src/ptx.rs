@@ -1,0 +1,73 @@
+//! From LLVM IR to PTX: LLVM's verifier, its passes, code generation.
+
+use crate::abi::{self, Layout};
+use crate::arch::Arch;
+use crate::lower::Lower;
+use crate::{Compiled, Error};
+use inkwell::OptimizationLevel;
+use inkwell::context::Context;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{
+    CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
+};
+use phalanx_emit_llvm::{Emit, Result};
+use phalanx_ir::{Uniformity, Verified};
+use std::sync::Once;
+
+const TRIPLE: &str = "nvptx64-nvidia-cuda";
+
+/// What the lowering leaves to do: variables become registers, bounds checks that are known are folded, what does not
+/// change moves out of loops. LLVM's own list would take accesses of several words apart, and move the parts.
+const PASSES: &str = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
+loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce)";
+
+pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
+    if module.subgroup_size != abi::SUBGROUP_SIZE {
+        let n = module.subgroup_size;
+        return Err(Error::unsupported(format!("subgroups of {n}: a warp has {}", abi::SUBGROUP_SIZE)));
+    }
+    let layout = Layout::of(module);
+    if layout.threads > 1024 {
+        return Err(Error::unsupported(format!("work-groups of {}, at most 1024", layout.threads)));
+    }
+    if layout.bytes > abi::MAX_BYTES {
+        let found = layout.bytes;
+        return Err(Error::unsupported(format!("{found} bytes of arguments, at most {}", abi::MAX_BYTES)));
+    }
+    let machine = machine(arch)?;
+    let cx = Context::create();
+    let e = Emit::new(&cx, &module.name, arch.caps());
+    e.module.set_triple(&machine.get_triple());
+    e.module.set_data_layout(&machine.get_target_data().get_data_layout());
+    let e = Lower::module(e, module, &Uniformity::analyse(module), layout.clone())?;
+    let lowered = e.module.to_string();
+    // LLVM ends the process when it is given IR that breaks its rules.
+    e.module.verify().map_err(|error| Error::bug(format!("LLVM refuses the module: {error}")))?;
+    e.module
+        .run_passes(PASSES, &machine, PassBuilderOptions::create())
+        .map_err(|error| Error::bug(format!("LLVM refuses its passes: {error}")))?;
+    let optimized = e.module.to_string();
+    let text = machine
+        .write_to_memory_buffer(&e.module, FileType::Assembly)
+        .map_err(|error| Error::bug(format!("LLVM can't generate code: {error}")))?;
+    let ptx = String::from_utf8_lossy(text.as_slice()).trim_end_matches('\0').to_owned();
+    Ok(Compiled { ptx, layout, llvm: [lowered, optimized] })
+}
+
+fn machine(arch: Arch) -> Result<TargetMachine> {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| Target::initialize_nvptx(&InitializationConfig::default()));
+    let triple = TargetTriple::create(TRIPLE);
+    let target = Target::from_triple(&triple).map_err(|error| Error::unsupported(error.to_string()))?;
+    let level = OptimizationLevel::Default;
+    target
+        .create_target_machine(
+            &triple,
+            arch.name(),
+            arch.version(),
+            level,
+            RelocMode::Default,
+            CodeModel::Default,
+        )
+        .ok_or_else(|| Error::unsupported(format!("{TRIPLE} {arch}")))
+}

@@ -1,0 +1,134 @@
+//! Variables: memory of the invocation, which LLVM turns into registers where it can.
+
+use crate::lower::{Lower, Ptr};
+use inkwell::IntPredicate;
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::PointerValue;
+use phalanx_emit_llvm::{Error, Result, V, const_int};
+use phalanx_ir::{Inst, Space, Type, Var};
+
+/// Where a variable lives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot<'c> {
+    at: PointerValue<'c>,
+    /// The type of an element.
+    elem: BasicTypeEnum<'c>,
+    count: u32,
+}
+
+/// Where to find an element: whether there is one, and its address.
+type Element<'c> = (Option<V<'c>>, PointerValue<'c>);
+
+impl<'c> Lower<'_, 'c> {
+    /// Reserves memory for all variables.
+    pub(crate) fn declare_vars(&mut self) -> Result<()> {
+        for info in &self.f.vars {
+            let elem = match info.ty {
+                Type::Scalar(s) => self.e.scalar_ty(s),
+                Type::Ptr(space) => self.pointer_ty(space),
+                // What uses it is refused.
+                Type::Mat(_) => {
+                    self.vars.push(None);
+                    continue;
+                }
+            };
+            let at = match (&info.table, info.ty.scalar()) {
+                (Some(bits), Some(s)) => {
+                    let elems: Vec<V<'c>> = bits.iter().map(|&bits| self.e.scalar_const(s, bits)).collect();
+                    self.table(elem, &elems, s.bytes())
+                }
+                _ => self.reserve(self.array_ty(elem, info.count))?,
+            };
+            self.vars.push(Some(Slot { at, elem, count: info.count }));
+        }
+        Ok(())
+    }
+
+    /// A pointer in a variable: base, size and offset.
+    fn pointer_ty(&self, space: Space) -> BasicTypeEnum<'c> {
+        let word = self.e.cx.i64_type().into();
+        self.e.cx.struct_type(&[self.space_ty(space).into(), word, word], false).into()
+    }
+
+    pub(crate) fn lower_var_load(&mut self, inst: Inst, var: Var) -> Result<()> {
+        let (f, slot) = (self.f, self.slot(var)?);
+        let index = f.inst(inst).args.first().map(|&i| self.scalar(i)).transpose()?;
+        let (exists, at) = self.element(slot, index)?;
+        let zero = self.e.zero(slot.elem);
+        let v = match exists {
+            Some(exists) => {
+                // The first element stands in for one that does not exist.
+                let at = self.e.select(exists, at.into(), slot.at.into())?.into_pointer_value();
+                let v = self.e.b.build_load(slot.elem, at, "")?;
+                self.e.select(exists, v, zero)?
+            }
+            None if const_int(self.index_or_0(index)).is_some_and(|i| i >= slot.count.into()) => zero,
+            None => self.e.b.build_load(slot.elem, at, "")?,
+        };
+        match f.var(var).ty {
+            Type::Ptr(space) => {
+                let part = |i| self.e.b.build_extract_value(v.into_struct_value(), i, "");
+                let p = Ptr { space, base: part(0)?, size: part(1)?, offset: part(2)? };
+                self.set_ptr(inst, p);
+            }
+            Type::Scalar(_) | Type::Mat(_) => self.set(inst, v),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn lower_var_store(&mut self, inst: Inst, var: Var) -> Result<()> {
+        let (f, slot) = (self.f, self.slot(var)?);
+        let (index, value) = match f.inst(inst).args[..] {
+            [value] => (None, value),
+            [index, value] => (Some(self.scalar(index)?), value),
+            _ => return Err(Error::bug("a store to a variable has a value")),
+        };
+        let v = match f.var(var).ty {
+            Type::Ptr(_) => {
+                let p = self.ptr(value)?;
+                let mut all = slot.elem.into_struct_type().get_poison();
+                for (part, i) in [p.base, p.size, p.offset].into_iter().zip(0..) {
+                    all = self.e.b.build_insert_value(all, part, i, "")?.into_struct_value();
+                }
+                all.into()
+            }
+            Type::Scalar(_) | Type::Mat(_) => self.scalar(value)?,
+        };
+        let (exists, at) = self.element(slot, index)?;
+        match exists {
+            Some(exists) => {
+                let [store, done] = ["store", "stored"].map(|name| self.new_block(name));
+                self.e.cond_br(exists, store, done)?;
+                self.e.b.position_at_end(store);
+                self.e.b.build_store(at, v)?;
+                self.e.br(done)?;
+                self.e.b.position_at_end(done);
+            }
+            None if const_int(self.index_or_0(index)).is_some_and(|i| i >= slot.count.into()) => {}
+            None => {
+                self.e.b.build_store(at, v)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn slot(&self, var: Var) -> Result<Slot<'c>> {
+        self.vars[var.index()].ok_or_else(|| Error::bug(format!("{var} has no place")))
+    }
+
+    fn index_or_0(&self, index: Option<V<'c>>) -> V<'c> {
+        index.unwrap_or_else(|| self.e.i32(0))
+    }
+
+    /// The element with an index; whether it exists is known without asking where the index is a constant.
+    fn element(&self, slot: Slot<'c>, index: Option<V<'c>>) -> Result<Element<'c>> {
+        let index = self.index_or_0(index);
+        let wide = self.e.zext_trunc(index, 64)?;
+        let at = self.e.element_ptr(slot.elem, slot.at.into(), wide)?.into_pointer_value();
+        let exists = match const_int(index) {
+            Some(_) => None,
+            None => Some(self.e.icmp(IntPredicate::ULT, index, self.e.i32(slot.count))?),
+        };
+        Ok((exists, at))
+    }
+}

@@ -1,0 +1,173 @@
+//! What instructions are chosen, and what `ptxas` says of all that is made of the file tests.
+//!
+//! `ptxas` is taken from `PHALANX_PTXAS` or the path; without it, code is made and not assembled, and that is said.
+
+use phalanx_back_nvptx::{Arch, Error, compile};
+use phalanx_filetest::compile::load;
+use phalanx_filetest::runner::{discover, read};
+use phalanx_ir::{Verified, passes, text, verify};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn module(source: &str) -> Verified {
+    let module = text::parse(source).expect("the text is IR");
+    let module = verify(module).expect("the module is right");
+    optimized(module)
+}
+
+fn optimized(module: Verified) -> Verified {
+    passes::optimize(module, &passes::Options::default()).expect("the passes are right")
+}
+
+fn ptx(source: &str) -> String {
+    compile(&module(source), Arch::Sm80).expect("it is supported").ptx
+}
+
+/// A kernel of one work-group of 64 with a buffer to read and one to write.
+fn kernel(body: &str) -> String {
+    format!(
+        "kernel \"main\"\nworkgroup_size 64 1 1\nsubgroup_size 32\nshared 256\npush 16\n\
+         binding buf0 = 0.0 storage\nbinding buf1 = 0.1 storage writable\n\
+         {{\n%z: i32 = const 0\n%i: i32 = global_invocation_id<x>\n\
+         %in: ptr<buffer> = buffer_ptr<buf0> %z\n%out: ptr<buffer> = buffer_ptr<buf1> %z\n{body}\nreturn\n}}\n"
+    )
+}
+
+fn assert_has(ptx: &str, instructions: &[&str]) {
+    for instruction in instructions {
+        assert!(ptx.contains(instruction), "no {instruction} in\n{ptx}");
+    }
+}
+
+#[test]
+fn four_words_are_one_access_where_their_place_allows_it() {
+    let wide = ptx(&kernel(
+        "%p: ptr<buffer> = ptr_add<scale=16> %in, %i\n%q: ptr<buffer> = ptr_add<scale=16> %out, %i\n\
+         %a: f32, %b: f32, %c: f32, %d: f32 = load %p\nstore %q, %d, %c, %b, %a",
+    ));
+    assert_has(&wide, &["ld.global.v4.", "st.global.v4.", ".visible .entry phalanx_main", ".maxntid 64"]);
+    let narrow = ptx(&kernel(
+        "%p: ptr<buffer> = ptr_add<scale=4> %in, %i\n%q: ptr<buffer> = ptr_add<scale=16> %out, %i\n\
+         %a: f32, %b: f32, %c: f32, %d: f32 = load %p\nstore %q, %d, %c, %b, %a",
+    ));
+    assert!(!narrow.contains("ld.global.v4."), "{narrow}");
+}
+
+#[test]
+fn floats_are_fused_where_that_is_allowed_and_never_flushed() {
+    let body = |exact: &str| {
+        kernel(&format!(
+            "%p: ptr<buffer> = ptr_add<scale=8> %in, %i\n%q: ptr<buffer> = ptr_add<scale=4> %out, %i\n\
+             %a: f32, %b: f32 = load %p\n%m: f32 = fmul %a, %b {exact}\n%s: f32 = fadd %m, %b {exact}\n\
+             %d: f32 = fdiv %s, %a\n%r: f32 = sqrt %d\nstore %q, %r"
+        ))
+    };
+    assert_has(&ptx(&body("")), &["fma.rn.f32", "div.rn.f32", "sqrt.rn.f32"]);
+    let exact = ptx(&body("exact"));
+    assert_has(&exact, &["mul.rn.f32", "add.rn.f32"]);
+    assert!(!exact.contains("fma"), "{exact}");
+    assert!(!exact.contains(".ftz"), "{exact}");
+}
+
+#[test]
+fn push_constants_and_descriptors_are_parameters() {
+    let code = ptx(&kernel(
+        "%p: ptr<push> = push_ptr\n%a: i32 = load %p\n%q: ptr<buffer> = ptr_add<scale=4> %out, %i\nstore %q, %a",
+    ));
+    assert_has(&code, &["ld.param.u32", "ld.param.u64"]);
+    assert!(!code.contains(".local"), "{code}");
+}
+
+#[test]
+fn a_work_group_shares_memory_and_waits() {
+    let code = ptx(&kernel(
+        "%l: i32 = local_invocation_index\n%s: ptr<shared> = shared_ptr<offset=0, bytes=256>\n\
+         %p: ptr<shared> = ptr_add<scale=4> %s, %l\nstore %p, %i\nbarrier<workgroup, workgroup>\n\
+         %n: i32 = xor %l, %z\n%a: i32 = load %p\n%o: i32 = atomic_iadd %p, %a\n\
+         %q: ptr<buffer> = ptr_add<scale=4> %out, %i\nstore %q, %o",
+    ));
+    assert_has(&code, &["st.shared.u32", "bar.sync", "atom.shared.add.u32", ".extern .shared"]);
+}
+
+#[test]
+fn a_sum_over_a_whole_warp_takes_five_steps() {
+    let code = ptx(&kernel(
+        "%a: f32 = bitcast %i\n%s: f32 = subgroup_reduce<fadd> %a\n\
+         %q: ptr<buffer> = ptr_add<scale=4> %out, %i\nstore %q, %s",
+    ));
+    assert_eq!(code.matches("shfl.sync.bfly.b32").count(), 5, "{code}");
+}
+
+#[test]
+fn threads_that_part_are_counted() {
+    let code = ptx(&kernel(
+        "%one: i32 = const 1\n%bit: i32 = and %i, %one\n%c: bool = ieq %bit, %z\nif %c {\n%q: ptr<buffer> = ptr_add<scale=4> %out, %i\n\
+         %s: i32 = subgroup_reduce<iadd> %i\nstore %q, %s\n} else {\n}",
+    ));
+    assert_has(&code, &["vote.sync.ballot.b32", "shfl.sync.idx.b32"]);
+}
+
+#[test]
+fn what_is_not_done_is_refused_by_name() {
+    let other = kernel("").replace("subgroup_size 32", "subgroup_size 16");
+    let Err(Error::Unsupported { what }) = compile(&module(&other), Arch::Sm80) else { panic!("accepted") };
+    assert!(what.contains("subgroups of 16"), "{what}");
+}
+
+/// `ptxas`, if it is there.
+fn ptxas() -> Option<PathBuf> {
+    let named = std::env::var_os("PHALANX_PTXAS").map(PathBuf::from);
+    let found = || {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).map(|directory| directory.join("ptxas")).find(|file| file.is_file())
+    };
+    named.or_else(found)
+}
+
+fn assemble(ptxas: &Path, ptx: &str, arch: Arch) -> Result<(), String> {
+    let mut file = tempfile::NamedTempFile::new().map_err(|error| error.to_string())?;
+    std::io::Write::write_all(&mut file, ptx.as_bytes()).map_err(|error| error.to_string())?;
+    let mut command = Command::new(ptxas);
+    // Whether it is accepted is asked, not how fast it would be.
+    command.arg("-O0").arg(format!("-arch={arch}")).arg(file.path()).args(["-o", "/dev/null"]);
+    let output = command.output().map_err(|error| error.to_string())?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
+
+/// Every kernel of the file tests becomes PTX that `ptxas` accepts, or is refused for a reason.
+#[test]
+fn the_file_tests_become_ptx() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests");
+    let filter = std::env::var("FILTER").unwrap_or_default();
+    let ptxas = ptxas();
+    let (mut made, mut refused) = (0, BTreeMap::<String, u32>::new());
+    for path in discover(&root).expect("the file tests can be read") {
+        if !path.to_string_lossy().contains(&filter) || path.to_string_lossy().contains("/invalid/") {
+            continue;
+        }
+        for file in read(&path).unwrap_or_default() {
+            let Ok(module) = load(&file).and_then(|source| source.module(&file, Some(32))) else { continue };
+            match compile(&optimized(module), Arch::Sm90a) {
+                Ok(code) => {
+                    made += 1;
+                    if let Some(ptxas) = &ptxas {
+                        let accepted = assemble(ptxas, &code.ptx, Arch::Sm90a);
+                        let place = format!("{} {}", path.display(), file.case);
+                        assert_eq!(accepted, Ok(()), "{place}\n{}", code.ptx);
+                    }
+                }
+                Err(Error::Unsupported { what }) => *refused.entry(what).or_default() += 1,
+                Err(error) => panic!("{} {}: {error}", path.display(), file.case),
+            }
+        }
+    }
+    match ptxas {
+        Some(_) => eprintln!("{made} kernels assembled by ptxas"),
+        None => eprintln!("{made} kernels made; no ptxas here, so none was assembled"),
+    }
+    for (what, count) in &refused {
+        eprintln!("{count} kernels refused: {what}");
+    }
+    assert!(made > 0 || !filter.is_empty());
+}
