@@ -9,7 +9,7 @@
 //!   exp:   e^x0 e^y0 e^z0 e^w0 e^x1 ...       one operation on 4 * lanes elements
 //! ```
 //!
-//! [`find`] says which scalars are kept so; whoever wants a single one takes it out.
+//! [`find()`] says which scalars are kept so; whoever wants a single one takes it out.
 
 mod dense;
 mod find;
