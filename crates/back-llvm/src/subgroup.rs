@@ -11,7 +11,7 @@ use crate::value::{Lowered, Val};
 use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::InstructionOpcode;
-use phalanx_ir::{BinaryOp, CompareOp, Inst, InstInfo, ReduceOp, Scalar, SubgroupOp, eval};
+use phalanx_ir::{CompareOp, Inst, InstInfo, ReduceOp, Scalar, SubgroupOp, eval};
 
 /// Which lanes a reduction takes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,22 +214,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     fn combine(&mut self, r: ReduceOp, s: Scalar, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
-        let op = match r {
-            ReduceOp::Iadd => BinaryOp::Iadd,
-            ReduceOp::Fadd => BinaryOp::Fadd,
-            ReduceOp::Imul => BinaryOp::Imul,
-            ReduceOp::Fmul => BinaryOp::Fmul,
-            ReduceOp::Smin => BinaryOp::Smin,
-            ReduceOp::Umin => BinaryOp::Umin,
-            ReduceOp::Fmin => BinaryOp::Fmin,
-            ReduceOp::Smax => BinaryOp::Smax,
-            ReduceOp::Umax => BinaryOp::Umax,
-            ReduceOp::Fmax => BinaryOp::Fmax,
-            ReduceOp::And => BinaryOp::And,
-            ReduceOp::Or => BinaryOp::Or,
-            ReduceOp::Xor => BinaryOp::Xor,
-        };
-        self.binary(op, s, x, y, true)
+        self.binary(r.step(), s, x, y, true)
     }
 
     fn reduce(&mut self, r: ReduceOp, s: Scalar, x: Val<'c>, cluster: u32) -> Result<Val<'c>> {

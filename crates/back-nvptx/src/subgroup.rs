@@ -9,7 +9,7 @@ use inkwell::types::BasicType;
 use inkwell::values::BasicValue;
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::eval::reduce_identity;
-use phalanx_ir::{BinaryOp, CompareOp, Inst, ReduceOp, Scalar, SubgroupOp};
+use phalanx_ir::{CompareOp, Inst, ReduceOp, Scalar, SubgroupOp};
 
 /// Which lanes a lane takes from.
 #[derive(Clone, Copy, Debug)]
@@ -165,22 +165,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     fn combine(&mut self, op: ReduceOp, s: Scalar, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
-        let op = match op {
-            ReduceOp::Iadd => BinaryOp::Iadd,
-            ReduceOp::Fadd => BinaryOp::Fadd,
-            ReduceOp::Imul => BinaryOp::Imul,
-            ReduceOp::Fmul => BinaryOp::Fmul,
-            ReduceOp::Smin => BinaryOp::Smin,
-            ReduceOp::Umin => BinaryOp::Umin,
-            ReduceOp::Fmin => BinaryOp::Fmin,
-            ReduceOp::Smax => BinaryOp::Smax,
-            ReduceOp::Umax => BinaryOp::Umax,
-            ReduceOp::Fmax => BinaryOp::Fmax,
-            ReduceOp::And => BinaryOp::And,
-            ReduceOp::Or => BinaryOp::Or,
-            ReduceOp::Xor => BinaryOp::Xor,
-        };
-        self.binary(op, s, x, y, true)
+        self.e.binary(op.step(), s, x, y, true)
     }
 
     fn reduce(&mut self, mask: V<'c>, op: ReduceOp, s: Scalar, x: V<'c>, taken: Taken<'c>) -> Result<V<'c>> {

@@ -526,6 +526,27 @@ pub enum ReduceOp {
     Xor,
 }
 
+impl ReduceOp {
+    /// What combines two values.
+    pub fn step(self) -> BinaryOp {
+        match self {
+            Self::Iadd => BinaryOp::Iadd,
+            Self::Fadd => BinaryOp::Fadd,
+            Self::Imul => BinaryOp::Imul,
+            Self::Fmul => BinaryOp::Fmul,
+            Self::Smin => BinaryOp::Smin,
+            Self::Umin => BinaryOp::Umin,
+            Self::Fmin => BinaryOp::Fmin,
+            Self::Smax => BinaryOp::Smax,
+            Self::Umax => BinaryOp::Umax,
+            Self::Fmax => BinaryOp::Fmax,
+            Self::And => BinaryOp::And,
+            Self::Or => BinaryOp::Or,
+            Self::Xor => BinaryOp::Xor,
+        }
+    }
+}
+
 /// A control or memory barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Barrier {

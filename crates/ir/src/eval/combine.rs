@@ -22,22 +22,7 @@ pub fn reduce_identity(op: ReduceOp, ty: Scalar) -> u64 {
 
 /// One step of a reduction.
 pub fn reduce(op: ReduceOp, ty: Scalar, x: u64, y: u64) -> u64 {
-    let op = match op {
-        ReduceOp::Iadd => BinaryOp::Iadd,
-        ReduceOp::Fadd => BinaryOp::Fadd,
-        ReduceOp::Imul => BinaryOp::Imul,
-        ReduceOp::Fmul => BinaryOp::Fmul,
-        ReduceOp::Smin => BinaryOp::Smin,
-        ReduceOp::Umin => BinaryOp::Umin,
-        ReduceOp::Fmin => BinaryOp::Fmin,
-        ReduceOp::Smax => BinaryOp::Smax,
-        ReduceOp::Umax => BinaryOp::Umax,
-        ReduceOp::Fmax => BinaryOp::Fmax,
-        ReduceOp::And => BinaryOp::And,
-        ReduceOp::Or => BinaryOp::Or,
-        ReduceOp::Xor => BinaryOp::Xor,
-    };
-    binary(op, ty, x, y)
+    binary(op.step(), ty, x, y)
 }
 
 /// The content of a location after an atomic operation that found `old` there. The comparator is
