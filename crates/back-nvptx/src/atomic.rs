@@ -115,7 +115,7 @@ impl<'c> Lower<'_, 'c> {
         phi.add_incoming(&[(&first, before)]);
         let old_bits = phi.as_basic_value();
         let old = self.with_bits(s, old_bits)?;
-        let new = self.binary(op, s, old, x, true)?;
+        let new = self.e.binary(op, s, old, x, true)?;
         let new = self.as_bits(s, new)?;
         let (found, ok) = self.compare_exchange(at, old_bits, new)?;
         phi.add_incoming(&[(&found, self.e.here()?)]);

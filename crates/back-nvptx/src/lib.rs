@@ -12,7 +12,6 @@ mod atomic;
 mod builtin;
 mod control;
 mod lower;
-mod math;
 mod memory;
 mod pointer;
 mod ptx;

@@ -262,8 +262,8 @@ impl<'c> Lower<'_, 'c> {
         let args = info.args.iter().map(|&v| self.scalar(v)).collect::<Result<SmallVec<[_; 4]>>>()?;
         let (from, to) = (self.scalar_ty(info.args[0])?, self.scalar_ty(info.results[0])?);
         let v = match (&info.op, &args[..]) {
-            (Op::Unary(op), &[x]) => self.unary(*op, from, x, info.exact)?,
-            (Op::Binary(op), &[x, y]) => self.binary(*op, from, x, y, info.exact)?,
+            (Op::Unary(op), &[x]) => self.e.unary(*op, from, x, info.exact)?,
+            (Op::Binary(op), &[x, y]) => self.e.binary(*op, from, x, y, info.exact)?,
             (Op::Compare(op), &[x, y]) => self.e.compare(*op, from, x, y)?,
             (Op::Fma, &[x, y, z]) => self.e.fma(from, x, y, z)?,
             (Op::Select, &[c, x, y]) => self.e.select(c, x, y)?,

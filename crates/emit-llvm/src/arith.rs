@@ -88,7 +88,7 @@ impl<'c> Emit<'c> {
             | U::Exp
             | U::Exp2
             | U::Log
-            | U::Log2 => Err(Error::bug(format!("{op:?} is for the target to make"))),
+            | U::Log2 => Err(Error::unsupported(format!("{op:?} of {s}"))),
         }
         .and_then(|v| if exact { Ok(v) } else { self.contract(v) })
     }
@@ -126,7 +126,7 @@ impl<'c> Emit<'c> {
             B::Fmin => self.float_binary(s, x, y, |l, _, x, y| l.float_pick(Pick::Smaller, x, y)),
             B::Fmax => self.float_binary(s, x, y, |l, _, x, y| l.float_pick(Pick::Larger, x, y)),
             B::Fmod => self.float_mod(s, x, y),
-            B::Frem | B::Pow | B::Atan2 => Err(Error::bug(format!("{op:?} is for the target to make"))),
+            B::Frem | B::Pow | B::Atan2 => Err(Error::unsupported(format!("{op:?} of {s}"))),
             B::Ldexp => self.ldexp(s, x, y),
         }
     }

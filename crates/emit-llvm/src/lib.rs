@@ -5,7 +5,7 @@
 //! decides how wide values are, and where code is: it serves a processor, whose lanes are the elements of vectors,
 //! and a machine whose lanes are threads. Constants fold as they are built.
 //!
-//! Functions that are no instruction anywhere (`sin`) are for the target to make.
+//! Functions that are no instruction anywhere (`sin`) are for the target to make: here they are unsupported.
 
 mod arith;
 mod convert;
