@@ -2,7 +2,9 @@
 //!
 //! ```text
 //! 0    u32 base[3]                     the first work-group
-//! 16   for each binding, for each of its descriptors: u64 address, u64 bytes
+//! 16   u64 watch                       the address of a word; not 0 once the dispatch shall end
+//! 24   u64 report                      the address of what warnings and printf write to
+//! 32   for each binding, for each of its descriptors: u64 address, u64 bytes
 //!      of a binding with more than [`MAX_INLINE`] of them: u64 address of an array of such, u64 length
 //! ...  push constants, at a multiple of 16
 //! ```
@@ -11,6 +13,15 @@
 //! has [`Layout::threads`] along x.
 
 use phalanx_ir::{Binding, Module};
+
+/// Where the address of the word stands that ends a dispatch.
+pub const WATCH: u64 = 16;
+
+/// Where the address of the report stands.
+pub const REPORT: u64 = 24;
+
+/// Where the bindings begin.
+const BINDINGS: u64 = 32;
 
 /// The name of the entry.
 pub const ENTRY: &str = "phalanx_main";
@@ -59,7 +70,7 @@ pub struct Place {
 impl Layout {
     /// The layout for a module.
     pub fn of(module: &Module) -> Self {
-        let mut at = 16;
+        let mut at = BINDINGS;
         let mut bindings = Vec::new();
         for binding in &module.bindings {
             let inline = binding.count.filter(|&n| n <= MAX_INLINE);
