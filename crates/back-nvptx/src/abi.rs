@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! 0    u32 base[3]                     the first work-group
-//! 16   u64 watch                       the address of a word; not 0 once the dispatch shall end
-//! 24   u64 report                      the address of what warnings and printf write to
-//! 32   for each binding, for each of its descriptors: u64 address, u64 bytes
+//! 16   u32 groups[3]                   how many there are; a launch may have only some of them
+//! 32   u64 watch                       the address of a word; not 0 once the dispatch shall end
+//! 40   u64 report                      the address of what warnings and printf write to
+//! 48   for each binding, for each of its descriptors: u64 address, u64 bytes
 //!      of a binding with more than [`MAX_INLINE`] of them: u64 address of an array of such, u64 length
 //! ...  push constants, at a multiple of 16
 //! ```
@@ -14,14 +15,20 @@
 
 use phalanx_ir::{Binding, Module};
 
+/// Where the first work-group stands.
+pub const BASE: u64 = 0;
+
+/// Where the number of work-groups stands.
+pub const GROUPS: u64 = 16;
+
 /// Where the address of the word stands that ends a dispatch.
-pub const WATCH: u64 = 16;
+pub const WATCH: u64 = 32;
 
 /// Where the address of the report stands.
-pub const REPORT: u64 = 24;
+pub const REPORT: u64 = 40;
 
 /// Where the bindings begin.
-const BINDINGS: u64 = 32;
+const BINDINGS: u64 = 48;
 
 /// The name of the entry.
 pub const ENTRY: &str = "phalanx_main";

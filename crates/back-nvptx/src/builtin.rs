@@ -3,6 +3,7 @@
 //! A block of threads has one axis, so that warps are subgroups whatever the shape of a work-group is; coordinates are
 //! quotients and remainders by constants.
 
+use crate::abi;
 use crate::lower::Lower;
 use inkwell::values::InstructionOpcode as I;
 use phalanx_emit_llvm::{Result, V};
@@ -10,23 +11,17 @@ use phalanx_ir::Builtin;
 
 impl<'c> Lower<'_, 'c> {
     pub(crate) fn builtin(&mut self, b: Builtin) -> Result<V<'c>> {
-        const GROUPS: [&str; 3] = [
-            "llvm.nvvm.read.ptx.sreg.nctaid.x",
-            "llvm.nvvm.read.ptx.sreg.nctaid.y",
-            "llvm.nvvm.read.ptx.sreg.nctaid.z",
-        ];
         const GROUP: [&str; 3] = [
             "llvm.nvvm.read.ptx.sreg.ctaid.x",
             "llvm.nvvm.read.ptx.sreg.ctaid.y",
             "llvm.nvvm.read.ptx.sreg.ctaid.z",
         ];
         match b {
-            Builtin::NumWorkgroups(axis) => self.e.intrinsic(GROUPS[usize::from(axis.min(2))], &[], &[]),
+            Builtin::NumWorkgroups(axis) => self.argument(abi::GROUPS + 4 * u64::from(axis.min(2))),
             Builtin::WorkgroupId(axis) => {
                 let axis = axis.min(2);
                 let group = self.e.intrinsic(GROUP[usize::from(axis)], &[], &[])?;
-                let base = self.e.field(self.arguments, 4 * u64::from(axis))?;
-                let base = self.e.load_invariant(self.e.cx.i32_type(), base, 4)?;
+                let base = self.argument(abi::BASE + 4 * u64::from(axis))?;
                 self.e.add(base, group)
             }
             Builtin::LocalInvocationIndex => self.thread(),
@@ -48,6 +43,12 @@ impl<'c> Lower<'_, 'c> {
                 self.e.add(start, local)
             }
         }
+    }
+
+    /// A word of the block of arguments.
+    fn argument(&mut self, at: u64) -> Result<V<'c>> {
+        let at = self.e.field(self.arguments, at)?;
+        self.e.load_invariant(self.e.cx.i32_type(), at, 4)
     }
 
     /// The local index of the invocation.

@@ -19,16 +19,19 @@
 //! A `ballot` waits for all of its mask, so what follows it is common again. Without operations of a subgroup there are
 //! neither masks nor goals.
 
+use crate::abi::WATCH;
 use crate::lower::{Flow, Lower};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Error, Result, V};
-use phalanx_ir::{Barrier, Block, Function, Inst, Label, Op, Scope};
+use phalanx_ir::{Barrier, Block, Function, Inst, Label, Op, Scope, Space};
 use smallvec::SmallVec;
 
 /// The goal of threads that stay.
 const HERE: u32 = 0;
+/// After how many rounds of loops a thread looks whether it shall end: reading the host's memory takes a microsecond.
+const ROUNDS: u32 = 1 << 12;
 /// The goal of threads that have returned.
 const RETURN: u32 = u32::MAX;
 
@@ -51,6 +54,8 @@ pub(crate) struct Constructs<'c> {
     exits: Vec<Exits>,
     ret: BasicBlock<'c>,
     masks: Option<Masks<'c>>,
+    /// Where rounds of loops are counted.
+    rounds: Option<PointerValue<'c>>,
 }
 
 /// Where the mask and the goal of a thread are.
@@ -71,7 +76,7 @@ impl<'c> Constructs<'c> {
     pub(crate) fn new(f: &Function, ret: BasicBlock<'c>) -> Self {
         let mut exits = vec![Exits::default(); f.blocks.len()];
         find_exits(f, Function::ENTRY, &mut exits);
-        Self { stack: Vec::new(), exits, ret, masks: None }
+        Self { stack: Vec::new(), exits, ret, masks: None, rounds: None }
     }
 }
 
@@ -134,6 +139,16 @@ impl<'c> Lower<'_, 'c> {
         };
         self.e.b.build_store(masks.mask, mask)?;
         self.e.b.build_store(masks.goal, self.e.i32(HERE))?;
+        Ok(())
+    }
+
+    /// Begins to count rounds, if there are loops.
+    pub(crate) fn start_rounds(&mut self) -> Result<()> {
+        if self.f.insts.iter().any(|info| matches!(info.op, Op::Loop { .. })) {
+            let rounds = self.reserve(self.e.cx.i32_type())?;
+            self.e.b.build_store(rounds, self.e.i32(0))?;
+            self.constructs.rounds = Some(rounds);
+        }
         Ok(())
     }
 
@@ -208,6 +223,7 @@ impl<'c> Lower<'_, 'c> {
         let [header, latch, end] = ["loop", "latch", "endloop"].map(|name| self.new_block(name));
         self.e.br(header)?;
         self.e.b.position_at_end(header);
+        self.look_whether_to_stop()?;
         let round = self.mask_if_any()?;
         self.constructs.stack.push(Frame { label: Some(label), target: Some(header), end: latch });
         if self.block(body)? == Flow::Next {
@@ -231,6 +247,29 @@ impl<'c> Lower<'_, 'c> {
         }
         let pending = self.may_pass(body, Some(label));
         self.arrive(end, mask, pending, None)
+    }
+
+    /// In a round of a loop: now and then, ends the thread if the dispatch shall end. What others of its warp wait for
+    /// then does not come, but they end as well.
+    fn look_whether_to_stop(&mut self) -> Result<()> {
+        let Some(rounds) = self.constructs.rounds else { return Ok(()) };
+        let ty = self.e.cx.i32_type();
+        let round = self.e.b.build_load(ty, rounds, "round")?;
+        let round = self.e.add(round, self.e.i32(1))?;
+        self.e.b.build_store(rounds, round)?;
+        let low = self.e.and(round, self.e.i32(ROUNDS - 1))?;
+        let is_time = self.e.icmp(IntPredicate::EQ, low, self.e.i32(0))?;
+        let [look, go_on] = ["look", "go_on"].map(|name| self.new_block(name));
+        self.e.cond_br_likely(self.e.not(is_time)?, go_on, look)?;
+        self.e.b.position_at_end(look);
+        let at = self.e.field(self.arguments, WATCH)?;
+        let at = self.e.load_invariant(self.space_ty(Space::Global), at, 8)?.into_pointer_value();
+        let word = self.e.load(ty, at, 4)?;
+        self.e.set_volatile(word)?;
+        let stops = self.e.icmp(IntPredicate::NE, word, self.e.i32(0))?;
+        self.e.cond_br(stops, self.constructs.ret, go_on)?;
+        self.e.b.position_at_end(go_on);
+        Ok(())
     }
 
     pub(crate) fn lower_br(&mut self, label: Label) -> Result<Flow> {

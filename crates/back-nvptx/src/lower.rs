@@ -125,6 +125,7 @@ impl<'a, 'c> Lower<'a, 'c> {
         };
         lower.declare_vars()?;
         lower.start_masks()?;
+        lower.start_rounds()?;
         if lower.block(Function::ENTRY)? == Flow::Next {
             lower.e.br(ret)?;
         }

@@ -16,7 +16,7 @@ use crate::data::DType;
 use crate::data::spec::{BindSpec, OutSpec, PushSpec, SpecConstant};
 use crate::ladder::plan::{DEFAULT_SHAPE, Mnk};
 use crate::ladder::{Rung, Types};
-use crate::runtime::{Processor, Sizes};
+use crate::runtime::{DeviceKind, Processor, Sizes};
 use workload::WorkloadCommand;
 
 /// Runs cooperative-matrix kernels on this machine's CPU.
@@ -174,9 +174,10 @@ pub(crate) struct RunArgs {
     /// Write a buffer to a file at the end, as a NumPy array if the file is called .npy; `-` is standard output
     #[arg(long, value_name = "SET:BIND=FILE")]
     pub(crate) out: Vec<OutSpec>,
-    /// What runs it: the CPU, or the reference interpreter, which is thousands of times slower
+    /// What runs it: `cpu`, `cuda:0` for a GPU of NVIDIA, or `interpreter`, the reference, which is thousands of times
+    /// slower
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
-    pub(crate) device: Backend,
+    pub(crate) device: DeviceKind,
     /// How many threads to use; all cores unless given
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
@@ -197,13 +198,6 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Relax {
     Accumulate,
-}
-
-/// What runs kernels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Backend {
-    Cpu,
-    Interpreter,
 }
 
 const CHECK_HELP: &str = "\
@@ -274,9 +268,10 @@ Example:
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecArgs {
-    /// What runs its kernels: the CPU, or the reference interpreter, which is thousands of times slower
+    /// What runs its kernels: `cpu`, `cuda:0` for a GPU of NVIDIA, or `interpreter`, the reference, which is thousands of
+    /// times slower
     #[arg(long, value_name = "DEVICE")]
-    pub(crate) device: Option<Backend>,
+    pub(crate) device: Option<DeviceKind>,
     /// What the device says it is; some programs pass over CPUs
     #[arg(long = "as", value_name = "TYPE")]
     pub(crate) present_as: Option<DeviceType>,

@@ -24,10 +24,11 @@ use serde::Serialize;
 pub(crate) use self::diagnostics::brief;
 pub(crate) use self::lower::Dialect;
 pub(crate) use self::reflection::{BindingInfo, Constant, EntryPoint, Member, Reflection, reflect};
-use crate::args::{Backend, Relax};
+use crate::args::Relax;
 use crate::data::DType;
 use crate::data::spec::{SpecConstant, SpecNumber};
 use crate::measure::Peak;
+pub(crate) use phalanx::DeviceKind;
 
 /// Refuses a subgroup size that devices do not have.
 pub(crate) fn check_subgroup_size(subgroup_size: Option<u32>) -> Result<()> {
@@ -348,15 +349,11 @@ fn bandwidth(bytes: usize, threads: usize, duration: Duration) -> f64 {
 impl Device {
     /// This machine's CPU, with all of its cores or with so many threads.
     pub(crate) fn new(threads: Option<usize>) -> Result<Self> {
-        Self::of_kind(Backend::Cpu, Choices { threads, ..Choices::default() })
+        Self::of_kind(DeviceKind::Cpu, Choices { threads, ..Choices::default() })
     }
 
     /// Either of the devices that there are.
-    pub(crate) fn of_kind(backend: Backend, choices: Choices) -> Result<Self> {
-        let kind = match backend {
-            Backend::Cpu => phalanx::DeviceKind::Cpu,
-            Backend::Interpreter => phalanx::DeviceKind::Interpreter,
-        };
+    pub(crate) fn of_kind(kind: DeviceKind, choices: Choices) -> Result<Self> {
         let options = DeviceOptions {
             kind,
             threads: choices.threads,

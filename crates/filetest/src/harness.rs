@@ -5,7 +5,7 @@
 #![expect(clippy::panic, reason = "a panic is how a fuzz target reports a fault")]
 
 use crate::slot::Slot;
-use crate::target::{processors, run_on_cpu};
+use crate::target::{Target, is_unsupported, processors, run_on_cpu, run_with_push};
 use phalanx_front_mlir as mlir;
 use phalanx_front_spirv as front;
 use phalanx_interp::{Limits, Memory};
@@ -149,6 +149,27 @@ pub fn random_ir(seed: u64) {
     }
 }
 
+/// Compares what a target makes of a random module with what the interpreter makes of it; false if the target does not
+/// do what is in it.
+///
+/// # Errors
+///
+/// What differs.
+pub fn random_ir_on(target: Target, seed: u64) -> Result<bool, String> {
+    let case = case(seed, &config(seed)).map_err(|errors| errors.to_string())?;
+    let expected = interpret(&case, &case.module)?;
+    match on(target, &case) {
+        Ok(found) if found == expected => Ok(true),
+        Ok(found) => Err(format!(
+            "seed {seed}: {target} gives another result\n{}\n{}",
+            differences(&expected, &found),
+            *case.module
+        )),
+        Err(error) if is_unsupported(&error) => Ok(false),
+        Err(error) => Err(format!("seed {seed}, {target}: {error}\n{}", *case.module)),
+    }
+}
+
 /// What the module of a seed may contain: everything, or less of some and more of the rest.
 fn config(seed: u64) -> Config {
     let all = Config::default();
@@ -182,13 +203,26 @@ fn interpret(case: &Case, module: &Verified) -> Result<Vec<Vec<u8>>, String> {
 ///
 /// Why it could not be run to its end.
 pub fn on_cpu(processor: Processor, case: &Case, module: &Verified) -> Result<Vec<Vec<u8>>, String> {
+    by_slots(case, |buffers| run_on_cpu(processor, module, buffers, &case.push, case.groups))
+}
+
+/// The buffers after a run on a target that does its own passes.
+fn on(target: Target, case: &Case) -> Result<Vec<Vec<u8>>, String> {
+    by_slots(case, |buffers| run_with_push(target, &case.module, buffers, &case.push, case.groups))
+}
+
+/// The buffers after a run that wants them by their slots.
+fn by_slots(
+    case: &Case,
+    run: impl FnOnce(&BTreeMap<Slot, Vec<u8>>) -> Result<BTreeMap<Slot, Vec<u8>>, String>,
+) -> Result<Vec<Vec<u8>>, String> {
     let slot = |i: usize| {
         let binding = &case.module.bindings[i];
         Slot { set: binding.set, binding: binding.binding, index: 0 }
     };
     let buffers: BTreeMap<_, _> =
         case.buffers.iter().enumerate().map(|(i, bytes)| (slot(i), bytes.clone())).collect();
-    let mut found = run_on_cpu(processor, module, &buffers, &case.push, case.groups)?;
+    let mut found = run(&buffers)?;
     Ok((0..case.buffers.len()).map(|i| found.remove(&slot(i)).unwrap_or_default()).collect())
 }
 

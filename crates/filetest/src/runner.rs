@@ -28,6 +28,8 @@ pub struct Settings {
     pub bless: bool,
     /// Make code for this processor alone, instead of each.
     pub processor: Option<Processor>,
+    /// Compare this target with the interpreter, and run no other.
+    pub only: Option<Target>,
 }
 
 /// The test files below a directory, sorted.
@@ -139,15 +141,20 @@ fn check_findings(file: &TestFile, source: &Loaded) -> Result<(), Failure> {
 // ── running ──
 
 fn run(file: &TestFile, source: &Loaded, settings: &Settings) -> Result<(), Failure> {
-    let sizes: Vec<_> = match file.subgroups.is_empty() {
-        true => vec![None],
-        false => file.subgroups.iter().copied().map(Some).collect(),
+    let sizes: Vec<_> = match (file.subgroups.is_empty(), settings.only) {
+        (true, _) => vec![None],
+        (false, None) => file.subgroups.iter().copied().map(Some).collect(),
+        // Subgroups of a GPU have one size.
+        (false, Some(_)) => vec![Some(32)],
     };
     let mut used = Vec::new();
     for (index, subgroup) in sizes.into_iter().enumerate() {
         let module = module(file, source, subgroup)?;
         let mut first: Option<Outcome> = None;
         let mut targets = Target::list(&file.targets, index == 0 || file.all_isas);
+        if let Some(only) = settings.only {
+            targets = vec![Target::Interp, only];
+        }
         if let Some(only) = settings.processor {
             targets.retain(|target| !matches!(target, Target::Cpu(processor) if *processor != only));
         }

@@ -4,6 +4,7 @@ use crate::data::Data;
 use crate::directive::{TargetKind, TestFile};
 use crate::slot::Slot;
 use phalanx_cpu::{Config, Device, Dispatch};
+use phalanx_cuda::Gpu;
 use phalanx_host::{Buffer, Descriptor, ImageView};
 use phalanx_interp::{Accesses, Limits, Memory, Region};
 use phalanx_ir::passes;
@@ -25,6 +26,8 @@ pub enum Target {
     Cpu(Processor),
     /// The interpreter, after lowering to SPIR-V and reading that again.
     Lowered,
+    /// The GPU of NVIDIA with this number.
+    Cuda(u32),
 }
 
 impl Target {
@@ -69,6 +72,7 @@ impl Target {
             }
             Self::Cpu(processor) => cpu(processor, module, file),
             Self::Lowered => interpret(&lowered_and_read(module)?, file).map(|(outcome, _)| outcome),
+            Self::Cuda(ordinal) => cuda(ordinal, module, file),
         }
     }
 }
@@ -98,6 +102,7 @@ impl fmt::Display for Target {
             Self::Passes => f.write_str("interpreter after the passes"),
             Self::Cpu(processor) => write!(f, "cpu {processor}"),
             Self::Lowered => f.write_str("interpreter after lowering to SPIR-V"),
+            Self::Cuda(ordinal) => write!(f, "cuda:{ordinal}"),
         }
     }
 }
@@ -240,20 +245,33 @@ fn device(processor: Processor) -> Result<Arc<Device>, String> {
 }
 
 fn cpu(processor: Processor, module: &Verified, file: &TestFile) -> Result<Outcome, String> {
+    let options = passes::Options { verify: true, ..passes::Options::default() };
+    let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
+    let allocate = |size| Buffer::new(size).map_err(|error| error.to_string());
+    run_file(file, &allocate, &|bound, grid| dispatch(processor, &module, bound, grid))
+}
+
+/// Runs a module on what is bound; gives the lines that it printed.
+type Run<'a> = dyn Fn(&Bound<'_>, &Grid) -> Result<Vec<String>, String> + 'a;
+
+/// Fills buffers, runs a module, and reads them.
+fn run_file(
+    file: &TestFile,
+    allocate: &dyn Fn(u64) -> Result<Buffer, String>,
+    run: &Run<'_>,
+) -> Result<Outcome, String> {
     let mut buffers = BTreeMap::new();
     for (slot, size) in sizes(file) {
-        buffers.insert(slot, Buffer::new(size as u64).map_err(|error| error.to_string())?);
+        buffers.insert(slot, allocate(size as u64)?);
     }
     let setup = setup(file, &|slot| buffers.get(&slot).map(Buffer::device_address))?;
     for (slot, bytes) in &setup.buffers {
         buffers[slot].write(0, bytes).map_err(|error| error.to_string())?;
     }
-    let options = passes::Options { verify: true, ..passes::Options::default() };
-    let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
     let grid = Grid { groups: file.groups, base: file.base, timeout: file.timeout };
     let views = views(&buffers, file)?;
     let bound = Bound { buffers: &buffers, images: &views, samplers: &file.samplers, push: &setup.push };
-    let mut printed = dispatch(processor, &module, &bound, &grid)?;
+    let mut printed = run(&bound, &grid)?;
     printed.sort();
     Ok(Outcome { buffers: contents(&buffers)?, expected: setup.expected, printed, traffic: None })
 }
@@ -278,6 +296,7 @@ pub fn run_plain(
         Target::Lowered => interpret_plain(&lowered_and_read(module)?, before, groups),
         Target::Passes => interpret_plain(&optimized()?, before, groups),
         Target::Cpu(processor) => run_on(processor, &optimized()?, before, None, groups),
+        Target::Cuda(ordinal) => cuda_plain(ordinal, module, before, None, groups),
     }
 }
 
@@ -316,6 +335,25 @@ pub fn run_on_cpu(
     groups: [u32; 3],
 ) -> Result<BTreeMap<Slot, Vec<u8>>, String> {
     run_on(processor, module, contents_before, Some(push), groups)
+}
+
+/// As [`run_plain`], with push constants of its own.
+///
+/// # Errors
+///
+/// Why it could not be run to its end.
+pub fn run_with_push(
+    target: Target,
+    module: &Verified,
+    before: &BTreeMap<Slot, Vec<u8>>,
+    push: &[u8],
+    groups: [u32; 3],
+) -> Result<BTreeMap<Slot, Vec<u8>>, String> {
+    match target {
+        Target::Cuda(ordinal) => cuda_plain(ordinal, module, before, Some(push), groups),
+        Target::Cpu(processor) => run_on(processor, module, before, Some(push), groups),
+        _ => Err(format!("the {target} has no push constants here")),
+    }
 }
 
 /// Without push constants they are the addresses of the buffers.
@@ -398,6 +436,28 @@ fn dispatch(
 ) -> Result<Vec<String>, String> {
     let device = device(processor)?;
     let created = device.create_pipeline(module, None).map_err(|error| error.to_string())?;
+    let descriptors = descriptors(module, bound)?;
+    let descriptors: Vec<_> = descriptors.iter().map(Vec::as_slice).collect();
+    let report = device.dispatch(&Dispatch {
+        pipeline: &created.pipeline,
+        groups: grid.groups,
+        base: grid.base,
+        descriptors: &descriptors,
+        push: bound.push,
+        timeout: Some(grid.timeout),
+        cancel: None,
+    });
+    let report = report.map_err(|error| error.to_string())?;
+    Ok(lines(report.printed, &report.warnings))
+}
+
+/// What was printed, and the warnings behind it.
+fn lines(printed: Vec<String>, warnings: &[String]) -> Vec<String> {
+    printed.into_iter().chain(warnings.iter().map(|warning| warned(warning))).collect()
+}
+
+/// For each binding of a module its descriptors.
+fn descriptors<'a>(module: &Verified, bound: &Bound<'a>) -> Result<Vec<Vec<Descriptor<'a>>>, String> {
     let mut descriptors = vec![Vec::new(); module.bindings.len()];
     for (slot, buffer) in bound.buffers {
         if let Some(binding) = binding_of(&module.bindings, *slot) {
@@ -419,9 +479,87 @@ fn dispatch(
         let count = binding.count.unwrap_or(1).max(1) as usize;
         array.resize(array.len().max(count), Descriptor::default());
     }
+    Ok(descriptors)
+}
+
+// ── GPU ──
+
+/// The GPU that tests run on as well, if the environment names one: `PHALANX_TEST_CUDA=0`.
+pub fn gpu() -> Option<Target> {
+    std::env::var("PHALANX_TEST_CUDA").ok()?.trim().parse().ok().map(Target::Cuda)
+}
+
+/// Whether an error says that a target does not do something.
+pub fn is_unsupported(error: &str) -> bool {
+    error.contains("not supported by the target")
+}
+
+/// The GPU with a number; another context of it once one was lost.
+fn open(ordinal: u32) -> Result<Arc<Gpu>, String> {
+    static OPEN: Mutex<Option<(u32, Arc<Gpu>)>> = Mutex::new(None);
+    let mut open = OPEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some((of, gpu)) = &*open
+        && *of == ordinal
+        && !gpu.is_lost()
+    {
+        return Ok(Arc::clone(gpu));
+    }
+    let gpu = Arc::new(Gpu::open(ordinal, None).map_err(|error| error.to_string())?);
+    *open = Some((ordinal, Arc::clone(&gpu)));
+    Ok(gpu)
+}
+
+fn cuda(ordinal: u32, module: &Verified, file: &TestFile) -> Result<Outcome, String> {
+    let gpu = open(ordinal)?;
+    let module = for_threads(module)?;
+    let allocate = |size| gpu.create_buffer(size).map_err(|error| error.to_string());
+    run_file(file, &allocate, &|bound, grid| dispatch_on_gpu(&gpu, &module, bound, grid))
+}
+
+/// As [`run_plain`].
+fn cuda_plain(
+    ordinal: u32,
+    module: &Verified,
+    before: &BTreeMap<Slot, Vec<u8>>,
+    push: Option<&[u8]>,
+    groups: [u32; 3],
+) -> Result<BTreeMap<Slot, Vec<u8>>, String> {
+    let gpu = open(ordinal)?;
+    let module = for_threads(module)?;
+    let mut buffers = BTreeMap::new();
+    for (slot, bytes) in before {
+        let buffer = gpu.create_buffer(bytes.len() as u64).map_err(|error| error.to_string())?;
+        buffer.write(0, bytes).map_err(|error| error.to_string())?;
+        buffers.insert(*slot, buffer);
+    }
+    let addresses: Vec<u8> = buffers.values().flat_map(|b| b.device_address().to_le_bytes()).collect();
+    let push = push.unwrap_or(&addresses);
+    let grid = Grid { groups, base: [0; 3], timeout: Duration::from_secs(20) };
+    let (images, samplers) = (BTreeMap::new(), BTreeMap::new());
+    let bound = Bound { buffers: &buffers, images: &images, samplers: &samplers, push };
+    dispatch_on_gpu(&gpu, &module, &bound, &grid)?;
+    contents(&buffers)
+}
+
+/// A module with the passes done that GPUs want.
+fn for_threads(module: &Verified) -> Result<Verified, String> {
+    let options = passes::Options { verify: true, ..passes::Options::default() };
+    passes::optimize_by(passes::THREADS, module.clone(), &options).map_err(|bug| bug.to_string())
+}
+
+fn dispatch_on_gpu(
+    gpu: &Gpu,
+    module: &Verified,
+    bound: &Bound<'_>,
+    grid: &Grid,
+) -> Result<Vec<String>, String> {
+    let code =
+        phalanx_back_nvptx::compile(module, gpu.properties().arch).map_err(|error| error.to_string())?;
+    let pipeline = Arc::new(gpu.create_pipeline(module, &code).map_err(|error| error.to_string())?);
+    let descriptors = descriptors(module, bound)?;
     let descriptors: Vec<_> = descriptors.iter().map(Vec::as_slice).collect();
-    let report = device.dispatch(&Dispatch {
-        pipeline: &created.pipeline,
+    let report = gpu.dispatch(&phalanx_cuda::Dispatch {
+        pipeline: &pipeline,
         groups: grid.groups,
         base: grid.base,
         descriptors: &descriptors,
@@ -430,5 +568,5 @@ fn dispatch(
         cancel: None,
     });
     let report = report.map_err(|error| error.to_string())?;
-    Ok(report.printed.into_iter().chain(report.warnings.iter().map(|warning| warned(warning))).collect())
+    Ok(lines(report.printed, &report.warnings))
 }

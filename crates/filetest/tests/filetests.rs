@@ -3,20 +3,20 @@
 //!
 //! `FILTER=text` selects tests by a part of their name, `BLESS=1` rewrites snapshots, and
 //! `PHALANX_RANDOM_CASES=n` runs n times as many random ones. `SAMPLE=1` leaves only the file tests on the list
-//! `filetests/emulated.txt`. At the end there is a line for each processor that code was made for, with the tests that
+//! `filetests/emulated.txt`. `PHALANX_TEST_CUDA=0` runs them on that GPU, too. At the end there is a line for each processor that code was made for, with the tests that
 //! passed.
 
 #![expect(clippy::print_stdout, reason = "it says at the end for which processors tests ran")]
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use phalanx_filetest::compile::{Source, load};
-use phalanx_filetest::directive::{TargetKind, TestFile};
+use phalanx_filetest::directive::{Command, TargetKind, TestFile};
 use phalanx_filetest::generate::{Kernel, Plan};
 use phalanx_filetest::known::KnownFailures;
 use phalanx_filetest::random::Random;
 use phalanx_filetest::runner::{Failure, Settings, discover, read, run_test};
 use phalanx_filetest::sample::Sample;
-use phalanx_filetest::target::{Target, processors};
+use phalanx_filetest::target::{Target, gpu, is_unsupported, processors};
 use phalanx_filetest::{coopvec, harness, judges, mutate, tally};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -39,6 +39,7 @@ fn is_set(variable: &str) -> bool {
 
 fn all_trials(lists: bool) -> Vec<Trial> {
     let mut trials = file_trials();
+    trials.extend(gpu_trials());
     trials.extend(random_trials());
     trials.extend(damage_trials());
     trials.extend(generated_trials(lists));
@@ -139,6 +140,63 @@ fn run_one(
         (Err(_), Some(reason)) => Ok(Completion::ignored_with(format!("known failure: {reason}"))),
         (Err(failure), None) => Err(failure.0.into()),
     }
+}
+
+/// Invocations of a subgroup on a GPU.
+const GPU_SUBGROUP: u32 = 32;
+
+/// Seeds of random modules on a GPU; some are of subgroups that it does not have.
+const GPU_SEEDS: u64 = 1200;
+
+/// The file tests, the generated kernels and random modules that the CPU runs, on the GPU that the environment names: what it does not do is said and passed over.
+fn gpu_trials() -> Vec<Trial> {
+    let Some(gpu) = gpu() else { return Vec::new() };
+    let root = root();
+    let mut trials = Vec::new();
+    for path in discover(&root).unwrap_or_default() {
+        for test in read(&path).unwrap_or_default() {
+            let is_run = test.targets.contains(&TargetKind::Cpu) && test.commands.contains(&Command::Run);
+            // Others want subgroups that a GPU does not have.
+            if !is_run || !test.subgroups.is_empty() && !test.subgroups.contains(&GPU_SUBGROUP) {
+                continue;
+            }
+            let name = format!("{gpu}/{} {}", name(&root, &path), test.case);
+            trials.push(Trial::ignorable_test(name.trim_end().to_owned(), move || {
+                match run_test(&test, &Settings { only: Some(gpu), ..Settings::default() }) {
+                    Ok(()) => Ok(Completion::Completed),
+                    Err(failure) if is_unsupported(&failure.0) => Ok(Completion::ignored_with(failure.0)),
+                    Err(failure) => Err(failure.0.into()),
+                }
+            }));
+        }
+    }
+    for kernel in Plan::new(times()).kernels {
+        if kernel.subgroup_size() != GPU_SUBGROUP {
+            continue;
+        }
+        trials.push(Trial::ignorable_test(format!("{gpu}/{}", kernel.name()), move || {
+            match kernel.run(&[gpu]) {
+                Ok(()) => Ok(Completion::Completed),
+                Err(failure) if is_unsupported(&failure) => Ok(Completion::ignored_with(failure)),
+                Err(failure) => Err(failure.into()),
+            }
+        }));
+    }
+    for first in (0..GPU_SEEDS * times()).step_by(RANDOM_SEEDS as usize) {
+        let seeds = first..first + RANDOM_SEEDS;
+        trials.push(Trial::ignorable_test(format!("{gpu}/random/{first}"), move || {
+            let mut ran = 0;
+            for seed in seeds.clone() {
+                ran += u32::from(harness::random_ir_on(gpu, seed)?);
+            }
+            // What did not run is not what passed.
+            Ok(match ran {
+                0 => Completion::ignored_with("nothing in them is supported"),
+                _ => Completion::Completed,
+            })
+        }));
+    }
+    trials
 }
 
 // ── random and damaged modules ──

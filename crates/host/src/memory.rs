@@ -6,6 +6,7 @@
 //! system, page by page when they are first touched, with huge pages where the system offers them.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::fmt;
 use std::ptr::{self, NonNull};
 
 use crate::allocations::{Allocation, Allocations};
@@ -50,7 +51,12 @@ pub enum MemoryError {
 #[derive(Debug)]
 enum Owner {
     Heap(Layout),
-    Map { base: NonNull<u8>, bytes: usize },
+    Map {
+        base: NonNull<u8>,
+        bytes: usize,
+    },
+    /// Something that takes it back when it is dropped.
+    Other(#[expect(dead_code, reason = "its end is what it is for")] Box<dyn fmt::Debug + Send + Sync>),
 }
 
 /// A block of zeroed memory, aligned to [`MEMORY_ALIGN`] at least.
@@ -112,6 +118,7 @@ impl Drop for Block {
                 let result = unsafe { libc::munmap(base.as_ptr().cast(), bytes) };
                 debug_assert_eq!(result, 0, "munmap of a mapping of our own");
             }
+            Owner::Other(_) => {}
         }
     }
 }
@@ -159,6 +166,19 @@ impl Buffer {
         let out_of_memory = || MemoryError::OutOfMemory { bytes: size };
         let bytes = usize::try_from(size).map_err(|_wide| out_of_memory())?;
         Ok(Self { listed: None, block: Block::new(bytes).ok_or_else(out_of_memory)?, bytes })
+    }
+
+    /// A buffer of someone else's memory, such as that of a device's driver.
+    ///
+    /// # Safety
+    ///
+    /// `bytes` bytes from `start` can be read and written until `owner` is dropped, and no Rust reference to them is used.
+    pub unsafe fn from_owner(
+        start: NonNull<u8>,
+        bytes: usize,
+        owner: Box<dyn fmt::Debug + Send + Sync>,
+    ) -> Self {
+        Self { listed: None, block: Block { start, owner: Owner::Other(owner) }, bytes }
     }
 
     /// The same buffer as one of a list.

@@ -90,6 +90,13 @@ impl Debug {
         }
     }
 
+    /// Prints what was made on the way to code, where it is asked for.
+    pub(crate) fn print_code(self, forms: &[(bool, &str, &str)]) {
+        for (_, title, text) in forms.iter().filter(|(is_wanted, ..)| *is_wanted) {
+            print(title, text);
+        }
+    }
+
     /// Prints a line about time.
     pub(crate) fn print_time(self, line: &str) {
         if self.time {

@@ -1,6 +1,8 @@
 //! Devices.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,7 +10,6 @@ use std::time::Duration;
 use bytemuck::NoUninit;
 use phalanx_front_spirv as front;
 use phalanx_host::{Addresses, Allocation, CacheKey, CancelToken, SealedCode};
-use phalanx_ir::Scope;
 use phalanx_kernels::Processor;
 
 use crate::buffer::Buffer;
@@ -38,9 +39,6 @@ const DEFAULT_SUBGROUP_SIZE: u32 = 32;
 /// Environment variable with that number.
 const SUBGROUP_SIZE_VARIABLE: &str = "PHALANX_SUBGROUP_SIZE";
 
-/// Subgroup sizes that pipelines may ask for.
-const SUBGROUP_SIZES: [u32; 6] = [4, 8, 16, 32, 64, 128];
-
 /// Kinds of devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DeviceKind {
@@ -49,6 +47,51 @@ pub enum DeviceKind {
     Cpu,
     /// The reference: executes the IR literally. Thousands of times slower; for comparing results.
     Interpreter,
+    /// A GPU of NVIDIA, by its number.
+    Cuda {
+        /// Its number, as the driver counts them.
+        ordinal: u32,
+    },
+}
+
+impl DeviceKind {
+    /// What names there are.
+    pub const EXPECTED: &'static str = "cpu, interpreter, cuda:0 or another number";
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpu => f.write_str("cpu"),
+            Self::Interpreter => f.write_str("interpreter"),
+            Self::Cuda { ordinal } => write!(f, "cuda:{ordinal}"),
+        }
+    }
+}
+
+/// A name that no kind of device has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no device is called `{found}`: expected {}", DeviceKind::EXPECTED)]
+pub struct UnknownDevice {
+    found: String,
+}
+
+impl FromStr for DeviceKind {
+    type Err = UnknownDevice;
+
+    /// Reads `cpu`, `interpreter`, `cuda` or `cuda:1`.
+    fn from_str(name: &str) -> Result<Self, UnknownDevice> {
+        let unknown = || UnknownDevice { found: name.to_owned() };
+        match name {
+            "cpu" => Ok(Self::Cpu),
+            "interpreter" => Ok(Self::Interpreter),
+            "cuda" => Ok(Self::Cuda { ordinal: 0 }),
+            _ => {
+                let number = name.strip_prefix("cuda:").ok_or_else(unknown)?;
+                number.parse().map(|ordinal| Self::Cuda { ordinal }).map_err(|_error| unknown())
+            }
+        }
+    }
 }
 
 /// How to make a device.
@@ -125,9 +168,9 @@ impl Device {
         let debug = Debug::from_env()?;
         let timeout = limit(options.timeout, TIMEOUT_VARIABLE)?;
         let compile_timeout = limit(options.compile_timeout, COMPILE_TIMEOUT_VARIABLE)?;
-        let subgroup_size = default_subgroup_size(options)?;
         let target = targets::start(&Start { options, timeout, compile_timeout, debug })?;
         let machine = target.machine();
+        let subgroup_size = default_subgroup_size(options, &machine)?;
         let limits = machine.limits;
         let inner = Inner {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -147,7 +190,9 @@ impl Device {
     ///
     /// When a processor is asked for that this machine cannot stand in for.
     pub fn describe(options: &DeviceOptions) -> Result<DeviceInfo, Error> {
-        Ok(describe(targets::machine(options)?, default_subgroup_size(options)?))
+        let machine = targets::machine(options)?;
+        let subgroup_size = default_subgroup_size(options, &machine)?;
+        Ok(describe(machine, subgroup_size))
     }
 
     /// Whether this process is a copy, by `fork`, of the one that made the device. The device runs nothing here.
@@ -394,10 +439,11 @@ impl Device {
     /// The same, if the device has it.
     fn checked_subgroup_size(&self, descriptor: &PipelineDescriptor<'_>) -> Result<u32, Error> {
         let found = self.subgroup_size(descriptor);
-        if SUBGROUP_SIZES.contains(&found) {
+        let expected = &self.inner.info.subgroup_sizes;
+        if expected.contains(&found) {
             Ok(found)
         } else {
-            Err(Error::SubgroupSize { expected: SUBGROUP_SIZES.to_vec(), found })
+            Err(Error::SubgroupSize { expected: expected.clone(), found })
         }
     }
 
@@ -459,39 +505,40 @@ pub(crate) fn limit(option: Option<Duration>, variable: &'static str) -> Result<
 }
 
 /// The subgroup size of pipelines that ask for none.
-fn default_subgroup_size(options: &DeviceOptions) -> Result<u32, Error> {
+fn default_subgroup_size(options: &DeviceOptions, machine: &Machine) -> Result<u32, Error> {
     let text = match options.subgroup_size {
         Some(size) => size.to_string(),
         None => std::env::var(SUBGROUP_SIZE_VARIABLE).unwrap_or_default(),
     };
     match text.trim() {
         "" => Ok(DEFAULT_SUBGROUP_SIZE),
-        text => text.parse().ok().filter(|size| SUBGROUP_SIZES.contains(size)).ok_or_else(|| {
-            let expected = format!("one of {SUBGROUP_SIZES:?}");
+        text => text.parse().ok().filter(|size| machine.subgroup_sizes.contains(size)).ok_or_else(|| {
+            let expected = format!("one of {:?}", machine.subgroup_sizes);
             Error::Setting { name: SUBGROUP_SIZE_VARIABLE, expected, found: text.to_owned() }
         }),
     }
 }
 
 fn describe(machine: Machine, default_subgroup_size: u32) -> DeviceInfo {
-    let Machine { name, threads, processor, limits } = machine;
+    let Machine { name, threads, processor, limits, subgroup_sizes, matrix_scopes, has_vectors } = machine;
+    let has_matrices = !matrix_scopes.is_empty();
     DeviceInfo {
         name,
         cores: phalanx_cpu::usable_cores(),
         threads,
         processor,
         instruction_sets: instruction_sets(processor),
-        subgroup_sizes: SUBGROUP_SIZES.to_vec(),
+        subgroup_sizes: subgroup_sizes.to_vec(),
         default_subgroup_size,
         max_workgroup_invocations: limits.workgroup_invocations,
         max_shared_bytes: limits.shared_bytes,
         max_push_bytes: limits.push_bytes,
         max_matrix_dimension: front::MAX_MATRIX_DIMENSION,
         max_matrix_elements: front::MAX_MATRIX_ELEMENTS,
-        matrix_scopes: vec![Scope::Subgroup, Scope::Workgroup],
-        matrix_types: info::matrix_types(),
-        preferred_shapes: info::preferred_shapes(),
-        vector_types: crate::vector::vector_types(),
+        matrix_scopes: matrix_scopes.to_vec(),
+        matrix_types: if has_matrices { info::matrix_types() } else { Vec::new() },
+        preferred_shapes: if has_matrices { info::preferred_shapes() } else { Vec::new() },
+        vector_types: if has_vectors { crate::vector::vector_types() } else { Vec::new() },
     }
 }
 

@@ -137,7 +137,19 @@ pub enum Error {
     Interpreter(phalanx_interp::Error),
     /// The device could not be started.
     #[error("the device could not be started: {0}")]
-    Device(phalanx_cpu::Error),
+    Device(Box<dyn std::error::Error + Send + Sync>),
+    /// The device runs nothing any more.
+    #[error("the device was lost: {why}")]
+    Lost {
+        /// What happened.
+        why: String,
+    },
+    /// The driver of the device failed.
+    #[error("the driver failed: {message}")]
+    Driver {
+        /// What it was to do, and what it says.
+        message: String,
+    },
     /// Our own fault.
     #[error("this is a bug in Phalanx, please report it: {message}")]
     Bug {
@@ -178,7 +190,9 @@ impl Error {
             | Self::File { .. }
             | Self::Timeout { .. }
             | Self::Cancelled
-            | Self::Device(_) => ErrorClass::Runtime,
+            | Self::Device(_)
+            | Self::Lost { .. }
+            | Self::Driver { .. } => ErrorClass::Runtime,
             Self::Glsl(_)
             | Self::Assembly { .. }
             | Self::FileType { .. }
@@ -231,7 +245,38 @@ impl From<phalanx_cpu::Error> for Error {
             Cpu::Fault(fault) => Self::Fault(fault),
             Cpu::Forked => Self::Forked,
             Cpu::PushConstants { expected, found } => Self::PushConstants { expected, found },
-            error @ (Cpu::Processor(_) | Cpu::Threads(_)) => Self::Device(error),
+            error @ (Cpu::Processor(_) | Cpu::Threads(_)) => Self::Device(error.into()),
+            other => Self::bug(other.to_string()),
+        }
+    }
+}
+
+impl From<phalanx_cuda::Error> for Error {
+    fn from(error: phalanx_cuda::Error) -> Self {
+        use phalanx_cuda::Error as Cuda;
+        match error {
+            Cuda::Memory(error) => Self::Memory(error),
+            Cuda::Timeout { limit } => Self::Timeout { limit },
+            Cuda::Cancelled => Self::Cancelled,
+            Cuda::TooManyInvocations { axis, found, limit } => {
+                Self::TooManyInvocations { axis, found, limit }
+            }
+            Cuda::PushConstants { expected, found } => Self::PushConstants { expected, found },
+            Cuda::Lost { why } => Self::Lost { why },
+            error @ Cuda::Driver { .. } => Self::Driver { message: error.to_string() },
+            error @ (Cuda::NoDriver
+            | Cuda::OldDriver { .. }
+            | Cuda::NoGpu { .. }
+            | Cuda::UnsupportedGpu { .. }) => Self::Device(error.into()),
+            other => Self::bug(other.to_string()),
+        }
+    }
+}
+
+impl From<phalanx_back_nvptx::Error> for Error {
+    fn from(error: phalanx_back_nvptx::Error) -> Self {
+        match error {
+            phalanx_back_nvptx::Error::Unsupported { what } => Self::Unsupported { what },
             other => Self::bug(other.to_string()),
         }
     }

@@ -17,7 +17,7 @@ pub(crate) struct Package {
 }
 
 /// The workspace crates that each workspace crate may use.
-const ROOMS: [(&str, &[&str]); 18] = [
+const ROOMS: [(&str, &[&str]); 19] = [
     ("phalanx-ir", &[]),
     ("phalanx-kernels", &[]),
     ("phalanx-spirv-asm", &[]),
@@ -30,6 +30,7 @@ const ROOMS: [(&str, &[&str]); 18] = [
     ("phalanx-back-spirv", &["phalanx-ir"]),
     ("phalanx-host", &["phalanx-ir"]),
     ("phalanx-cpu", &["phalanx-back-llvm", "phalanx-host", "phalanx-ir", "phalanx-kernels"]),
+    ("phalanx-cuda", &["phalanx-back-nvptx", "phalanx-host", "phalanx-ir"]),
     ("phalanx", &LIBRARY),
     ("phalanx-vulkan", &["phalanx"]),
     // Other libraries, to measure beside ours.
@@ -40,10 +41,11 @@ const ROOMS: [(&str, &[&str]); 18] = [
     ("xtask", &[]),
 ];
 
-const LIBRARY: [&str; 10] = [
+const LIBRARY: [&str; 11] = [
     "phalanx-back-nvptx",
     "phalanx-back-spirv",
     "phalanx-cpu",
+    "phalanx-cuda",
     "phalanx-front-mlir",
     "phalanx-front-spirv",
     "phalanx-host",
@@ -53,11 +55,13 @@ const LIBRARY: [&str; 10] = [
     "phalanx-spirv-asm",
 ];
 
-const EVERYTHING: [&str; 11] = [
+const EVERYTHING: [&str; 13] = [
     "phalanx",
     "phalanx-back-llvm",
+    "phalanx-back-nvptx",
     "phalanx-back-spirv",
     "phalanx-cpu",
+    "phalanx-cuda",
     "phalanx-front-mlir",
     "phalanx-front-spirv",
     "phalanx-host",
@@ -81,7 +85,7 @@ const SPIRV_ROOMS: &[&str] = &[
 const LLVM_ROOMS: &[&str] = &["phalanx-back-llvm", "phalanx-back-nvptx", "phalanx-cpu", "phalanx-emit-llvm"];
 
 /// Outside crates that belong to some rooms only.
-const CONFINED: [(&str, &[&str]); 10] = [
+const CONFINED: [(&str, &[&str]); 11] = [
     ("inkwell", LLVM_ROOMS),
     ("llvm-sys", LLVM_ROOMS),
     ("rspirv", SPIRV_ROOMS),
@@ -90,6 +94,7 @@ const CONFINED: [(&str, &[&str]); 10] = [
     ("glslang-sys", &["phalanx"]),
     ("ash", &["phalanx-vulkan"]),
     ("vulkanalia-sys", &["phalanx-vulkan"]),
+    ("cudarc", &["phalanx-cuda"]),
     ("libloading", &["phalanx-versus"]),
     // A library's errors are typed; only programs may flatten them.
     ("anyhow", &["phalanx-cli", "xtask"]),

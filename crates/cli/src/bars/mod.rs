@@ -15,12 +15,12 @@ use anyhow::{Context, Result, ensure};
 
 use self::figure::Figure;
 use self::rows::{Group, Machine, On, Source};
-use crate::args::{AllArgs, Backend, Versus};
+use crate::args::{AllArgs, Versus};
 use crate::data::check_place;
 use crate::measure::{self, Bench, Effort, Watch};
 use crate::progress::{self, Interrupt};
 use crate::record::{Record, STANDARD_OUTPUT, write_text};
-use crate::runtime::{Choices, Device, Processor};
+use crate::runtime::{Choices, Device, DeviceKind, Processor};
 use crate::versus::{self, Library};
 use crate::{Status, tell, warn};
 
@@ -97,7 +97,7 @@ impl Run<'_> {
                 let processor = processor.map(Processor::from_name).transpose()?;
                 let threads = threads.or(self.args.threads);
                 let device =
-                    Device::of_kind(Backend::Cpu, Choices { threads, processor, ..Choices::default() })?;
+                    Device::of_kind(DeviceKind::Cpu, Choices { threads, processor, ..Choices::default() })?;
                 let versus = self.library.as_ref().filter(|_| is_compared);
                 let bench = Bench { device: &device, versus, effort };
                 let mut records = Vec::new();

@@ -7,13 +7,13 @@ use serde_json::json;
 
 use super::run;
 use crate::args::workload::WorkloadCommand;
-use crate::args::{Backend, BenchCommand, GemmArgs, KernelArgs, PeakArgs};
+use crate::args::{BenchCommand, GemmArgs, KernelArgs, PeakArgs};
 use crate::ladder::gemm::Gemm;
 use crate::ladder::plan::Choices;
 use crate::measure::{self, Beside, Effort, Outputs, PEAK_TIME, Peak, Peaks, Spell, time};
 use crate::progress::Interrupt;
 use crate::record::{STANDARD_OUTPUT, write_text};
-use crate::runtime::Device;
+use crate::runtime::{Device, DeviceKind};
 use crate::workload::Purpose;
 use crate::{Status, bars, say, tell, versus};
 
@@ -52,7 +52,7 @@ fn gemm(args: &GemmArgs) -> Result<Status> {
 
 /// A kernel of the user's: its result is the user's to judge.
 fn kernel(args: &KernelArgs) -> Result<Status> {
-    ensure!(args.run.device == Backend::Cpu, "--device: only the CPU is measured");
+    ensure!(args.run.device == DeviceKind::Cpu, "--device: only the CPU is measured");
     let interrupt = Interrupt::listen()?;
     let ready = run::prepare(&args.run, &interrupt)?;
     let threads = ready.device.info().threads;

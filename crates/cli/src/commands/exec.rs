@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::Status;
-use crate::args::{Backend, Claim, DeviceType, ExecArgs};
+use crate::args::{Claim, DeviceType, ExecArgs};
 use crate::data::check_place;
 use crate::runtime::{self, Processor};
 
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ExecArgs) -> Result<Status> {
         command.env(Processor::ENV, processor.name());
     }
     if let Some(device) = args.device {
-        command.env("PHALANX_DEVICE", device.name());
+        command.env("PHALANX_DEVICE", device.to_string());
     }
     if let Some(ty) = args.present_as {
         command.env("PHALANX_DEVICE_TYPE", ty.name());
@@ -166,16 +166,6 @@ impl Claim {
         match self {
             Self::Conformant => "conformant",
             Self::Graphics => "graphics",
-        }
-    }
-}
-
-impl Backend {
-    /// Its name for the driver.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Interpreter => "interpreter",
         }
     }
 }

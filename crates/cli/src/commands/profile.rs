@@ -12,9 +12,10 @@ use anyhow::{Result, ensure};
 use clap::Args;
 
 use super::run;
-use crate::args::{Backend, RunArgs, seconds};
+use crate::args::{RunArgs, seconds};
 use crate::progress::Interrupt;
 use crate::record::{STANDARD_OUTPUT, write_text};
+use crate::runtime::DeviceKind;
 use crate::{Status, output, say};
 
 pub(crate) const PROFILE_HELP: &str = "\
@@ -46,7 +47,7 @@ pub(crate) struct ProfileArgs {
 }
 
 pub(crate) fn run(args: &ProfileArgs) -> Result<Status> {
-    ensure!(args.run.device == Backend::Cpu, "--device: only the CPU is profiled");
+    ensure!(args.run.device == DeviceKind::Cpu, "--device: only the CPU is profiled");
     let interrupt = Interrupt::listen()?;
     let ready = run::prepare_profiled(&args.run, &interrupt)?;
     let first = ready.dispatch(&interrupt)?;

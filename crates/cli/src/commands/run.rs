@@ -13,13 +13,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, ensure};
 
 use super::load_shader;
-use crate::args::{Backend, RunArgs};
+use crate::args::RunArgs;
 use crate::data::input::{Input, PIECE};
 use crate::data::spec::{Address, BindSpec, Field, OutSpec, Place, Source, Target, TypedShape, lay_out};
 use crate::data::{check_place, describe};
 use crate::progress::Interrupt;
 use crate::runtime::{
-    self, Binding, Buffer, Choices, Device, Dispatch, Pipeline, PipelineOptions, Report, Shader,
+    self, Binding, Buffer, Choices, Device, DeviceKind, Dispatch, Pipeline, PipelineOptions, Report, Shader,
 };
 use crate::{Status, memory, tell, warn};
 
@@ -170,11 +170,11 @@ fn check_outputs(args: &RunArgs, inputs: &[Input]) -> Result<()> {
     Ok(())
 }
 
-fn check_memory(backend: Backend, inputs: &[Input]) -> Result<()> {
+fn check_memory(backend: DeviceKind, inputs: &[Input]) -> Result<()> {
     let copies = match backend {
-        Backend::Cpu => 1,
+        DeviceKind::Cpu | DeviceKind::Cuda { .. } => 1,
         // It works on copies.
-        Backend::Interpreter => 2,
+        DeviceKind::Interpreter => 2,
     };
     let bytes = inputs.iter().fold(0_u64, |sum, input| sum.saturating_add(input.size as u64));
     memory::check(bytes.saturating_mul(copies))

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 
 use super::{Kernel, Watch, Workload, compile};
-use crate::args::Backend;
-use crate::runtime::{Binding, Choices, Device, Dispatch};
+use crate::runtime::{Binding, Choices, Device, DeviceKind, Dispatch};
 
 /// What a kernel did on the interpreter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub(crate) struct Count {
 
 /// Runs each kernel of a workload once; nothing if it was interrupted. Each is a single dispatch on all buffers.
 pub(crate) fn count(workload: &dyn Workload, watch: &Watch<'_>) -> Result<Option<Vec<Count>>> {
-    let device = Device::of_kind(Backend::Interpreter, Choices::default())?;
+    let device = Device::of_kind(DeviceKind::Interpreter, Choices::default())?;
     let subject = workload.subject();
     let kernels: Vec<(&str, &Kernel)> =
         workload.kernels().iter().map(|kernel| (subject.workload, kernel)).collect();

@@ -26,12 +26,12 @@ pub(crate) use self::count::{Count, count};
 pub(crate) use self::peaks::{Peak, Peaks};
 pub(crate) use self::pipelines::compile;
 pub(crate) use self::timing::{Beside, Effort, Spell, dispatch, time};
-use crate::args::{Backend, Relax};
+use crate::args::Relax;
 use crate::data::{DType, check_place};
 use crate::progress::{self, Interrupt};
 use crate::record::{Record, STANDARD_OUTPUT, write_json};
 use crate::reference::Comparison;
-use crate::runtime::{Buffer, Choices, Device, Pipeline};
+use crate::runtime::{Buffer, Choices, Device, DeviceKind, Pipeline};
 use crate::versus::{Library, Rival};
 use crate::{Status, chart, memory, table, tell};
 
@@ -187,7 +187,7 @@ pub(crate) fn run(
     for workload in workloads {
         memory::check(workload.buffer_bytes()).with_context(|| called(&workload.subject()))?;
     }
-    let device = Device::of_kind(Backend::Cpu, Choices { threads, relax, ..Choices::default() })?;
+    let device = Device::of_kind(DeviceKind::Cpu, Choices { threads, relax, ..Choices::default() })?;
     let bench = Bench { device: &device, versus, effort: Effort::FULL };
     let relaxed_accumulation = relax == Some(Relax::Accumulate);
     let threads = device.info().threads;
@@ -425,11 +425,10 @@ pub(crate) fn with_aliases(source: &str, sizes: &[(&str, String)]) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::args::Backend;
     use anyhow::bail;
 
     /// Runs every kernel of a workload once, on one thread, and says how right each was.
-    fn run_once(workload: &dyn Workload, backend: Backend) -> Vec<(String, Comparison)> {
+    fn run_once(workload: &dyn Workload, backend: DeviceKind) -> Vec<(String, Comparison)> {
         let device = Device::of_kind(backend, Choices { threads: Some(1), ..Choices::default() })
             .expect("there is one");
         let problem = prepare(workload, &device);
@@ -448,16 +447,16 @@ pub(crate) mod tests {
 
     /// Asserts that every kernel of a workload is right.
     pub(crate) fn assert_right(workload: &dyn Workload) {
-        assert_right_on(Backend::Cpu, workload);
+        assert_right_on(DeviceKind::Cpu, workload);
     }
 
     /// The same, on the interpreter too, which is slow.
     pub(crate) fn assert_right_everywhere(workload: &dyn Workload) {
-        assert_right_on(Backend::Cpu, workload);
-        assert_right_on(Backend::Interpreter, workload);
+        assert_right_on(DeviceKind::Cpu, workload);
+        assert_right_on(DeviceKind::Interpreter, workload);
     }
 
-    fn assert_right_on(backend: Backend, workload: &dyn Workload) {
+    fn assert_right_on(backend: DeviceKind, workload: &dyn Workload) {
         for (name, verdict) in run_once(workload, backend) {
             let problem = workload.subject().problem;
             assert!(verdict.ok, "{name} on {backend:?}, {problem}: {verdict:?}");

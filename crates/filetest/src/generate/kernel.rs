@@ -137,6 +137,11 @@ impl Kernel {
         Ok(())
     }
 
+    /// Invocations of its subgroups.
+    pub fn subgroup_size(&self) -> u32 {
+        self.subgroup
+    }
+
     fn layout(&self) -> Layout {
         let mut layout =
             Layout { operands: BTreeMap::new(), operand_bytes: 0, results: Vec::new(), result_bytes: 0 };

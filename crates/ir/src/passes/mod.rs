@@ -1,7 +1,7 @@
 //! Passes: a verified module in, an equivalent one out.
 //!
-//! [`PASSES`] is the pipeline. It serves targets that see operations on whole matrices, and leaves
-//! to them what their code generators do well (common subexpressions, loop-invariant code).
+//! [`LANES`] and [`THREADS`] are the pipelines, one for each kind of target. They serve targets that see operations on whole
+//! matrices, and leave to them what their code generators do well (common subexpressions, loop-invariant code).
 
 mod affine;
 mod chain;
@@ -43,8 +43,8 @@ pub struct Pass {
     pub run: fn(&Function) -> Function,
 }
 
-/// The passes of [`optimize`], in order.
-pub const PASSES: &[Pass] = &[
+/// The passes for targets that run a subgroup as lanes of vectors, in order.
+pub const LANES: &[Pass] = &[
     Pass { name: "deepen", run: deepen::run },
     Pass { name: "unroll", run: walk::unroll },
     Pass { name: "dce", run: opt_dce::run },
@@ -52,6 +52,14 @@ pub const PASSES: &[Pass] = &[
     Pass { name: "simplify", run: walk::simplify },
     Pass { name: "widen", run: widen::run },
     Pass { name: "join", run: opt_join::run },
+    Pass { name: "dce", run: opt_dce::run },
+];
+
+/// The passes for targets that run each invocation as a thread, in order: what a program made of tiles is not undone there.
+pub const THREADS: &[Pass] = &[
+    Pass { name: "unroll", run: walk::unroll },
+    Pass { name: "dce", run: opt_dce::run },
+    Pass { name: "simplify", run: walk::simplify },
     Pass { name: "dce", run: opt_dce::run },
 ];
 
@@ -92,17 +100,26 @@ pub struct PassBug {
     pub text: String,
 }
 
-/// Runs [`PASSES`], then renumbers the module.
+/// Runs [`LANES`], then renumbers the module.
 ///
 /// # Errors
 ///
 /// A bug in a pass.
 pub fn optimize(module: Verified, options: &Options) -> Result<Verified, PassBug> {
+    optimize_by(LANES, module, options)
+}
+
+/// Runs passes, then renumbers the module.
+///
+/// # Errors
+///
+/// A bug in a pass.
+pub fn optimize_by(passes: &[Pass], module: Verified, options: &Options) -> Result<Verified, PassBug> {
     if let Some(observe) = options.observe {
         observe("input", &module);
     }
     let mut module = module.into_inner();
-    for pass in PASSES {
+    for pass in passes {
         module.body = (pass.run)(&module.body);
         if let Some(observe) = options.observe {
             observe(pass.name, &module);

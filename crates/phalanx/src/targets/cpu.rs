@@ -5,7 +5,7 @@ use std::sync::Arc;
 use phalanx_cpu::{Compiled, Compiler, Config, Created, Piece};
 use phalanx_front_spirv::Limits;
 use phalanx_host::{Addresses, Allocation, CacheKey, CancelToken, Descriptor, SealedCode};
-use phalanx_ir::Verified;
+use phalanx_ir::{Verified, passes};
 use phalanx_kernels::Processor;
 
 use super::{Built, Code, Machine, Start, Target, own};
@@ -38,7 +38,7 @@ pub(super) fn machine(options: &DeviceOptions) -> Result<Machine, Error> {
 
 fn machine_of(threads: usize, processor: Processor) -> Machine {
     let name = info::processor_name();
-    Machine { name, threads, processor: Some(processor), limits: Limits::default() }
+    Machine { threads, processor: Some(processor), ..Machine::whole(name, Limits::default()) }
 }
 
 impl Cpu {
@@ -102,7 +102,7 @@ impl Target for Cpu {
     ) -> Result<Built, Error> {
         let compiler = self.device.compiler();
         let (compiled, times) = self.device.attempt(cancel).run(move || {
-            let (module, times) = task.optimize()?;
+            let (module, times) = task.optimize(passes::LANES)?;
             Ok::<_, Error>((compile(&task, &compiler, &module)?, times))
         })??;
         Ok(self.built(self.device.finish(compiled, key)?, times))
@@ -112,7 +112,7 @@ impl Target for Cpu {
         let wanted = phalanx_cpu::Options { dump_llvm: true, dump_asm: true, ..Default::default() };
         let compiler = self.device.compiler().with_dumps(wanted);
         let (compiled, times, ir) = self.device.attempt(None).run(move || {
-            let (module, times) = task.optimize()?;
+            let (module, times) = task.optimize(passes::LANES)?;
             Ok::<_, Error>((compile(&task, &compiler, &module)?, times, module.to_string()))
         })??;
         let mut created = self.device.finish(compiled, key)?;

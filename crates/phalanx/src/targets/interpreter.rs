@@ -33,7 +33,7 @@ pub(super) struct Interpreter {
 
 pub(super) fn machine() -> Machine {
     let name = "interpreter".to_owned();
-    Machine { name, threads: 1, processor: None, limits: ModuleLimits::default() }
+    Machine::whole(name, ModuleLimits::default())
 }
 
 impl Interpreter {

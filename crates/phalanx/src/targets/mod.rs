@@ -4,6 +4,7 @@
 //! target by this interface alone; which kinds there are is written in [`start`] and [`machine`], and nowhere else.
 
 mod cpu;
+mod cuda;
 mod interpreter;
 
 use std::any::Any;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use phalanx_cpu::Piece;
 use phalanx_front_spirv::Limits;
 use phalanx_host::{Allocation, CacheKey, CancelToken, SealedCode};
+use phalanx_ir::Scope;
 use phalanx_kernels::Processor;
 
 use crate::buffer::Buffer;
@@ -132,6 +134,27 @@ pub(crate) struct Machine {
     pub(crate) processor: Option<Processor>,
     /// What modules may ask for.
     pub(crate) limits: Limits,
+    /// Subgroup sizes that pipelines may ask for.
+    pub(crate) subgroup_sizes: &'static [u32],
+    /// Who may hold a matrix together; nobody where matrices are not multiplied.
+    pub(crate) matrix_scopes: &'static [Scope],
+    /// Whether cooperative vectors are multiplied.
+    pub(crate) has_vectors: bool,
+}
+
+impl Machine {
+    /// One thread that does everything.
+    fn whole(name: String, limits: Limits) -> Self {
+        Self {
+            name,
+            threads: 1,
+            processor: None,
+            limits,
+            subgroup_sizes: &[4, 8, 16, 32, 64, 128],
+            matrix_scopes: &[Scope::Subgroup, Scope::Workgroup],
+            has_vectors: true,
+        }
+    }
 }
 
 /// How to start a target.
@@ -149,6 +172,7 @@ pub(crate) struct Start<'a> {
 pub(crate) fn start(start: &Start<'_>) -> Result<Box<dyn Target>, Error> {
     Ok(match start.options.kind {
         DeviceKind::Cpu => Box::new(cpu::Cpu::new(start)?),
+        DeviceKind::Cuda { ordinal } => Box::new(cuda::Cuda::new(ordinal, start)?),
         DeviceKind::Interpreter => Box::new(interpreter::Interpreter::new(start)),
     })
 }
@@ -157,6 +181,7 @@ pub(crate) fn start(start: &Start<'_>) -> Result<Box<dyn Target>, Error> {
 pub(crate) fn machine(options: &DeviceOptions) -> Result<Machine, Error> {
     match options.kind {
         DeviceKind::Cpu => cpu::machine(options),
+        DeviceKind::Cuda { ordinal } => cuda::machine(ordinal),
         DeviceKind::Interpreter => Ok(interpreter::machine()),
     }
 }

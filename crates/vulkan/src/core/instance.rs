@@ -100,12 +100,11 @@ fn options() -> Result<phalanx::DeviceOptions, phalanx::Error> {
 
 fn kind_of_name(name: &str) -> Result<phalanx::DeviceKind, phalanx::Error> {
     match name.trim() {
-        "" | "cpu" => Ok(phalanx::DeviceKind::Cpu),
-        "interpreter" => Ok(phalanx::DeviceKind::Interpreter),
-        found => {
-            let (expected, found) = ("cpu or interpreter".to_owned(), found.to_owned());
-            Err(phalanx::Error::Setting { name: DEVICE, expected, found })
-        }
+        "" => Ok(phalanx::DeviceKind::default()),
+        name => name.parse().map_err(|_unknown| {
+            let (expected, found) = (phalanx::DeviceKind::EXPECTED.to_owned(), name.to_owned());
+            phalanx::Error::Setting { name: DEVICE, expected, found }
+        }),
     }
 }
 

@@ -6,9 +6,10 @@ use std::str::FromStr;
 use anyhow::{Context, Error, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::args::{Backend, GlslArgs, LayoutName};
+use crate::args::{GlslArgs, LayoutName};
 use crate::data::DType;
 use crate::data::spec::SpecConstant;
+use crate::runtime::DeviceKind;
 
 pub(crate) const EXPLAIN_HELP: &str = "\
 A shader that is called `matrix`, `tensor` or `layout` is written ./matrix.
@@ -106,7 +107,7 @@ pub(crate) struct MatrixArgs {
     pub(crate) workgroup_size: Option<u32>,
     /// On what
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
-    pub(crate) device: Backend,
+    pub(crate) device: DeviceKind,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -1,0 +1,193 @@
+//! Code of a GPU.
+
+use std::ffi::{CString, c_void};
+use std::ptr;
+use std::sync::Arc;
+
+use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute, CUjit_option, CUmodule, CUresult};
+use phalanx_back_nvptx::abi::{self, Layout};
+use phalanx_ir::{BindingInfo, Module};
+
+use crate::context::Context;
+use crate::error::Error;
+
+/// Bytes for what the driver says of PTX that it refuses.
+const LOG_BYTES: usize = 8192;
+
+/// Dynamic shared memory that a kernel has without asking.
+const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
+
+/// Code that is loaded, and what it takes.
+#[derive(Debug)]
+pub struct Pipeline {
+    context: Arc<Context>,
+    module: CUmodule,
+    pub(crate) function: CUfunction,
+    pub(crate) layout: Layout,
+    code_bytes: usize,
+    name: String,
+    bindings: Vec<BindingInfo>,
+    workgroup_size: [u32; 3],
+}
+
+// SAFETY: the driver lets any thread use its modules.
+unsafe impl Send for Pipeline {}
+// SAFETY: the driver guards its modules itself.
+unsafe impl Sync for Pipeline {}
+
+impl Pipeline {
+    /// Loads code that [`assemble`] made.
+    pub(crate) fn load(
+        context: &Arc<Context>,
+        module: &Module,
+        layout: Layout,
+        image: &[u8],
+    ) -> Result<Self, Error> {
+        context.enter()?;
+        let mut raw = ptr::null_mut();
+        let at = image.as_ptr().cast::<c_void>();
+        // SAFETY: the context is entered, `image` is code that the driver made, `raw` is written.
+        context.check("loading code", unsafe { sys::cuModuleLoadData(&raw mut raw, at) })?;
+        // From here on, dropping it unloads the code.
+        let mut pipeline = Self {
+            context: Arc::clone(context),
+            module: raw,
+            function: ptr::null_mut(),
+            layout,
+            code_bytes: image.len(),
+            name: module.name.clone(),
+            bindings: module.bindings.clone(),
+            workgroup_size: module.workgroup_size,
+        };
+        let name = text(abi::ENTRY);
+        // SAFETY: the module is loaded, the name ends with a zero, `function` is written.
+        let result = unsafe { sys::cuModuleGetFunction(&raw mut pipeline.function, raw, name.as_ptr()) };
+        context.check("finding the entry", result)?;
+        let shared = pipeline.layout.shared_bytes;
+        if shared > SHARED_WITHOUT_ASKING {
+            let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function is one of the module that is loaded.
+            let result = unsafe { sys::cuFuncSetAttribute(pipeline.function, most, shared.cast_signed()) };
+            context.check("asking for shared memory", result)?;
+        }
+        Ok(pipeline)
+    }
+
+    /// Name of the entry point.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it is bound to.
+    pub fn bindings(&self) -> &[BindingInfo] {
+        &self.bindings
+    }
+
+    /// Bytes of push constants that it reads.
+    pub fn push_bytes(&self) -> u32 {
+        self.layout.push_bytes
+    }
+
+    /// Invocations of a work-group along x, y and z.
+    pub fn workgroup_size(&self) -> [u32; 3] {
+        self.workgroup_size
+    }
+
+    /// Bytes that a work-group shares.
+    pub fn shared_bytes(&self) -> u32 {
+        self.layout.shared_bytes
+    }
+
+    /// Bytes of its code.
+    pub fn code_bytes(&self) -> usize {
+        self.code_bytes
+    }
+
+    /// Bytes of memory that each invocation has for what is not in registers.
+    pub fn local_bytes(&self) -> u32 {
+        self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)
+    }
+
+    /// Registers of an invocation.
+    pub fn registers(&self) -> u32 {
+        self.attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)
+    }
+
+    fn attribute(&self, attribute: CUfunction_attribute) -> u32 {
+        let mut value = 0;
+        if self.context.enter().is_ok() {
+            // SAFETY: the function is one of a module that is loaded, `value` is written or stays 0.
+            let _failed = unsafe { sys::cuFuncGetAttribute(&raw mut value, attribute, self.function) };
+        }
+        u32::try_from(value).unwrap_or(0)
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        if self.context.enter().is_ok() {
+            // SAFETY: the module is loaded, and nothing of it runs: a dispatch holds its pipeline until it ends.
+            let _failed = unsafe { sys::cuModuleUnload(self.module) };
+        }
+    }
+}
+
+/// PTX to code of the GPU, by the driver's assembler.
+pub(crate) fn assemble(context: &Context, kernel: &str, ptx: &str) -> Result<Vec<u8>, Error> {
+    context.enter()?;
+    let mut log = vec![0_u8; LOG_BYTES];
+    let mut options =
+        [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    // The second value is a number, which the driver takes in place of a pointer.
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES)];
+    let mut state = ptr::null_mut();
+    // SAFETY: the context is entered; there are two options with two values, which live until the state is destroyed.
+    let result = unsafe {
+        sys::cuLinkCreate_v2(options.len() as u32, options.as_mut_ptr(), values.as_mut_ptr(), &raw mut state)
+    };
+    context.check("starting the driver's assembler", result)?;
+    let source = text(ptx);
+    let name = text(kernel);
+    let bytes = source.as_bytes_with_nul();
+    // SAFETY: the state is there, the text and its name end with a zero and are only read, there are no options.
+    let added = unsafe {
+        sys::cuLinkAddData_v2(
+            state,
+            sys::CUjitInputType::CU_JIT_INPUT_PTX,
+            bytes.as_ptr().cast_mut().cast(),
+            bytes.len(),
+            name.as_ptr(),
+            0,
+            ptr::null_mut(),
+            ptr::null_mut(),
+        )
+    };
+    let (mut start, mut size) = (ptr::null_mut(), 0);
+    let result = match added {
+        // SAFETY: the state is there, `start` and `size` are written.
+        CUresult::CUDA_SUCCESS => unsafe { sys::cuLinkComplete(state, &raw mut start, &raw mut size) },
+        refused => refused,
+    };
+    let image = match result {
+        // SAFETY: the driver says that its code is there, until the state is destroyed.
+        CUresult::CUDA_SUCCESS => unsafe { std::slice::from_raw_parts(start.cast::<u8>(), size) }.to_vec(),
+        _ => Vec::new(),
+    };
+    // SAFETY: the state is there and used no more.
+    let _failed = unsafe { sys::cuLinkDestroy(state) };
+    if image.is_empty() {
+        let said = log.split(|&byte| byte == 0).next().unwrap_or_default();
+        let mut log = String::from_utf8_lossy(said).trim().to_owned();
+        if log.is_empty() {
+            log = format!("{result:?}");
+        }
+        return Err(Error::Assemble { kernel: kernel.to_owned(), log });
+    }
+    Ok(image)
+}
+
+/// A text for the driver, up to the first zero in it.
+fn text(text: &str) -> CString {
+    let end = text.find('\0').unwrap_or(text.len());
+    CString::new(&text[..end]).unwrap_or_default()
+}

@@ -1,0 +1,126 @@
+//! A GPU.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use phalanx_back_nvptx::{Arch, Compiled};
+use phalanx_host::Buffer;
+use phalanx_ir::Verified;
+
+use crate::code::{self, Pipeline};
+use crate::context::{self, Context};
+use crate::error::Error;
+use crate::launch::{Dispatch, Queue, Report};
+use crate::memory;
+
+/// What a GPU is and has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Properties {
+    /// Its name.
+    pub name: String,
+    /// What code is made for it.
+    pub arch: Arch,
+    /// Its number of multiprocessors.
+    pub multiprocessors: u32,
+    /// Bytes of its memory.
+    pub memory_bytes: u64,
+    /// Most bytes that a work-group shares.
+    pub shared_bytes: u32,
+    /// Most invocations of a work-group.
+    pub workgroup_invocations: u32,
+}
+
+impl Properties {
+    /// Those of the GPU with this number, which is not opened.
+    ///
+    /// # Errors
+    ///
+    /// When there is no driver or no such GPU, or code is not made for GPUs of its kind.
+    pub fn of(ordinal: u32) -> Result<Self, Error> {
+        let device = context::device(ordinal)?;
+        let name = context::name(device)?;
+        let get = |attribute| context::attribute(device, attribute);
+        let unsupported = |what: String| Error::UnsupportedGpu { name: name.clone(), what };
+        let major = get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = get(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let arch = Arch::of_capability(major, minor).ok_or_else(|| {
+            unsupported(format!("its compute capability is {major}.{minor}, expected 8.0 or later"))
+        })?;
+        // Without it the host cannot look at memory while a kernel runs.
+        if get(Attribute::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)? == 0 {
+            return Err(unsupported("host and GPU cannot use memory at the same time".to_owned()));
+        }
+        Ok(Self {
+            arch,
+            multiprocessors: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            memory_bytes: context::memory(device)?,
+            shared_bytes: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            workgroup_invocations: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            name,
+        })
+    }
+}
+
+/// A GPU that is open. It may be used from several threads at once; dispatches run one after the other.
+#[derive(Debug)]
+pub struct Gpu {
+    context: Arc<Context>,
+    properties: Properties,
+    timeout: Option<Duration>,
+    queue: Mutex<Queue>,
+}
+
+impl Gpu {
+    /// Opens the GPU with this number. A dispatch that states no limit ends after `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Properties::of`], or what the driver says.
+    pub fn open(ordinal: u32, timeout: Option<Duration>) -> Result<Self, Error> {
+        let properties = Properties::of(ordinal)?;
+        let context = Arc::new(Context::open(ordinal)?);
+        let queue = Mutex::new(Queue::new(&context)?);
+        Ok(Self { context, properties, timeout, queue })
+    }
+
+    /// What it is and has.
+    pub fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    /// Whether it can run nothing any more.
+    pub fn is_lost(&self) -> bool {
+        self.context.is_lost()
+    }
+
+    /// A buffer of zeros, which the host can read and write.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory.
+    pub fn create_buffer(&self, size: u64) -> Result<Buffer, Error> {
+        memory::managed(&self.context, size)
+    }
+
+    /// Makes code of PTX.
+    ///
+    /// # Errors
+    ///
+    /// When the driver refuses it.
+    pub fn create_pipeline(&self, module: &Verified, compiled: &Compiled) -> Result<Pipeline, Error> {
+        let image = code::assemble(&self.context, &module.name, &compiled.ptx)?;
+        Pipeline::load(&self.context, module, compiled.layout.clone(), &image)
+    }
+
+    /// Runs a dispatch and waits for its end.
+    ///
+    /// # Errors
+    ///
+    /// When it does not fit the pipeline, is stopped, or the GPU is lost.
+    pub fn dispatch(&self, dispatch: &Dispatch<'_>) -> Result<Report, Error> {
+        // A queue is whole between dispatches, whatever became of the last one.
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.run(dispatch, self.timeout)
+    }
+}

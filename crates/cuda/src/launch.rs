@@ -1,0 +1,293 @@
+//! Dispatches.
+//!
+//! A kernel takes one block of bytes ([`phalanx_back_nvptx::abi`]), which is put together here, and a word that its loops look
+//! at: once it is not 0, they end. So a dispatch that takes too long, or is cancelled, leaves the GPU as it was; what ends
+//! not even then is a GPU that is lost.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::sys::{self, CUevent, CUresult, CUstream};
+use phalanx_back_nvptx::abi::{self, Place};
+use phalanx_host::{CancelToken, Descriptor};
+use phalanx_ir::{MAX_DISPATCH_INVOCATIONS, excess};
+
+use crate::code::Pipeline;
+use crate::context::Context;
+use crate::error::Error;
+use crate::memory::Pinned;
+
+/// Most blocks of a launch along y and z.
+const MAX_BLOCKS: u32 = 65535;
+
+/// How long a kernel may take to end once it shall.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long is waited without sleeping: as long as a short kernel takes.
+const SPIN: Duration = Duration::from_micros(200);
+
+/// Where descriptors of long arrays begin in what a queue shares with the GPU: behind the word that ends a dispatch.
+const TABLES: usize = 64;
+
+/// A pipeline to be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Dispatch<'a> {
+    /// The pipeline.
+    pub pipeline: &'a Arc<Pipeline>,
+    /// Work-groups along x, y and z.
+    pub groups: [u32; 3],
+    /// The first work-group.
+    pub base: [u32; 3],
+    /// For each binding its descriptors.
+    pub descriptors: &'a [&'a [Descriptor<'a>]],
+    /// The push constants; at least as many bytes as the pipeline reads.
+    pub push: &'a [u8],
+    /// Time after which it is stopped; the GPU's without it. [`Duration::MAX`] stands for no limit.
+    pub timeout: Option<Duration>,
+    /// Stops it when another thread cancels the token.
+    pub cancel: Option<&'a CancelToken>,
+}
+
+/// What a dispatch did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Time that the GPU took.
+    pub elapsed: Duration,
+    /// The lines that it printed.
+    pub printed: Vec<String>,
+    /// Mistakes that only the dispatch could know of.
+    pub warnings: Vec<String>,
+}
+
+/// What dispatches are given to, one after the other.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    context: Arc<Context>,
+    stream: CUstream,
+    /// Before a dispatch, and behind it.
+    events: [CUevent; 2],
+    /// The word that ends a dispatch, and tables of descriptors.
+    shared: Pinned,
+}
+
+// SAFETY: the driver lets any thread use its streams and events.
+unsafe impl Send for Queue {}
+
+impl Queue {
+    pub(crate) fn new(context: &Arc<Context>) -> Result<Self, Error> {
+        let shared = Pinned::new(context, 4096)?;
+        let (stream, events) = (ptr::null_mut(), [ptr::null_mut(); 2]);
+        let mut queue = Self { context: Arc::clone(context), stream, events, shared };
+        // SAFETY: `Pinned::new` entered the context; `stream` is written.
+        let result = unsafe { sys::cuStreamCreate(&raw mut queue.stream, 0) };
+        context.check("making a stream", result)?;
+        for event in &mut queue.events {
+            // SAFETY: as above, `event` is written.
+            context.check("making an event", unsafe { sys::cuEventCreate(event, 0) })?;
+        }
+        Ok(queue)
+    }
+
+    /// Runs a dispatch and waits for its end.
+    pub(crate) fn run(
+        &mut self,
+        dispatch: &Dispatch<'_>,
+        timeout: Option<Duration>,
+    ) -> Result<Report, Error> {
+        let (pipeline, groups) = (dispatch.pipeline, dispatch.groups);
+        let (expected, found) = (pipeline.bindings().len(), dispatch.descriptors.len());
+        if expected != found {
+            return Err(Error::Bindings { expected, found });
+        }
+        let (expected, found) = (pipeline.push_bytes(), dispatch.push.len());
+        if found < expected as usize {
+            return Err(Error::PushConstants { expected, found });
+        }
+        if groups.contains(&0) {
+            return Ok(Report::default());
+        }
+        if let Some((axis, found)) = excess(pipeline.workgroup_size(), groups, dispatch.base) {
+            return Err(Error::TooManyInvocations { axis, found, limit: MAX_DISPATCH_INVOCATIONS });
+        }
+        if dispatch.cancel.is_some_and(CancelToken::is_cancelled) {
+            return Err(Error::Cancelled);
+        }
+        self.context.enter()?;
+        self.shared.write(0, &[0; 4]);
+        let mut block = self.arguments(dispatch)?;
+        self.record(0)?;
+        // A launch has a limit along y and z.
+        for z in (0..groups[2]).step_by(MAX_BLOCKS as usize) {
+            for y in (0..groups[1]).step_by(MAX_BLOCKS as usize) {
+                let start = [0, y, z];
+                let part: [u32; 3] = std::array::from_fn(|axis| match axis {
+                    0 => groups[0],
+                    axis => (groups[axis] - start[axis]).min(MAX_BLOCKS),
+                });
+                for (axis, &offset) in start.iter().enumerate() {
+                    let at = abi::BASE as usize + 4 * axis;
+                    let first = dispatch.base[axis].wrapping_add(offset);
+                    block[at..at + 4].copy_from_slice(&first.to_le_bytes());
+                }
+                self.launch(pipeline, part, &mut block)?;
+            }
+        }
+        self.record(1)?;
+        self.wait(dispatch.timeout.or(timeout), dispatch.cancel)?;
+        let mut milliseconds = 0.0;
+        let [start, end] = self.events;
+        // SAFETY: both events were recorded and have happened; the number is written.
+        let result = unsafe { sys::cuEventElapsedTime(&raw mut milliseconds, start, end) };
+        self.context.check("asking for the time", result)?;
+        let elapsed = Duration::try_from_secs_f32(milliseconds / 1000.0).unwrap_or_default();
+        Ok(Report { elapsed, ..Report::default() })
+    }
+
+    /// The block of bytes that a kernel takes, but for the first work-group.
+    fn arguments(&mut self, dispatch: &Dispatch<'_>) -> Result<Vec<u8>, Error> {
+        let layout = &dispatch.pipeline.layout;
+        let mut block = vec![0; layout.bytes as usize];
+        for (axis, groups) in dispatch.groups.iter().enumerate() {
+            put(&mut block, abi::GROUPS as usize + 4 * axis, &groups.to_le_bytes());
+        }
+        // Longer arrays of descriptors lie outside of the block.
+        let is_table =
+            |place: &Place, table: &[Descriptor<'_>]| place.inline.is_none().then_some(table.len());
+        let tables = layout.bindings.iter().zip(dispatch.descriptors);
+        let outside: usize = tables.clone().filter_map(|(place, table)| is_table(place, table)).sum();
+        let bytes = TABLES + outside * abi::DESCRIPTOR_BYTES as usize;
+        if bytes > self.shared.bytes() {
+            self.shared = Pinned::new(&self.context, bytes.next_power_of_two())?;
+        }
+        put(&mut block, abi::WATCH as usize, &self.shared.address().to_le_bytes());
+        let mut next = TABLES;
+        for (place, table) in tables {
+            let at = place.offset as usize;
+            match place.inline {
+                Some(count) => {
+                    for (i, descriptor) in table.iter().take(count as usize).enumerate() {
+                        put(&mut block, at + i * abi::DESCRIPTOR_BYTES as usize, &described(descriptor));
+                    }
+                }
+                None => {
+                    put(&mut block, at, &(self.shared.address() + next as u64).to_le_bytes());
+                    put(&mut block, at + 8, &(table.len() as u64).to_le_bytes());
+                    for descriptor in *table {
+                        self.shared.write(next, &described(descriptor));
+                        next += abi::DESCRIPTOR_BYTES as usize;
+                    }
+                }
+            }
+        }
+        let push = &dispatch.push[..layout.push_bytes as usize];
+        put(&mut block, layout.push as usize, push);
+        Ok(block)
+    }
+
+    fn launch(&self, pipeline: &Pipeline, groups: [u32; 3], block: &mut [u8]) -> Result<(), Error> {
+        let mut size = block.len();
+        let mut extra: [*mut c_void; 5] = [
+            ptr::without_provenance_mut(sys::CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize),
+            block.as_mut_ptr().cast(),
+            ptr::without_provenance_mut(sys::CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize),
+            (&raw mut size).cast(),
+            ptr::without_provenance_mut(sys::CU_LAUNCH_PARAM_END_AS_INT as usize),
+        ];
+        let [x, y, z] = groups;
+        let (threads, shared) = (pipeline.layout.threads, pipeline.layout.shared_bytes);
+        // SAFETY: the context is entered; the function belongs to it and is loaded as long as the pipeline, which
+        // outlives the dispatch; the block is as long as the kernel's parameter, and the driver copies it.
+        let result = unsafe {
+            sys::cuLaunchKernel(
+                pipeline.function,
+                x,
+                y,
+                z,
+                threads,
+                1,
+                1,
+                shared,
+                self.stream,
+                ptr::null_mut(),
+                extra.as_mut_ptr(),
+            )
+        };
+        self.context.check("launching a kernel", result)
+    }
+
+    fn record(&self, event: usize) -> Result<(), Error> {
+        // SAFETY: the event and the stream are the queue's own.
+        let result = unsafe { sys::cuEventRecord(self.events[event], self.stream) };
+        self.context.check("recording an event", result)
+    }
+
+    /// Waits for the end of what was launched, or makes it end.
+    fn wait(&self, limit: Option<Duration>, cancel: Option<&CancelToken>) -> Result<(), Error> {
+        let start = Instant::now();
+        let mut stopped: Option<(Instant, Error)> = None;
+        loop {
+            // SAFETY: the event is the queue's own and was recorded.
+            match unsafe { sys::cuEventQuery(self.events[1]) } {
+                CUresult::CUDA_ERROR_NOT_READY => {}
+                result => {
+                    self.context.check("running a kernel", result)?;
+                    return stopped.map_or(Ok(()), |(_, why)| Err(why));
+                }
+            }
+            let now = Instant::now();
+            match (&stopped, limit) {
+                (Some((since, _)), _) if now - *since > GRACE => {
+                    let why = format!("a kernel did not end within {GRACE:?} after it was stopped");
+                    self.context.lose(why.clone());
+                    return Err(Error::Lost { why });
+                }
+                (Some(_), _) => {}
+                (None, Some(limit)) if now - start > limit => {
+                    self.shared.write(0, &[1, 0, 0, 0]);
+                    stopped = Some((now, Error::Timeout { limit }));
+                }
+                (None, _) if cancel.is_some_and(CancelToken::is_cancelled) => {
+                    self.shared.write(0, &[1, 0, 0, 0]);
+                    stopped = Some((now, Error::Cancelled));
+                }
+                (None, _) => {}
+            }
+            match now - start < SPIN {
+                true => std::hint::spin_loop(),
+                false => thread::sleep(Duration::from_micros(20)),
+            }
+        }
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        if self.context.enter().is_err() {
+            return;
+        }
+        for event in self.events.into_iter().filter(|event| !event.is_null()) {
+            // SAFETY: the event is the queue's own, and used no more.
+            let _failed = unsafe { sys::cuEventDestroy_v2(event) };
+        }
+        if !self.stream.is_null() {
+            // SAFETY: the stream is the queue's own, and used no more; the driver lets what runs there end.
+            let _failed = unsafe { sys::cuStreamDestroy_v2(self.stream) };
+        }
+    }
+}
+
+/// A descriptor as kernels read it: address and size.
+fn described(descriptor: &Descriptor<'_>) -> [u8; abi::DESCRIPTOR_BYTES as usize] {
+    let part = descriptor.buffer();
+    let mut bytes = [0; abi::DESCRIPTOR_BYTES as usize];
+    put(&mut bytes, 0, &part.address().to_le_bytes());
+    put(&mut bytes, 8, &part.size().to_le_bytes());
+    bytes
+}
+
+fn put(block: &mut [u8], at: usize, bytes: &[u8]) {
+    block[at..at + bytes.len()].copy_from_slice(bytes);
+}

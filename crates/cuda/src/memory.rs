@@ -1,0 +1,104 @@
+//! Memory that a GPU and the host share.
+//!
+//! It is managed by the driver: one address is good on both sides, and pages go where they are used. What a kernel works on
+//! stays in the GPU's memory until the host looks at it.
+
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use cudarc::driver::sys::{self, CUresult};
+use phalanx_host::{Buffer, MemoryError};
+
+use crate::context::Context;
+use crate::error::Error;
+
+/// A block of memory, which goes back with it.
+#[derive(Debug)]
+struct Managed {
+    context: Arc<Context>,
+    address: u64,
+}
+
+impl Drop for Managed {
+    fn drop(&mut self) {
+        if self.context.enter().is_ok() {
+            // SAFETY: the address is that of a block of the driver's, and nobody uses it any more.
+            let _failed = unsafe { sys::cuMemFree_v2(self.address) };
+        }
+    }
+}
+
+/// A buffer of zeros.
+pub(crate) fn managed(context: &Arc<Context>, size: u64) -> Result<Buffer, Error> {
+    let out_of_memory = MemoryError::OutOfMemory { bytes: size };
+    let bytes = usize::try_from(size.max(1)).map_err(|_wide| out_of_memory.clone())?;
+    context.enter()?;
+    let mut address = 0;
+    let everyone = sys::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL as u32;
+    // SAFETY: the context is entered, `address` is written.
+    match unsafe { sys::cuMemAllocManaged(&raw mut address, bytes, everyone) } {
+        CUresult::CUDA_ERROR_OUT_OF_MEMORY => return Err(out_of_memory.into()),
+        result => context.check("allocating memory", result)?,
+    }
+    let owner = Managed { context: Arc::clone(context), address };
+    // SAFETY: the block has this size.
+    context.check("clearing memory", unsafe { sys::cuMemsetD8_v2(address, 0, bytes) })?;
+    let start = NonNull::new(ptr::with_exposed_provenance_mut(address as usize));
+    let start = start.ok_or(Error::Memory(out_of_memory))?;
+    // SAFETY: `size` bytes from `start` are ours, and can be accessed by the host, until `owner` is dropped.
+    Ok(unsafe { Buffer::from_owner(start, bytes.min(size as usize), Box::new(owner)) })
+}
+
+/// Memory of the host that the GPU sees: for what is written once and read once.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    context: Arc<Context>,
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the block is owned, and any thread may use it.
+unsafe impl Send for Pinned {}
+
+impl Pinned {
+    /// A block of zeros; its address is the same on both sides.
+    pub(crate) fn new(context: &Arc<Context>, bytes: usize) -> Result<Self, Error> {
+        context.enter()?;
+        let mut start = ptr::null_mut();
+        let flags = sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_PORTABLE;
+        // SAFETY: the context is entered, `start` is written.
+        let result = unsafe { sys::cuMemHostAlloc(&raw mut start, bytes, flags) };
+        context.check("allocating memory of the host", result)?;
+        let out_of_memory = MemoryError::OutOfMemory { bytes: bytes as u64 };
+        let start = NonNull::new(start.cast::<u8>()).ok_or(out_of_memory)?;
+        // SAFETY: the block has this size.
+        unsafe { ptr::write_bytes(start.as_ptr(), 0, bytes) };
+        Ok(Self { context: Arc::clone(context), start, bytes })
+    }
+
+    /// Its size.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Its address, on the GPU too: with unified addresses they are the same.
+    pub(crate) fn address(&self) -> u64 {
+        self.start.as_ptr().expose_provenance() as u64
+    }
+
+    /// Writes bytes, each as if it were volatile.
+    pub(crate) fn write(&self, offset: usize, data: &[u8]) {
+        assert!(offset.checked_add(data.len()).is_some_and(|end| end <= self.bytes), "it is inside");
+        // SAFETY: the range is inside, by the line above; the GPU may read meanwhile, through pointers of its own.
+        unsafe { ptr::copy_nonoverlapping(data.as_ptr(), self.start.as_ptr().add(offset), data.len()) };
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if self.context.enter().is_ok() {
+            // SAFETY: the block is the driver's, and nobody uses it any more.
+            let _failed = unsafe { sys::cuMemFreeHost(self.start.as_ptr().cast()) };
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! A GPU of NVIDIA as a target.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use phalanx_cpu::Attempt;
+use phalanx_cuda::{Gpu, Properties};
+use phalanx_front_spirv::Limits;
+use phalanx_host::{CacheKey, CancelToken, Descriptor};
+use phalanx_ir::passes;
+
+use super::{Built, Code, Machine, Start, Target, own};
+use crate::bindings;
+use crate::buffer::Buffer;
+use crate::debug::Debug;
+use crate::dispatch::{Dispatch, DispatchReport, RawDispatch};
+use crate::error::Error;
+use crate::pipeline::{CodeStatistics, CompileTimes, Insides, Interface, Representation};
+use crate::translate::Task;
+
+#[derive(Debug)]
+pub(super) struct Cuda {
+    gpu: Gpu,
+    compile_timeout: Option<Duration>,
+    debug: Debug,
+    known: Mutex<HashMap<CacheKey, Arc<phalanx_cuda::Pipeline>>>,
+}
+
+/// Pipelines that are remembered.
+const MAX_KNOWN: usize = 512;
+
+/// What the GPU with this number is, without opening it.
+pub(super) fn machine(ordinal: u32) -> Result<Machine, Error> {
+    Ok(machine_of(&Properties::of(ordinal)?))
+}
+
+fn machine_of(properties: &Properties) -> Machine {
+    let limits = Limits {
+        shared_bytes: properties.shared_bytes,
+        workgroup_invocations: properties.workgroup_invocations.min(1024),
+        // What an invocation keeps is memory of each thread that the GPU can have at once.
+        private_bytes: 64 << 10,
+        ..Limits::default()
+    };
+    Machine {
+        name: properties.name.clone(),
+        threads: properties.multiprocessors as usize,
+        processor: None,
+        limits,
+        subgroup_sizes: &[phalanx_back_nvptx::abi::SUBGROUP_SIZE],
+        matrix_scopes: &[],
+        has_vectors: false,
+    }
+}
+
+impl Cuda {
+    pub(super) fn new(ordinal: u32, start: &Start<'_>) -> Result<Self, Error> {
+        let &Start { timeout, compile_timeout, debug, .. } = start;
+        Ok(Self { gpu: Gpu::open(ordinal, timeout)?, compile_timeout, debug, known: Mutex::default() })
+    }
+
+    fn make(
+        &self,
+        task: Task,
+        key: Option<&CacheKey>,
+        cancel: Option<&CancelToken>,
+    ) -> Result<(Built, Insides), Error> {
+        let attempt = Attempt { limit: self.compile_timeout, cancel, ..Attempt::default() };
+        let arch = self.gpu.properties().arch;
+        let (module, compiled, times) = attempt.run(move || {
+            let (module, times) = task.optimize(passes::THREADS)?;
+            let start = Instant::now();
+            let compiled = phalanx_back_nvptx::compile(&module, arch)?;
+            Ok::<_, Error>((module, compiled, CompileTimes { compile: start.elapsed(), ..times }))
+        })??;
+        let [lowered, optimized] = &compiled.llvm;
+        self.debug.print_code(&[
+            (self.debug.llvm, "LLVM IR, lowered", lowered),
+            (self.debug.llvm, "LLVM IR, optimised", optimized),
+            (self.debug.asm, "PTX", &compiled.ptx),
+        ]);
+        let start = Instant::now();
+        let pipeline = Arc::new(self.gpu.create_pipeline(&module, &compiled)?);
+        let times = CompileTimes { load: start.elapsed(), ..times };
+        if let Some(key) = key {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.len() >= MAX_KNOWN {
+                known.clear();
+            }
+            known.insert(*key, Arc::clone(&pipeline));
+        }
+        let form =
+            |name, description, text: &String| Representation { name, description, text: text.clone() };
+        let insides = Insides(vec![
+            form("IR", "Phalanx IR, after the passes", &module.to_string()),
+            form("LLVM IR, lowered", "LLVM IR as it was made", lowered),
+            form("LLVM IR, optimised", "LLVM IR after LLVM's passes", optimized),
+            form("PTX", "the GPU's assembly", &compiled.ptx),
+        ]);
+        Ok((Built { code: Arc::new(GpuCode(pipeline)), times }, insides))
+    }
+}
+
+impl Target for Cuda {
+    fn machine(&self) -> Machine {
+        machine_of(self.gpu.properties())
+    }
+
+    fn create_buffer(&self, size: u64) -> Result<Buffer, Error> {
+        Ok(Buffer::new(self.gpu.create_buffer(size)?))
+    }
+
+    fn cache_key(&self, parts: &[&[u8]]) -> Option<CacheKey> {
+        let arch = self.gpu.properties().arch.name();
+        Some(CacheKey::new(&[&[arch.as_bytes()], parts].concat()))
+    }
+
+    fn cached(&self, key: &CacheKey) -> Option<Built> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let code = Arc::new(GpuCode(Arc::clone(known.get(key)?)));
+        Some(Built { code, times: CompileTimes { cached: true, ..CompileTimes::default() } })
+    }
+
+    fn build(
+        &self,
+        task: Task,
+        key: Option<&CacheKey>,
+        cancel: Option<&CancelToken>,
+    ) -> Result<Built, Error> {
+        self.make(task, key, cancel).map(|(built, _)| built)
+    }
+
+    fn build_with_insides(&self, task: Task, key: Option<&CacheKey>) -> Result<(Built, Insides), Error> {
+        self.make(task, key, None)
+    }
+
+    fn dispatch(&self, code: &dyn Code, dispatch: &Dispatch<'_>) -> Result<DispatchReport, Error> {
+        let pipeline = &own::<GpuCode>(code)?.0;
+        let views = bindings::views(dispatch.bindings);
+        let declared = &dispatch.pipeline.shape.declared;
+        let tables = bindings::resolve(pipeline.bindings(), declared, dispatch.bindings, &views)?;
+        let descriptors: Vec<&[Descriptor<'_>]> = tables.iter().map(Vec::as_slice).collect();
+        let raw = RawDispatch {
+            pipeline: dispatch.pipeline,
+            groups: dispatch.groups,
+            base: dispatch.base,
+            descriptors: &descriptors,
+            push_constants: dispatch.push_constants,
+            timeout: dispatch.timeout,
+            cancel: dispatch.cancel,
+        };
+        self.dispatch_raw(code, &raw)
+    }
+
+    fn dispatch_raw(&self, code: &dyn Code, dispatch: &RawDispatch<'_>) -> Result<DispatchReport, Error> {
+        let report = self.gpu.dispatch(&phalanx_cuda::Dispatch {
+            pipeline: &own::<GpuCode>(code)?.0,
+            groups: dispatch.groups,
+            base: dispatch.base,
+            descriptors: dispatch.descriptors,
+            push: dispatch.push_constants,
+            timeout: dispatch.timeout,
+            cancel: dispatch.cancel,
+        })?;
+        let phalanx_cuda::Report { elapsed, printed, warnings } = report;
+        Ok(DispatchReport { elapsed, printed, warnings, traffic: None })
+    }
+}
+
+/// Code of the GPU.
+#[derive(Debug)]
+struct GpuCode(Arc<phalanx_cuda::Pipeline>);
+
+impl Code for GpuCode {
+    fn interface(&self) -> Interface {
+        Interface {
+            name: self.0.name().to_owned(),
+            bindings: self.0.bindings().to_vec(),
+            push_bytes: self.0.push_bytes(),
+            workgroup_size: self.0.workgroup_size(),
+            subgroup_size: phalanx_back_nvptx::abi::SUBGROUP_SIZE,
+            shared_bytes: self.0.shared_bytes(),
+        }
+    }
+
+    fn statistics(&self) -> CodeStatistics {
+        CodeStatistics {
+            object_bytes: self.0.code_bytes() as u64,
+            scratch_bytes: u64::from(self.0.shared_bytes()),
+            stack_bytes: u64::from(self.0.local_bytes()),
+        }
+    }
+}
