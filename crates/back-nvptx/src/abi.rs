@@ -4,7 +4,7 @@
 //! 0    u32 base[3]                     the first work-group
 //! 16   u32 groups[3]                   how many there are; a launch may have only some of them
 //! 32   u64 watch                       the address of a word; not 0 once the dispatch shall end
-//! 40   u64 report                      the address of what warnings and printf write to
+//! 40   u64 report                      the address of a [`crate::report::Report`]
 //! 48   for each binding, for each of its descriptors: u64 address, u64 bytes
 //!      of a binding with more than [`MAX_INLINE`] of them: u64 address of an array of such, u64 length
 //! ...  push constants, at a multiple of 16
@@ -13,6 +13,7 @@
 //! Shared memory is given when the kernel is launched ([`Layout::shared_bytes`]); the grid is the work-groups; a block
 //! has [`Layout::threads`] along x.
 
+use crate::report::Report;
 use phalanx_ir::{Binding, Module};
 
 /// Where the first work-group stands.
@@ -63,6 +64,8 @@ pub struct Layout {
     pub threads: u32,
     /// Bytes of shared memory.
     pub shared_bytes: u32,
+    /// What is at the address of the report.
+    pub report: Report,
 }
 
 /// The descriptors of a binding.
@@ -91,6 +94,7 @@ impl Layout {
             bytes: at + u64::from(module.push_bytes).next_multiple_of(16),
             threads: module.workgroup_invocations(),
             shared_bytes: module.shared_bytes,
+            report: Report::of(module),
         }
     }
 

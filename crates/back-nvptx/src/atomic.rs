@@ -11,7 +11,7 @@ use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{AtomicOp, BinaryOp, Inst, Scalar};
 
 /// Relaxed.
-const ORDER: AtomicOrdering = AtomicOrdering::Monotonic;
+pub(crate) const ORDER: AtomicOrdering = AtomicOrdering::Monotonic;
 
 impl<'c> Lower<'_, 'c> {
     pub(crate) fn lower_atomic(&mut self, inst: Inst, op: AtomicOp) -> Result<()> {
@@ -88,7 +88,7 @@ impl<'c> Lower<'_, 'c> {
         Ok(vec![self.with_bits(s, old.into())?])
     }
 
-    fn make_atomic(&self, inst: Option<inkwell::values::InstructionValue<'c>>) -> Result<()> {
+    pub(crate) fn make_atomic(&self, inst: Option<inkwell::values::InstructionValue<'c>>) -> Result<()> {
         match inst {
             Some(inst) => inst.set_atomic_ordering(ORDER).map_err(|error| Error::bug(error.to_string())),
             None => Ok(()),

@@ -15,6 +15,7 @@ mod lower;
 mod memory;
 mod pointer;
 mod ptx;
+pub mod report;
 mod subgroup;
 mod vars;
 

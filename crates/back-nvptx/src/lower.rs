@@ -193,9 +193,9 @@ impl<'a, 'c> Lower<'a, 'c> {
                 let v = self.e.intrinsic("llvm.nvvm.read.ptx.sreg.globaltimer", &[], &[])?;
                 self.set(inst, v);
             }
+            Op::Printf(format) => self.lower_printf(inst, *format)?,
+            Op::Warn(format) => self.lower_warn(inst, *format)?,
             op @ (Op::Image(..)
-            | Op::Printf(_)
-            | Op::Warn(_)
             | Op::VecMatMul(_)
             | Op::VecOuterAdd(_)
             | Op::VecReduceAdd(_)

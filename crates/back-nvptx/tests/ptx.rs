@@ -109,6 +109,13 @@ fn threads_that_part_are_counted() {
 }
 
 #[test]
+fn what_is_told_goes_to_the_report() {
+    let told = kernel("%c: bool = ieq %i, %z\nwarn<format=0> %c, %i\nprintf<format=0> %i");
+    let code = ptx(&told.replace("push 16\n", "push 16\nformat \"at %d\"\n"));
+    assert_has(&code, &["atom.global.exch.b64", "atom.global.add.u64", "+24];"]);
+}
+
+#[test]
 fn what_is_not_done_is_refused_by_name() {
     let other = kernel("").replace("subgroup_size 32", "subgroup_size 16");
     let Err(Error::Unsupported { what }) = compile(&module(&other), Arch::Sm80) else { panic!("accepted") };
