@@ -11,6 +11,7 @@ mod arch;
 mod atomic;
 mod builtin;
 mod control;
+mod coopmat;
 mod lower;
 mod memory;
 mod pointer;

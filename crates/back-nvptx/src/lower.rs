@@ -2,6 +2,7 @@
 
 use crate::abi::{self, Layout};
 use crate::control::Constructs;
+use crate::coopmat::{self, Matrices};
 use crate::vars::Slot;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
@@ -64,6 +65,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) here: Block,
     /// Where variables live.
     pub(crate) vars: Vec<Option<Slot<'c>>>,
+    /// Matrices, in values and in variables.
+    pub(crate) matrices: Matrices<'c>,
     /// The block in which memory for variables is reserved, which ends with a branch to the code.
     entry: BasicBlock<'c>,
     values: Vec<Option<Lowered<'c>>>,
@@ -120,6 +123,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             constructs: Constructs::new(&ir.body, ret),
             here: Function::ENTRY,
             vars: Vec::new(),
+            matrices: Matrices::new(&ir.body),
             entry,
             values: vec![None; ir.body.values.len()],
         };
@@ -151,7 +155,10 @@ impl<'a, 'c> Lower<'a, 'c> {
     fn inst(&mut self, inst: Inst) -> Result<Flow> {
         let f = self.f;
         let info = f.inst(inst);
-        self.refuse_matrices(info)?;
+        if coopmat::concerns(f, info) {
+            self.lower_matrix(inst)?;
+            return Ok(Flow::Next);
+        }
         match &info.op {
             Op::If { then, otherwise } => return self.lower_if(inst, *then, *otherwise),
             Op::Block { label, body } => return self.lower_block(*label, *body),
@@ -221,16 +228,6 @@ impl<'a, 'c> Lower<'a, 'c> {
             Op::Params | Op::Yield => return Err(Error::bug("a region of its own")),
         }
         Ok(Flow::Next)
-    }
-
-    fn refuse_matrices(&self, info: &InstInfo) -> Result<()> {
-        let f = self.f;
-        let var = info.op.var().map(|var| f.var(var).ty);
-        let mut types = info.args.iter().chain(&info.results).map(|&v| f.ty(v)).chain(var);
-        match types.any(|ty| ty.mat().is_some()) {
-            true => Err(Error::unsupported("cooperative matrices")),
-            false => Ok(()),
-        }
     }
 }
 

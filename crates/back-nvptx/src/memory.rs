@@ -82,7 +82,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Reads scalars of which each may be outside.
-    fn read_each(
+    pub(crate) fn read_each(
         &mut self,
         p: &Ptr<'c>,
         s: Scalar,
@@ -107,7 +107,7 @@ impl<'c> Lower<'_, 'c> {
         Ok(values)
     }
 
-    fn write_each(
+    pub(crate) fn write_each(
         &mut self,
         p: &Ptr<'c>,
         s: Scalar,
@@ -169,7 +169,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Reads scalars at an aligned place, in as few instructions as the alignment allows.
-    fn read_aligned(
+    pub(crate) fn read_aligned(
         &mut self,
         at: PointerValue<'c>,
         s: Scalar,
@@ -198,7 +198,7 @@ impl<'c> Lower<'_, 'c> {
         Ok(values)
     }
 
-    fn write_aligned(
+    pub(crate) fn write_aligned(
         &mut self,
         at: PointerValue<'c>,
         s: Scalar,

@@ -2,6 +2,7 @@
 
 use crate::abi::{self, Layout};
 use crate::arch::Arch;
+use crate::coopmat;
 use crate::lower::Lower;
 use crate::{Compiled, Error};
 use inkwell::OptimizationLevel;
@@ -26,6 +27,8 @@ pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
         let n = module.subgroup_size;
         return Err(Error::unsupported(format!("subgroups of {n}: a warp has {}", abi::SUBGROUP_SIZE)));
     }
+    let prepared = coopmat::prepare(module)?;
+    let module = prepared.as_ref().unwrap_or(module);
     let layout = Layout::of(module);
     if layout.threads > 1024 {
         return Err(Error::unsupported(format!("work-groups of {}, at most 1024", layout.threads)));

@@ -122,7 +122,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// What a lane of the mask has.
-    fn value_of_lane(&mut self, mask: V<'c>, s: Scalar, x: V<'c>, lane: V<'c>) -> Result<V<'c>> {
+    pub(crate) fn value_of_lane(&mut self, mask: V<'c>, s: Scalar, x: V<'c>, lane: V<'c>) -> Result<V<'c>> {
         self.exchange("llvm.nvvm.shfl.sync.idx.i32", mask, s, x, lane, 31)
     }
 

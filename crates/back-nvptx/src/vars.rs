@@ -22,12 +22,12 @@ type Element<'c> = (Option<V<'c>>, PointerValue<'c>);
 impl<'c> Lower<'_, 'c> {
     /// Reserves memory for all variables.
     pub(crate) fn declare_vars(&mut self) -> Result<()> {
-        for info in &self.f.vars {
+        for (info, var) in self.f.vars.iter().zip((0..).map(Var::new)) {
             let elem = match info.ty {
                 Type::Scalar(s) => self.e.scalar_ty(s),
                 Type::Ptr(space) => self.pointer_ty(space),
-                // What uses it is refused.
-                Type::Mat(_) => {
+                Type::Mat(m) => {
+                    self.declare_matrix(var, m, info.count)?;
                     self.vars.push(None);
                     continue;
                 }

@@ -1,0 +1,273 @@
+//! Loads and stores of matrices.
+//!
+//! Each lane moves its own elements, those that are side by side in memory and in the layout by one instruction. That is
+//! done where the whole matrix is inside of its object and its lines are aligned, which is looked at once for all;
+//! otherwise, and for matrices with padding, a loop goes through the registers and looks at each element.
+
+use super::Mat;
+use super::layout::Layout;
+use super::regroup::Later;
+use crate::lower::{Lower, Ptr};
+use inkwell::IntPredicate;
+use inkwell::types::BasicType;
+use inkwell::values::PointerValue;
+use phalanx_emit_llvm::{Result, V};
+use phalanx_ir::{Inst, MemFlags, Scalar, Space, Value};
+
+/// The longest stride with which it is asked whether a whole matrix is inside.
+const MAX_STRIDE: i64 = 1 << 31;
+
+/// A matrix in memory.
+#[derive(Clone, Copy)]
+struct Place<'c> {
+    p: Ptr<'c>,
+    /// Bytes from a row to the next, or from a column.
+    stride: V<'c>,
+    /// A power of two that divides all of them, as far as it is known.
+    align: u64,
+    column_major: bool,
+    flags: MemFlags,
+    layout: Layout,
+    elem: Scalar,
+}
+
+impl Place<'_> {
+    /// Whether a lane's consecutive elements are so in memory.
+    fn is_along(&self) -> bool {
+        self.layout.by_cols() == self.column_major
+    }
+
+    /// Bytes that are moved at once.
+    fn piece(&self) -> u64 {
+        let bytes = u64::from(self.elem.bytes());
+        if self.is_along() { bytes * u64::from(self.layout.width()) } else { bytes }
+    }
+}
+
+impl<'c> Lower<'_, 'c> {
+    pub(super) fn mat_load(&mut self, inst: Inst, column_major: bool, flags: MemFlags) -> Result<()> {
+        let info = self.f.inst(inst);
+        let (m, [pointer, stride]) = (self.mat_ty(info.results[0])?, [info.args[0], info.args[1]]);
+        let place = self.mat_place(pointer, stride, column_major, flags, (Layout::of(m), m.elem))?;
+        let layout = place.layout;
+        let words = match self.is_easy(&place)? {
+            Easy::Always => self.load_words(&place)?,
+            Easy::Never => self.load_each(&place)?,
+            Easy::If(easy) => self.either(easy, |l| l.load_words(&place), |l| l.load_each(&place))?,
+        };
+        self.set_mat(inst, Mat { layout, elem: m.elem, words: words.into() })
+    }
+
+    pub(super) fn mat_store(&mut self, inst: Inst, column_major: bool, flags: MemFlags) -> Result<()> {
+        let info = self.f.inst(inst);
+        let m = self.mat(info.args[1])?;
+        let (pointer, stride) = (info.args[0], info.args[2]);
+        let place = self.mat_place(pointer, stride, column_major, flags, (m.layout, m.elem))?;
+        match self.is_easy(&place)? {
+            Easy::Always => self.store_words(&place, &m),
+            Easy::Never => self.store_each(&place, &m),
+            Easy::If(easy) => {
+                let whole = |l: &mut Self| l.store_words(&place, &m).map(|()| Vec::new());
+                let each = |l: &mut Self| l.store_each(&place, &m).map(|()| Vec::new());
+                self.either(easy, whole, each).map(|_nothing| ())
+            }
+        }
+    }
+
+    fn mat_place(
+        &mut self,
+        pointer: Value,
+        stride: Value,
+        column_major: bool,
+        flags: MemFlags,
+        (layout, elem): (Layout, Scalar),
+    ) -> Result<Place<'c>> {
+        let of_stride = 1_u64 << self.uniformity.low_zeros(stride).min(4);
+        let align = self.align_of(pointer).min(of_stride);
+        let (p, stride) = (self.ptr(pointer)?, self.scalar(stride)?);
+        Ok(Place { p, stride, align, column_major, flags, layout, elem })
+    }
+
+    /// Whether the matrix can be moved without a look at each element.
+    fn is_easy(&mut self, place: &Place<'c>) -> Result<Easy<'c>> {
+        if place.layout.is_padded() {
+            return Ok(Easy::Never);
+        }
+        let inside = self.is_inside(place)?;
+        let aligned = match place.piece() {
+            piece if place.align >= piece => None,
+            piece => {
+                let address = self.address(&place.p)?;
+                let all = self.e.or(address, place.stride)?;
+                let low = self.e.and(all, self.e.i64(piece as i64 - 1))?;
+                Some(self.e.icmp(IntPredicate::EQ, low, self.e.i64(0))?)
+            }
+        };
+        Ok(match (inside, aligned) {
+            (Some(inside), Some(aligned)) => Easy::If(self.e.and(inside, aligned)?),
+            (Some(one), None) | (None, Some(one)) => Easy::If(one),
+            (None, None) => Easy::Always,
+        })
+    }
+
+    /// Whether the whole matrix is in its object; nothing where there are no bounds.
+    fn is_inside(&mut self, place: &Place<'c>) -> Result<Option<V<'c>>> {
+        if place.p.space == Space::Global {
+            return Ok(None);
+        }
+        let Layout { rows, cols, .. } = place.layout;
+        let (lines, len) = if place.column_major { (cols, rows) } else { (rows, cols) };
+        let is_short = self.e.icmp(IntPredicate::ULE, place.stride, self.e.i64(MAX_STRIDE))?;
+        let before_last = self.e.mul(place.stride, self.e.i64(i64::from(lines) - 1))?;
+        let line = i64::from(len) * i64::from(place.elem.bytes());
+        let extent = self.e.add(before_last, self.e.i64(line))?;
+        let begins = self.e.icmp(IntPredicate::ULE, place.p.offset, place.p.size)?;
+        let left = self.e.sub(place.p.size, place.p.offset)?;
+        let ends = self.e.icmp(IntPredicate::ULE, extent, left)?;
+        let inside = self.e.and(is_short, begins)?;
+        self.e.and(inside, ends).map(Some)
+    }
+
+    /// Where a register of this lane is, of a matrix without padding.
+    fn register_at(&mut self, place: &Place<'c>, register: u32) -> Result<PointerValue<'c>> {
+        let start = self.place(&place.p)?;
+        let lane = self.lane()?;
+        // What the lane adds is apart from what the register adds, so that it is computed once.
+        let zero = self.e.i32(0);
+        let own = place.layout.place(&mut Later(self), lane, zero)?;
+        let own = self.offset_in(place, own)?;
+        let (row, col) = place.layout.element(0, register).unwrap_or((0, 0));
+        let (row, col) = (self.e.i32(row), self.e.i32(col));
+        let further = self.offset_in(place, (row, col))?;
+        let start = self.e.offset(start.into(), own)?;
+        Ok(self.e.offset(start, further)?.into_pointer_value())
+    }
+
+    /// Bytes from the first element to one.
+    fn offset_in(&mut self, place: &Place<'c>, (row, col): (V<'c>, V<'c>)) -> Result<V<'c>> {
+        let (line, along) = if place.column_major { (col, row) } else { (row, col) };
+        let (line, along) = (self.e.zext_trunc(line, 64)?, self.e.zext_trunc(along, 64)?);
+        let line = self.e.mul(line, place.stride)?;
+        let along = self.e.mul(along, self.e.i64(place.elem.bytes().into()))?;
+        self.e.add(line, along)
+    }
+
+    fn load_words(&mut self, place: &Place<'c>) -> Result<Vec<V<'c>>> {
+        let (elem, width) = (place.elem, place.layout.width());
+        let bytes = u64::from(elem.bytes());
+        let mut words = Vec::new();
+        for first in (0..place.layout.registers()).step_by(width as usize) {
+            if !place.is_along() {
+                let mut elements = Vec::new();
+                for register in first..first + width {
+                    let at = self.register_at(place, register)?;
+                    elements.extend(self.read_aligned(at, elem, 1, bytes, place.flags)?);
+                }
+                for elements in elements.chunks(place.layout.pack(elem) as usize) {
+                    words.push(self.word(elem, elements)?);
+                }
+                continue;
+            }
+            let at = self.register_at(place, first)?;
+            let word = Self::word_scalar(elem);
+            let count = (place.piece() / u64::from(word.bytes())) as usize;
+            words.extend(self.read_aligned(at, word, count, place.piece(), place.flags)?);
+        }
+        Ok(words)
+    }
+
+    fn store_words(&mut self, place: &Place<'c>, m: &Mat<'c>) -> Result<()> {
+        let (elem, width) = (place.elem, place.layout.width());
+        let bytes = u64::from(elem.bytes());
+        if !place.is_along() {
+            let elements = self.elements(m)?;
+            for (element, register) in elements.into_iter().zip(0..) {
+                let at = self.register_at(place, register)?;
+                self.write_aligned(at, elem, &[element], bytes, place.flags)?;
+            }
+            return Ok(());
+        }
+        let words = (width / place.layout.pack(elem)) as usize;
+        for (words, i) in m.words.chunks(words).zip(0..) {
+            let at = self.register_at(place, i * width)?;
+            self.write_aligned(at, Self::word_scalar(elem), words, place.piece(), place.flags)?;
+        }
+        Ok(())
+    }
+
+    /// Reads each element by itself.
+    fn load_each(&mut self, place: &Place<'c>) -> Result<Vec<V<'c>>> {
+        let ty = self.e.scalar_ty(place.elem);
+        let array = self.reserve(ty.array_type(place.layout.registers()))?;
+        self.each_register(place, |l, p, exists, register| {
+            let zero = l.e.zero(ty);
+            let read = |l: &mut Self| l.read_each(&p, place.elem, 1, 1, place.flags);
+            let x = l.either(exists, read, |_| Ok(vec![zero]))?[0];
+            let register = l.e.zext_trunc(register, 64)?;
+            let at = l.e.element_ptr(ty, array.into(), register)?.into_pointer_value();
+            l.e.b.build_store(at, x)?;
+            Ok(())
+        })?;
+        let mut elements = Vec::new();
+        for register in 0..place.layout.registers() {
+            let at = self.e.element_ptr(ty, array.into(), self.e.i64(register.into()))?.into_pointer_value();
+            elements.push(self.e.b.build_load(ty, at, "")?);
+        }
+        let m = self.pack_elements(place.layout, place.elem, &elements)?;
+        Ok(m.words.to_vec())
+    }
+
+    fn store_each(&mut self, place: &Place<'c>, m: &Mat<'c>) -> Result<()> {
+        let ty = self.e.scalar_ty(place.elem);
+        let array = self.reserve(ty.array_type(place.layout.registers()))?;
+        for (element, register) in self.elements(m)?.into_iter().zip(0..) {
+            let at = self.e.element_ptr(ty, array.into(), self.e.i64(register))?.into_pointer_value();
+            self.e.b.build_store(at, element)?;
+        }
+        self.each_register(place, |l, p, exists, register| {
+            let register = l.e.zext_trunc(register, 64)?;
+            let at = l.e.element_ptr(ty, array.into(), register)?.into_pointer_value();
+            let x = l.e.b.build_load(ty, at, "")?;
+            let write =
+                |l: &mut Self| l.write_each(&p, place.elem, &[x], 1, place.flags).map(|()| Vec::new());
+            l.either(exists, write, |_| Ok(Vec::new())).map(|_nothing| ())
+        })
+    }
+
+    /// Does something for each register of this lane, in a loop: with where its element is, whether there is one, and its
+    /// number.
+    fn each_register(
+        &mut self,
+        place: &Place<'c>,
+        body: impl FnOnce(&mut Self, Ptr<'c>, V<'c>, V<'c>) -> Result<()>,
+    ) -> Result<()> {
+        let lane = self.lane()?;
+        let [again, done] = ["registers", "registers_done"].map(|name| self.new_block(name));
+        let before = self.e.here()?;
+        self.e.br(again)?;
+        self.e.b.position_at_end(again);
+        let phi = self.e.b.build_phi(self.e.cx.i32_type(), "register")?;
+        phi.add_incoming(&[(&self.e.cx.i32_type().const_zero(), before)]);
+        let register = phi.as_basic_value();
+        let (row, col) = place.layout.place(&mut Later(self), lane, register)?;
+        let has_row = self.e.icmp(IntPredicate::ULT, row, self.e.i32(place.layout.rows))?;
+        let has_col = self.e.icmp(IntPredicate::ULT, col, self.e.i32(place.layout.cols))?;
+        let exists = self.e.and(has_row, has_col)?;
+        let further = self.offset_in(place, (row, col))?;
+        let offset = self.e.add(place.p.offset, further)?;
+        body(self, Ptr { offset, ..place.p }, exists, register)?;
+        let next = self.e.add(register, self.e.i32(1))?;
+        phi.add_incoming(&[(&next, self.e.here()?)]);
+        let more = self.e.icmp(IntPredicate::ULT, next, self.e.i32(place.layout.registers()))?;
+        self.e.cond_br(more, again, done)?;
+        self.e.b.position_at_end(done);
+        Ok(())
+    }
+}
+
+/// Whether no element has to be looked at by itself.
+enum Easy<'c> {
+    Always,
+    Never,
+    If(V<'c>),
+}

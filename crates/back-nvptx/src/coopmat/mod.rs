@@ -1,0 +1,243 @@
+//! Cooperative matrices in registers: each lane of a warp holds a part of the elements ([`layout`]).
+//!
+//! A matrix is a list of LLVM values, *words*: elements of 32 bits and more as they are, narrower ones packed into an
+//! `i32` where the layout has them side by side. So a word is what instructions for matrices take, and arithmetic takes
+//! words apart. What lies in another lane comes by shuffles ([`regroup`]).
+//!
+//! All threads of the warp execute operations on matrices together, so the instructions name all of them.
+
+mod components;
+mod fragment;
+mod general;
+mod integer;
+mod layout;
+mod memory;
+mod mma;
+mod regroup;
+mod vars;
+mod words;
+
+use crate::lower::Lower;
+use layout::{Kind, LANES, Layout};
+use phalanx_emit_llvm::{Error, Result, V};
+use phalanx_ir::{
+    BinaryOp, Function, Inst, InstInfo, MatType, Module, Op, Scalar, Scope, Value, Var, Verified,
+};
+use std::rc::Rc;
+
+/// Most elements that a lane holds of a matrix.
+const MAX_REGISTERS: u32 = 512;
+
+/// A matrix.
+#[derive(Clone, Debug)]
+pub(crate) struct Mat<'c> {
+    layout: Layout,
+    elem: Scalar,
+    words: Rc<[V<'c>]>,
+}
+
+/// The matrices of a module.
+#[derive(Debug, Default)]
+pub(crate) struct Matrices<'c> {
+    /// By value.
+    values: Vec<Option<Mat<'c>>>,
+    /// Values of which components are looked at, as components: an invocation does that alone, when nobody could send it
+    /// anything.
+    components: Vec<Option<Mat<'c>>>,
+    is_extracted: Vec<bool>,
+    vars: Vec<Option<vars::Slot<'c>>>,
+}
+
+impl Matrices<'_> {
+    pub(crate) fn new(f: &Function) -> Self {
+        let count = f.values.len();
+        let mut is_extracted = vec![false; count];
+        for info in f.insts.iter().filter(|info| info.op == Op::MatExtract) {
+            is_extracted[info.args[0].index()] = true;
+        }
+        Self {
+            values: vec![None; count],
+            components: vec![None; count],
+            is_extracted,
+            vars: vec![None; f.vars.len()],
+        }
+    }
+}
+
+/// The same module without the operations on whole matrices that are not done in registers.
+pub(crate) fn prepare(module: &Verified) -> Result<Option<Verified>> {
+    use phalanx_ir::passes::{Options, Scratch, expand};
+    expand(module, Scratch::of(module), &Options::default()).map_err(|error| Error::bug(error.to_string()))
+}
+
+/// Whether an instruction takes, gives or accesses matrices.
+pub(crate) fn concerns(f: &Function, info: &InstInfo) -> bool {
+    f.concerns_matrices(info, Scope::Subgroup) || f.concerns_matrices(info, Scope::Workgroup)
+}
+
+/// Refuses what is not done with matrices of a type.
+pub(crate) fn check(ir: &Module, m: MatType) -> Result<()> {
+    if m.scope != Scope::Subgroup {
+        return Err(Error::unsupported(format!("matrices of {} scope", m.scope.name())));
+    }
+    if !ir.workgroup_invocations().is_multiple_of(LANES) {
+        return Err(Error::unsupported("matrices in a subgroup that is partly filled"));
+    }
+    let most = MAX_REGISTERS * LANES;
+    if m.len() > most.into() || Layout::of(m).registers() > MAX_REGISTERS {
+        return Err(Error::unsupported(format!("matrices of more than {most} elements")));
+    }
+    Ok(())
+}
+
+impl<'c> Lower<'_, 'c> {
+    /// Lowers an instruction that concerns matrices.
+    pub(crate) fn lower_matrix(&mut self, inst: Inst) -> Result<()> {
+        let f = self.f;
+        let info = f.inst(inst);
+        for &v in info.args.iter().chain(&info.results) {
+            if let Some(m) = f.ty(v).mat() {
+                check(self.ir, m)?;
+            }
+        }
+        match &info.op {
+            Op::VarLoad(var) => self.mat_var_load(inst, *var),
+            Op::VarStore(var) => self.mat_var_store(inst, *var),
+            Op::VarComponentLoad(var) => self.component_load(inst, *var),
+            Op::VarComponentStore(var) => self.component_store(inst, *var),
+            Op::MatLoad { column_major, flags } => self.mat_load(inst, *column_major, *flags),
+            Op::MatStore { column_major, flags } => self.mat_store(inst, *column_major, *flags),
+            Op::MatMulAdd(flags) => self.mat_mul_add(inst, *flags),
+            Op::MatSplat => self.mat_splat(inst),
+            Op::MatScale => self.mat_scale(inst),
+            Op::MatExtract => self.mat_extract(inst),
+            Op::MatInsert => self.mat_insert(inst),
+            Op::MatTranspose => {
+                let m = self.mat(info.args[0])?;
+                let to = Layout::of(self.mat_ty(info.results[0])?);
+                let turned = self.regroup(&m, to, true)?;
+                self.set_mat(inst, turned)
+            }
+            Op::Unary(_) | Op::Binary(_) | Op::Fma | Op::Select | Op::Convert(_) | Op::Bitcast => {
+                self.mat_elementwise(inst)
+            }
+            op => Err(Error::unsupported(phalanx_ir::text::mnemonic(op))),
+        }
+    }
+
+    /// A matrix.
+    fn mat(&self, v: Value) -> Result<Mat<'c>> {
+        let known = self.matrices.values[v.index()].clone();
+        known.ok_or_else(|| Error::bug(format!("{v} is used before it is defined")))
+    }
+
+    /// A matrix in the layout of a type.
+    fn mat_in(&mut self, v: Value, kind: Kind) -> Result<Mat<'c>> {
+        let m = self.mat(v)?;
+        let to = m.layout.with(kind);
+        self.regroup(&m, to, false)
+    }
+
+    /// The type of a matrix.
+    fn mat_ty(&self, v: Value) -> Result<MatType> {
+        self.f.ty(v).mat().ok_or_else(|| Error::bug(format!("{v} is no matrix")))
+    }
+
+    /// Defines the result of an instruction as a matrix.
+    fn set_mat(&mut self, inst: Inst, m: Mat<'c>) -> Result<()> {
+        let v = self.f.inst(inst).results[0];
+        debug_assert_eq!(m.layout, Layout::of(self.mat_ty(v)?));
+        if self.matrices.is_extracted[v.index()] {
+            let components = self.regroup(&m, m.layout.with(Kind::Components), false)?;
+            self.matrices.components[v.index()] = Some(components);
+        }
+        self.matrices.values[v.index()] = Some(m);
+        Ok(())
+    }
+
+    /// A matrix of which each component is an invocation's scalar.
+    fn spread(&mut self, scalar: Value, m: MatType) -> Result<Mat<'c>> {
+        let x = self.scalar(scalar)?;
+        let layout = Layout::of(m);
+        let is_uniform = self.uniformity.is_uniform(scalar);
+        let own = if is_uniform { layout } else { layout.with(Kind::Components) };
+        let spread = self.pack_elements(own, m.elem, &vec![x; own.registers() as usize])?;
+        self.regroup(&spread, layout, false)
+    }
+
+    fn mat_splat(&mut self, inst: Inst) -> Result<()> {
+        let info = self.f.inst(inst);
+        let m = self.mat_ty(info.results[0])?;
+        let result = self.spread(info.args[0], m)?;
+        self.set_mat(inst, result)
+    }
+
+    fn mat_scale(&mut self, inst: Inst) -> Result<()> {
+        let info = self.f.inst(inst);
+        let m = self.mat_ty(info.results[0])?;
+        let op = if m.elem.is_float() { BinaryOp::Fmul } else { BinaryOp::Imul };
+        let factors = self.spread(info.args[1], m)?;
+        let (xs, ys) = (self.mat(info.args[0])?, self.elements(&factors)?);
+        let xs = self.elements(&xs)?;
+        let exact = info.exact;
+        let products = xs.into_iter().zip(ys).map(|(x, y)| self.e.binary(op, m.elem, x, y, exact));
+        let products = products.collect::<Result<Vec<_>>>()?;
+        let result = self.pack_elements(factors.layout, m.elem, &products)?;
+        self.set_mat(inst, result)
+    }
+
+    /// What is done with each element by itself.
+    fn mat_elementwise(&mut self, inst: Inst) -> Result<()> {
+        let f = self.f;
+        let info = f.inst(inst);
+        let to = self.mat_ty(info.results[0])?;
+        let layout = Layout::of(to);
+        match (&info.op, &info.args[..]) {
+            (Op::Select, &[cond, x, y]) => {
+                let (cond, x, y) = (self.scalar(cond)?, self.mat(x)?, self.mat(y)?);
+                let words = x.words.iter().zip(y.words.iter());
+                let words = words.map(|(&x, &y)| self.e.select(cond, x, y)).collect::<Result<_>>()?;
+                self.set_mat(inst, Mat { words, ..x })
+            }
+            (Op::Convert(_) | Op::Bitcast, &[x]) => {
+                let x = self.mat(x)?;
+                let mut elements = self.elements(&x)?;
+                for element in &mut elements {
+                    *element = match info.op {
+                        Op::Convert(op) => self.e.convert(op, x.elem, to.elem, *element)?,
+                        _ => self.e.bitcast(*element, self.e.scalar_ty(to.elem))?,
+                    };
+                }
+                let converted = self.pack_elements(x.layout, to.elem, &elements)?;
+                let converted = self.regroup(&converted, layout, false)?;
+                self.set_mat(inst, converted)
+            }
+            (op, args) => {
+                let from = self.mat_ty(args[0])?.elem;
+                let mut operands = Vec::new();
+                for &arg in args {
+                    let m = self.mat_in(arg, layout.kind)?;
+                    operands.push(self.elements(&m)?);
+                }
+                let mut results = Vec::new();
+                for i in 0..layout.registers() as usize {
+                    results.push(match (op, &operands[..]) {
+                        (Op::Unary(op), [x]) => self.e.unary(*op, from, x[i], info.exact)?,
+                        (Op::Binary(op), [x, y]) => self.e.binary(*op, from, x[i], y[i], info.exact)?,
+                        (Op::Fma, [x, y, z]) => self.e.fma(from, x[i], y[i], z[i])?,
+                        _ => return Err(Error::bug("no operation on elements")),
+                    });
+                }
+                let result = self.pack_elements(layout, to.elem, &results)?;
+                self.set_mat(inst, result)
+            }
+        }
+    }
+}
+
+/// Whether components of a variable are accessed.
+fn has_components(f: &Function, var: Var) -> bool {
+    f.insts
+        .iter()
+        .any(|info| matches!(info.op, Op::VarComponentLoad(v) | Op::VarComponentStore(v) if v == var))
+}

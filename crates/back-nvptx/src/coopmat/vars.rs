@@ -1,0 +1,176 @@
+//! Variables of matrices, and components of what they hold.
+//!
+//! A variable is memory of each lane, of which LLVM makes registers where indices are known. One whose components are
+//! accessed holds components: an invocation accesses its own alone, whatever the others do, and all of them move the
+//! matrix to its layout and back when they load and store the whole.
+
+use super::layout::{Kind, LANES, Layout};
+use super::{Mat, has_components};
+use crate::lower::Lower;
+use inkwell::IntPredicate;
+use inkwell::types::{BasicType, BasicTypeEnum};
+use inkwell::values::PointerValue;
+use phalanx_emit_llvm::{Error, Result, V, const_int};
+use phalanx_ir::{Inst, MatType, Scalar, Var};
+
+/// Where a variable lives.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot<'c> {
+    at: PointerValue<'c>,
+    layout: Layout,
+    elem: Scalar,
+    count: u32,
+    /// The type of a word, and how many a matrix has.
+    word: BasicTypeEnum<'c>,
+    words: u32,
+}
+
+impl<'c> Lower<'_, 'c> {
+    /// Reserves memory for a variable.
+    pub(crate) fn declare_matrix(&mut self, var: Var, m: MatType, count: u32) -> Result<()> {
+        if super::check(self.ir, m).is_err() {
+            // What uses it is refused.
+            return Ok(());
+        }
+        let of_type = Layout::of(m);
+        let layout = if has_components(self.f, var) { of_type.with(Kind::Components) } else { of_type };
+        let word = self.e.scalar_ty(Self::word_scalar(m.elem));
+        let words = layout.registers() / layout.pack(m.elem);
+        let at = self.reserve(word.array_type(words * count))?;
+        self.matrices.vars[var.index()] = Some(Slot { at, layout, elem: m.elem, count, word, words });
+        Ok(())
+    }
+
+    fn mat_slot(&self, var: Var) -> Result<Slot<'c>> {
+        if let Some(m) = self.f.var(var).ty.mat() {
+            super::check(self.ir, m)?;
+        }
+        self.matrices.vars[var.index()].ok_or_else(|| Error::bug(format!("{var} has no place")))
+    }
+
+    /// Whether there is an element with an index, if that is not known to be so, and the number of its first word.
+    fn mat_element(&mut self, slot: Slot<'c>, index: Option<V<'c>>) -> Result<(Option<V<'c>>, V<'c>)> {
+        let index = index.unwrap_or_else(|| self.e.i32(0));
+        let exists = match const_int(index) {
+            Some(i) if i < slot.count.into() => None,
+            _ => Some(self.e.icmp(IntPredicate::ULT, index, self.e.i32(slot.count))?),
+        };
+        let index = match exists {
+            // The first element stands in for one that does not exist.
+            Some(exists) => self.e.select(exists, index, self.e.i32(0))?,
+            None => index,
+        };
+        let index = self.e.zext_trunc(index, 64)?;
+        Ok((exists, self.e.mul(index, self.e.i64(slot.words.into()))?))
+    }
+
+    fn word_at(&mut self, slot: Slot<'c>, number: V<'c>) -> Result<PointerValue<'c>> {
+        Ok(self.e.element_ptr(slot.word, slot.at.into(), number)?.into_pointer_value())
+    }
+
+    pub(super) fn mat_var_load(&mut self, inst: Inst, var: Var) -> Result<()> {
+        let (f, slot) = (self.f, self.mat_slot(var)?);
+        let index = f.inst(inst).args.first().map(|&i| self.scalar(i)).transpose()?;
+        let (exists, first) = self.mat_element(slot, index)?;
+        let mut words = Vec::new();
+        for i in 0..slot.words {
+            let number = self.e.add(first, self.e.i64(i.into()))?;
+            let at = self.word_at(slot, number)?;
+            let word = self.e.b.build_load(slot.word, at, "")?;
+            words.push(match exists {
+                Some(exists) => self.e.select(exists, word, self.e.zero(slot.word))?,
+                None => word,
+            });
+        }
+        let m = Mat { layout: slot.layout, elem: slot.elem, words: words.into() };
+        let to = Layout::of(self.mat_ty(f.inst(inst).results[0])?);
+        let m = self.regroup(&m, to, false)?;
+        self.set_mat(inst, m)
+    }
+
+    pub(super) fn mat_var_store(&mut self, inst: Inst, var: Var) -> Result<()> {
+        let (f, slot) = (self.f, self.mat_slot(var)?);
+        let (index, value) = match f.inst(inst).args[..] {
+            [value] => (None, value),
+            [index, value] => (Some(self.scalar(index)?), value),
+            _ => return Err(Error::bug("a store to a variable has a value")),
+        };
+        let m = self.mat_in(value, slot.layout.kind)?;
+        let (exists, first) = self.mat_element(slot, index)?;
+        let write = |l: &mut Self| {
+            for (&word, i) in m.words.iter().zip(0..) {
+                let number = l.e.add(first, l.e.i64(i))?;
+                let at = l.word_at(slot, number)?;
+                l.e.b.build_store(at, word)?;
+            }
+            Ok(Vec::new())
+        };
+        match exists {
+            Some(exists) => self.either(exists, write, |_| Ok(Vec::new())).map(|_nothing| ()),
+            None => write(self).map(|_nothing| ()),
+        }
+    }
+
+    /// Whether there is a component of an element, and where it is.
+    fn component(
+        &mut self,
+        slot: Slot<'c>,
+        index: V<'c>,
+        component: V<'c>,
+    ) -> Result<(V<'c>, PointerValue<'c>)> {
+        let (exists, first) = self.mat_element(slot, Some(index))?;
+        let held = self.is_component(slot.layout, component)?;
+        let exists = match exists {
+            Some(exists) => self.e.and(exists, held)?,
+            None => held,
+        };
+        let component = self.e.select(held, component, self.e.i32(0))?;
+        let number = self.e.add(first, self.e.zext_trunc(component, 64)?)?;
+        Ok((exists, self.word_at(slot, number)?))
+    }
+
+    /// Whether this lane has a component of a matrix.
+    pub(super) fn is_component(&mut self, layout: Layout, component: V<'c>) -> Result<V<'c>> {
+        let count = self.e.i32(layout.registers());
+        let is_register = self.e.icmp(IntPredicate::ULT, component, count)?;
+        let elements = layout.rows * layout.cols;
+        if elements.is_multiple_of(LANES) {
+            return Ok(is_register);
+        }
+        let lane = self.lane()?;
+        let first = self.e.mul(component, self.e.i32(LANES))?;
+        let element = self.e.add(first, lane)?;
+        let is_element = self.e.icmp(IntPredicate::ULT, element, self.e.i32(elements))?;
+        self.e.and(is_register, is_element)
+    }
+
+    pub(super) fn component_load(&mut self, inst: Inst, var: Var) -> Result<()> {
+        let (f, slot) = (self.f, self.mat_slot(var)?);
+        let [index, component] = f.inst(inst).args[..] else {
+            return Err(Error::bug("a component has two indices"));
+        };
+        let (index, component) = (self.scalar(index)?, self.scalar(component)?);
+        let (exists, at) = self.component(slot, index, component)?;
+        let word = self.e.b.build_load(slot.word, at, "")?;
+        let x = self.element_of_word(slot.elem, word, 0)?;
+        let x = self.e.select(exists, x, self.e.zero(x.get_type()))?;
+        self.set(inst, x);
+        Ok(())
+    }
+
+    pub(super) fn component_store(&mut self, inst: Inst, var: Var) -> Result<()> {
+        let (f, slot) = (self.f, self.mat_slot(var)?);
+        let [index, component, value] = f.inst(inst).args[..] else {
+            return Err(Error::bug("a component has two indices"));
+        };
+        let (index, component) = (self.scalar(index)?, self.scalar(component)?);
+        let value = self.scalar(value)?;
+        let word = self.word(slot.elem, &[value])?;
+        let (exists, at) = self.component(slot, index, component)?;
+        let write = |l: &mut Self| {
+            l.e.b.build_store(at, word)?;
+            Ok(Vec::new())
+        };
+        self.either(exists, write, |_| Ok(Vec::new())).map(|_nothing| ())
+    }
+}
