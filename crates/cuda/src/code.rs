@@ -27,6 +27,8 @@ pub struct Pipeline {
     code_bytes: usize,
     name: String,
     bindings: Vec<BindingInfo>,
+    /// What its warnings and lines say.
+    formats: Vec<String>,
     workgroup_size: [u32; 3],
 }
 
@@ -57,6 +59,7 @@ impl Pipeline {
             code_bytes: image.len(),
             name: module.name.clone(),
             bindings: module.bindings.clone(),
+            formats: module.formats.clone(),
             workgroup_size: module.workgroup_size,
         };
         let name = text(abi::ENTRY);
@@ -81,6 +84,11 @@ impl Pipeline {
     /// What it is bound to.
     pub fn bindings(&self) -> &[BindingInfo] {
         &self.bindings
+    }
+
+    /// What its warnings and lines say, by number.
+    pub(crate) fn formats(&self) -> &[String] {
+        &self.formats
     }
 
     /// Bytes of push constants that it reads.

@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{self, CUevent, CUresult, CUstream};
 use phalanx_back_nvptx::abi::{self, Place};
-use phalanx_host::{CancelToken, Descriptor};
+use phalanx_back_nvptx::report::Told;
+use phalanx_host::{Buffer, CancelToken, Descriptor};
 use phalanx_ir::{MAX_DISPATCH_INVOCATIONS, excess};
 
 use crate::code::Pipeline;
 use crate::context::Context;
 use crate::error::Error;
-use crate::memory::Pinned;
+use crate::memory::{self, Pinned};
 
 /// Most blocks of a launch along y and z.
 const MAX_BLOCKS: u32 = 65535;
@@ -71,6 +72,8 @@ pub(crate) struct Queue {
     events: [CUevent; 2],
     /// The word that ends a dispatch, and tables of descriptors.
     shared: Pinned,
+    /// What kernels tell.
+    report: Option<Buffer>,
 }
 
 // SAFETY: the driver lets any thread use its streams and events.
@@ -80,7 +83,7 @@ impl Queue {
     pub(crate) fn new(context: &Arc<Context>) -> Result<Self, Error> {
         let shared = Pinned::new(context, 4096)?;
         let (stream, events) = (ptr::null_mut(), [ptr::null_mut(); 2]);
-        let mut queue = Self { context: Arc::clone(context), stream, events, shared };
+        let mut queue = Self { context: Arc::clone(context), stream, events, shared, report: None };
         // SAFETY: `Pinned::new` entered the context; `stream` is written.
         let result = unsafe { sys::cuStreamCreate(&raw mut queue.stream, 0) };
         context.check("making a stream", result)?;
@@ -143,7 +146,31 @@ impl Queue {
         let result = unsafe { sys::cuEventElapsedTime(&raw mut milliseconds, start, end) };
         self.context.check("asking for the time", result)?;
         let elapsed = Duration::try_from_secs_f32(milliseconds / 1000.0).unwrap_or_default();
-        Ok(Report { elapsed, ..Report::default() })
+        let Told { printed, warnings } = self.told(pipeline)?;
+        Ok(Report { elapsed, printed, warnings })
+    }
+
+    /// The address of memory for what a kernel tells, with nothing told yet; 0 if it never tells anything.
+    fn start_report(&mut self, pipeline: &Pipeline) -> Result<u64, Error> {
+        let report = &pipeline.layout.report;
+        if report.bytes == 0 {
+            return Ok(0);
+        }
+        let buffer = match self.report.take().filter(|buffer| buffer.size() >= report.bytes) {
+            Some(buffer) => buffer,
+            None => memory::managed(&self.context, report.bytes.next_power_of_two())?,
+        };
+        buffer.write(0, &vec![0; report.head_bytes as usize])?;
+        Ok(self.report.insert(buffer).device_address())
+    }
+
+    /// What a kernel told.
+    fn told(&self, pipeline: &Pipeline) -> Result<Told, Error> {
+        let report = &pipeline.layout.report;
+        let Some(buffer) = self.report.as_ref().filter(|_| report.bytes > 0) else { return Ok(Told::default()) };
+        let head = buffer.read(0, report.head_bytes)?;
+        let bytes = buffer.read(0, report.used_bytes(&head).min(buffer.size()))?;
+        Ok(report.read(pipeline.formats(), &bytes))
     }
 
     /// The block of bytes that a kernel takes, but for the first work-group.
@@ -163,6 +190,7 @@ impl Queue {
             self.shared = Pinned::new(&self.context, bytes.next_power_of_two())?;
         }
         put(&mut block, abi::WATCH as usize, &self.shared.address().to_le_bytes());
+        put(&mut block, abi::REPORT as usize, &self.start_report(dispatch.pipeline)?.to_le_bytes());
         let mut next = TABLES;
         for (place, table) in tables {
             let at = place.offset as usize;

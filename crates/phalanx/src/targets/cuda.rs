@@ -8,7 +8,7 @@ use phalanx_cpu::Attempt;
 use phalanx_cuda::{Gpu, Properties};
 use phalanx_front_spirv::Limits;
 use phalanx_host::{CacheKey, CancelToken, Descriptor};
-use phalanx_ir::passes;
+use phalanx_ir::{Scope, passes};
 
 use super::{Built, Code, Machine, Start, Target, own};
 use crate::bindings;
@@ -49,7 +49,7 @@ fn machine_of(properties: &Properties) -> Machine {
         processor: None,
         limits,
         subgroup_sizes: &[phalanx_back_nvptx::abi::SUBGROUP_SIZE],
-        matrix_scopes: &[],
+        matrix_scopes: &[Scope::Subgroup],
         has_vectors: false,
     }
 }
