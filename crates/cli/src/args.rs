@@ -409,6 +409,9 @@ pub(crate) struct GemmArgs {
     /// Ways to write the multiplication
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = Rung::ALL)]
     pub(crate) rungs: Vec<Rung>,
+    /// What runs them: `cpu`, or `cuda:0` for a GPU of NVIDIA
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub(crate) device: DeviceKind,
     /// How many threads to use; all cores unless given
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
@@ -447,6 +450,9 @@ pub(crate) enum Versus {
     /// OpenBLAS, f32 alone
     #[value(name = "openblas")]
     OpenBlas,
+    /// cuBLAS, on the first GPU of NVIDIA
+    #[value(name = "cublas")]
+    CuBlas,
 }
 
 #[derive(Debug, Args)]

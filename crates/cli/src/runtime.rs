@@ -346,6 +346,17 @@ fn bandwidth(bytes: usize, threads: usize, duration: Duration) -> f64 {
     memory.as_ref().map_or(0.0, |probe| probe.read(threads, duration))
 }
 
+/// What a GPU does at most of what bounds a kernel, a second.
+fn rate_of(rates: &phalanx::Rates, peak: Peak) -> f64 {
+    match peak {
+        Peak::F32Fma => rates.f32_fma,
+        Peak::F16Fma | Peak::Bf16Dot => rates.f16_matrix,
+        Peak::I8Dot => rates.i8_matrix,
+        // Nothing of a GPU's is compared with it yet.
+        Peak::Read(_) => f64::INFINITY,
+    }
+}
+
 impl Device {
     /// This machine's CPU, with all of its cores or with so many threads.
     pub(crate) fn new(threads: Option<usize>) -> Result<Self> {
@@ -399,10 +410,14 @@ impl Device {
         &self.info
     }
 
-    /// Measures a peak of its processor and threads for so long, in 10⁹ operations a second.
+    /// Measures a peak of its processor and threads for so long, in 10⁹ operations a second. That of a GPU is stated.
     pub(crate) fn peak(&self, peak: Peak, duration: Duration) -> f64 {
         let (processor, threads) = (self.processor, self.info.threads);
-        let rate = match peak {
+        let rate = match (self.device.info().rates, peak) {
+            (Some(rates), _) => return rate_of(&rates, peak) / 1e9,
+            (None, peak) => peak,
+        };
+        let rate = match rate {
             Peak::F32Fma => phalanx::peak::f32_fma(processor, threads, duration),
             Peak::F16Fma => phalanx::peak::f16_fma(processor, threads, duration),
             Peak::Bf16Dot => phalanx::peak::bf16_dot(processor, threads, duration),
@@ -412,8 +427,17 @@ impl Device {
         rate / 1e9
     }
 
+    /// Whether it is a GPU.
+    pub(crate) fn is_gpu(&self) -> bool {
+        self.device.info().rates.is_some()
+    }
+
     /// What does the work of a peak.
     pub(crate) fn peak_unit(&self, peak: Peak) -> String {
+        if self.device.info().rates.is_some() {
+            let unit = if peak == Peak::F32Fma { "FMA" } else { "tensor cores" };
+            return unit.to_owned();
+        }
         let unit = match peak {
             Peak::F32Fma => Unit::Fma,
             Peak::F16Fma => phalanx::peak::f16_unit(self.processor),

@@ -29,6 +29,19 @@ pub struct Properties {
     pub shared_bytes: u32,
     /// Most invocations of a work-group.
     pub workgroup_invocations: u32,
+    /// Cycles a second, at most.
+    pub clock_hz: u64,
+}
+
+/// What a GPU does at most, in operations a second; a multiplication and an addition are two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Multiply-adds of f32.
+    pub f32_fma: f64,
+    /// Products of matrices of f16 or bf16.
+    pub f16_matrix: f64,
+    /// Products of matrices of bytes or 8-bit floats.
+    pub i8_matrix: f64,
 }
 
 impl Properties {
@@ -57,8 +70,24 @@ impl Properties {
             memory_bytes: context::memory(device)?,
             shared_bytes: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
             workgroup_invocations: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            clock_hz: 1000 * u64::from(get(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?),
             name,
         })
+    }
+}
+
+impl Properties {
+    /// What it does at most: what a multiprocessor does in a cycle, times their number and the highest clock. Under load the
+    /// clock is lower, so nothing reaches it.
+    pub fn rates(&self) -> Rates {
+        // Operations of a multiprocessor in a cycle, as the architectures' white papers have them.
+        let [f32_fma, f16_matrix, i8_matrix] = match self.arch {
+            Arch::Sm80 => [128.0, 2048.0, 4096.0],
+            Arch::Sm89 => [256.0, 1024.0, 2048.0],
+            Arch::Sm90a => [256.0, 4096.0, 8192.0],
+        };
+        let cycles = f64::from(self.multiprocessors) * self.clock_hz as f64;
+        Rates { f32_fma: f32_fma * cycles, f16_matrix: f16_matrix * cycles, i8_matrix: i8_matrix * cycles }
     }
 }
 

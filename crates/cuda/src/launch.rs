@@ -167,7 +167,9 @@ impl Queue {
     /// What a kernel told.
     fn told(&self, pipeline: &Pipeline) -> Result<Told, Error> {
         let report = &pipeline.layout.report;
-        let Some(buffer) = self.report.as_ref().filter(|_| report.bytes > 0) else { return Ok(Told::default()) };
+        let Some(buffer) = self.report.as_ref().filter(|_| report.bytes > 0) else {
+            return Ok(Told::default());
+        };
         let head = buffer.read(0, report.head_bytes)?;
         let bytes = buffer.read(0, report.used_bytes(&head).min(buffer.size()))?;
         Ok(report.read(pipeline.formats(), &bytes))

@@ -17,6 +17,6 @@ mod memory;
 
 pub use code::Pipeline;
 pub use error::Error;
-pub use gpu::{Gpu, Properties};
+pub use gpu::{Gpu, Properties, Rates};
 pub use launch::{Dispatch, Report};
 pub use phalanx_back_nvptx::Arch;

@@ -520,7 +520,8 @@ fn default_subgroup_size(options: &DeviceOptions, machine: &Machine) -> Result<u
 }
 
 fn describe(machine: Machine, default_subgroup_size: u32) -> DeviceInfo {
-    let Machine { name, threads, processor, limits, subgroup_sizes, matrix_scopes, has_vectors } = machine;
+    let Machine { name, threads, processor, limits, subgroup_sizes, matrix_scopes, has_vectors, rates } =
+        machine;
     let has_matrices = !matrix_scopes.is_empty();
     DeviceInfo {
         name,
@@ -538,6 +539,7 @@ fn describe(machine: Machine, default_subgroup_size: u32) -> DeviceInfo {
         matrix_scopes: matrix_scopes.to_vec(),
         matrix_types: if has_matrices { info::matrix_types() } else { Vec::new() },
         preferred_shapes: if has_matrices { info::preferred_shapes() } else { Vec::new() },
+        rates,
         vector_types: if has_vectors { crate::vector::vector_types() } else { Vec::new() },
     }
 }

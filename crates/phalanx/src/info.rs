@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use phalanx_cuda::Rates;
 use phalanx_ir::Scope;
 use phalanx_kernels::Processor;
 
 use crate::vector::VectorTypes;
 
 /// What a device is and offers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DeviceInfo {
     /// Name of the processor.
     pub name: String,
@@ -41,6 +42,8 @@ pub struct DeviceInfo {
     /// Shapes that run well, the best first. Any M, N and K from 1 to the maximum can be used, as long as none of
     /// the matrices has too many components.
     pub preferred_shapes: Vec<MatrixShape>,
+    /// What a GPU does at most; what a processor does is measured ([`peak`](crate::peak)).
+    pub rates: Option<Rates>,
     /// The types that matrices and cooperative vectors can be multiplied with.
     pub vector_types: Vec<VectorTypes>,
 }

@@ -80,6 +80,7 @@ pub use info::{ComponentType, DeviceInfo, MatrixShape, MatrixTypes};
 pub use load::{assemble, load};
 pub use module::{Module, SpecValue};
 pub use phalanx_cpu::{Abandoned, Allocator};
+pub use phalanx_cuda::Rates;
 pub use phalanx_front_mlir::{Class as MlirErrorClass, Error as MlirError};
 pub use phalanx_front_spirv::{
     AtomicInfo, AtomicKind, BindingLayout, Diagnostic, Diagnostics, EntryInfo, Info as ModuleInfo, Location,

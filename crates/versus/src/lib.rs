@@ -1,4 +1,4 @@
-//! Libraries of matrix products to compare with: oneDNN and OpenBLAS, loaded when a benchmark asks for them.
+//! Libraries of matrix products to compare with: oneDNN, OpenBLAS and cuBLAS, loaded when a benchmark asks for them.
 //!
 //! A [`Library`] is opened once and stays loaded, because the threads that it makes do. [`Library::prepare`] takes a copy of
 //! the factors, plain matrices by rows or a B by columns, into memory of huge pages as that of devices is, and
@@ -9,6 +9,8 @@
 
 #![deny(unsafe_code)]
 
+#[allow(unsafe_code, reason = "calls a library through its C interface")]
+mod cublas;
 #[allow(unsafe_code, reason = "memory that it allocates itself")]
 mod memory;
 #[allow(unsafe_code, reason = "calls a library through its C interface")]
@@ -16,7 +18,9 @@ mod onednn;
 #[allow(unsafe_code, reason = "calls a library through its C interface")]
 mod openblas;
 
+use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -29,6 +33,8 @@ pub enum Kind {
     OneDnn,
     /// OpenBLAS, by `cblas_sgemm`.
     OpenBlas,
+    /// cuBLAS, by `cublasGemmEx`, on the first GPU of NVIDIA.
+    CuBlas,
 }
 
 impl Kind {
@@ -38,6 +44,7 @@ impl Kind {
         match self {
             Self::OneDnn => "oneDNN",
             Self::OpenBlas => "OpenBLAS",
+            Self::CuBlas => "cuBLAS",
         }
     }
 
@@ -47,6 +54,7 @@ impl Kind {
         match self {
             Self::OneDnn => "libdnnl-dev",
             Self::OpenBlas => "libopenblas-dev",
+            Self::CuBlas => "nvidia-cuda-toolkit",
         }
     }
 
@@ -62,6 +70,7 @@ impl Kind {
                 vec![("OPENBLAS_THREAD_TIMEOUT", "18"), ("OPENBLAS_CORETYPE", "SkylakeX")]
             }
             Self::OpenBlas => vec![("OPENBLAS_THREAD_TIMEOUT", "18")],
+            Self::CuBlas => Vec::new(),
         }
     }
 }
@@ -178,7 +187,7 @@ pub enum Error {
         /// What was asked for.
         kind: Kind,
         /// What the system says.
-        cause: libloading::Error,
+        cause: String,
     },
     /// It has no such product on this processor.
     #[error("{library} does not multiply {a} by {b} to {d} on this processor")]
@@ -231,6 +240,7 @@ pub struct Library {
 enum Loaded {
     OneDnn(onednn::OneDnn),
     OpenBlas(openblas::OpenBlas),
+    CuBlas(cublas::CuBlas),
 }
 
 impl Library {
@@ -240,14 +250,19 @@ impl Library {
     /// [`Error::Missing`] if it is not there.
     pub fn open(kind: Kind) -> Result<Self, Error> {
         let missing = |cause| Error::Missing { kind, cause };
+        let not_loaded = |cause: libloading::Error| missing(cause.to_string());
         let (loaded, name) = match kind {
             Kind::OneDnn => {
-                let (library, name) = onednn::OneDnn::open().map_err(missing)?;
+                let (library, name) = onednn::OneDnn::open().map_err(not_loaded)?;
                 (Loaded::OneDnn(library), name)
             }
             Kind::OpenBlas => {
-                let (library, name) = openblas::OpenBlas::open().map_err(missing)?;
+                let (library, name) = openblas::OpenBlas::open().map_err(not_loaded)?;
                 (Loaded::OpenBlas(library), name)
+            }
+            Kind::CuBlas => {
+                let (library, name) = cublas::CuBlas::open().map_err(missing)?;
+                (Loaded::CuBlas(library), name)
             }
         };
         Ok(Self { loaded, name })
@@ -268,6 +283,11 @@ impl Library {
         let mut result_bytes = product.m.checked_mul(product.n);
         result_bytes = result_bytes.and_then(|number| number.checked_mul(product.d.size_bytes()));
         let result_bytes = result_bytes.ok_or(Error::Size { m: product.m, n: product.n, k: product.k })?;
+        if let Loaded::CuBlas(library) = &self.loaded {
+            let way = Way::CuBlas(library.prepare(product, a, b, &self.name)?);
+            let [a, b, d] = [Memory::zeroed(0)?, Memory::zeroed(0)?, Memory::zeroed(0)?];
+            return Ok(Multiplication { way, operands: Operands { product, a, b, d }, name: &self.name });
+        }
         let (a, b, d) = (Memory::of(a)?, Memory::of(b)?, Memory::zeroed(result_bytes)?);
         let operands = Operands { product, a, b, d };
         let way = match &self.loaded {
@@ -276,6 +296,7 @@ impl Library {
                 library.check(&operands.product, &self.name)?;
                 Way::OpenBlas(library)
             }
+            Loaded::CuBlas(_) => unreachable!("it has memory of its own"),
         };
         Ok(Multiplication { way, operands, name: &self.name })
     }
@@ -303,6 +324,7 @@ pub struct Multiplication<'a> {
 enum Way<'a> {
     OneDnn(onednn::Multiplication<'a>),
     OpenBlas(&'a openblas::OpenBlas),
+    CuBlas(cublas::Multiplication<'a>),
 }
 
 impl Multiplication<'_> {
@@ -312,23 +334,25 @@ impl Multiplication<'_> {
         self.name
     }
 
-    /// Computes it.
+    /// Computes it; gives the time that a GPU took, if one did.
     ///
     /// # Errors
     /// If the library fails.
-    pub fn run(&mut self) -> Result<(), Error> {
-        match &self.way {
-            Way::OneDnn(multiplication) => multiplication.run(&mut self.operands, self.name),
-            Way::OpenBlas(library) => {
-                library.run(&mut self.operands);
-                Ok(())
-            }
+    pub fn run(&mut self) -> Result<Option<Duration>, Error> {
+        match &mut self.way {
+            Way::OneDnn(multiplication) => multiplication.run(&mut self.operands, self.name)?,
+            Way::OpenBlas(library) => library.run(&mut self.operands),
+            Way::CuBlas(multiplication) => return multiplication.run(self.name).map(Some),
         }
+        Ok(None)
     }
 
     /// The result by rows.
     #[must_use]
-    pub fn result(&self) -> &[u8] {
-        self.operands.d.bytes()
+    pub fn result(&self) -> Cow<'_, [u8]> {
+        match &self.way {
+            Way::CuBlas(multiplication) => multiplication.result().into(),
+            Way::OneDnn(_) | Way::OpenBlas(_) => self.operands.d.bytes().into(),
+        }
     }
 }

@@ -94,7 +94,7 @@ const CONFINED: [(&str, &[&str]); 11] = [
     ("glslang-sys", &["phalanx"]),
     ("ash", &["phalanx-vulkan"]),
     ("vulkanalia-sys", &["phalanx-vulkan"]),
-    ("cudarc", &["phalanx-cuda"]),
+    ("cudarc", &["phalanx-cuda", "phalanx-versus"]),
     ("libloading", &["phalanx-versus"]),
     // A library's errors are typed; only programs may flatten them.
     ("anyhow", &["phalanx-cli", "xtask"]),

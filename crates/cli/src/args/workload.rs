@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use crate::runtime::DeviceKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::thread_count;
@@ -53,6 +54,9 @@ impl WorkloadLine {
 /// What every measurement takes.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
+    /// What runs it: `cpu`, or `cuda:0` for a GPU of NVIDIA
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub(crate) device: DeviceKind,
     /// How many threads to use; all cores unless given
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,

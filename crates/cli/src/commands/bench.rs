@@ -34,7 +34,7 @@ fn workload(command: &WorkloadCommand) -> Result<Status> {
         svg: output.svg.as_deref(),
         pictures: output.pictures.as_deref(),
     };
-    measure::run(&workloads, output.threads, None, None, outputs)
+    measure::run(&workloads, output.device, output.threads, None, None, outputs)
 }
 
 fn gemm(args: &GemmArgs) -> Result<Status> {
@@ -47,7 +47,7 @@ fn gemm(args: &GemmArgs) -> Result<Status> {
     };
     let workloads = Gemm::all(&args.types, &args.sizes, &args.rungs, &args.shape, choices)?;
     let outputs = Outputs { json: args.json.as_deref(), svg: args.svg.as_deref(), pictures: None };
-    measure::run(&workloads, args.threads, args.relax, versus.as_ref(), outputs)
+    measure::run(&workloads, args.device, args.threads, args.relax, versus.as_ref(), outputs)
 }
 
 /// A kernel of the user's: its result is the user's to judge.

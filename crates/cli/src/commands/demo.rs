@@ -11,6 +11,7 @@ use crate::ladder::plan::{Choices, DEFAULT_SHAPE};
 use crate::ladder::{Rung, Types};
 use crate::measure::{self, Outputs, Workload};
 use crate::record::STANDARD_OUTPUT;
+use crate::runtime::DeviceKind;
 use crate::workload::Purpose;
 use crate::{Status, tell};
 
@@ -28,7 +29,8 @@ pub(crate) fn run(args: &DemoArgs) -> Result<Status> {
 fn ladder(args: &LadderArgs) -> Result<Status> {
     let choices = Choices { threads: measure::threads(args.threads)?, ..Choices::default() };
     let workloads = Gemm::all(&Types::DEFAULT, &[args.size], &Rung::ALL, &[DEFAULT_SHAPE], choices)?;
-    show(&workloads, args.threads, &args.json, &args.svg, None)
+    let on = (DeviceKind::Cpu, args.threads);
+    show(&workloads, on, &args.json, &args.svg, None)
 }
 
 fn workload(command: &WorkloadCommand) -> Result<Status> {
@@ -38,12 +40,13 @@ fn workload(command: &WorkloadCommand) -> Result<Status> {
         path.clone().unwrap_or_else(|| Path::new(DIRECTORY).join(format!("{name}.{suffix}")))
     };
     let pictures = output.pictures.as_deref().unwrap_or(Path::new(DIRECTORY));
-    show(&workloads, output.threads, &named(&output.json, "json"), &named(&output.svg, "svg"), Some(pictures))
+    let on = (output.device, output.threads);
+    show(&workloads, on, &named(&output.json, "json"), &named(&output.svg, "svg"), Some(pictures))
 }
 
 fn show(
     workloads: &[Box<dyn Workload>],
-    threads: Option<usize>,
+    (device, threads): (DeviceKind, Option<usize>),
     json: &Path,
     svg: &Path,
     pictures: Option<&Path>,
@@ -53,8 +56,8 @@ fn show(
         std::fs::create_dir_all(directory)
             .with_context(|| format!("{} cannot be made", directory.display()))?;
     }
-    let status =
-        measure::run(workloads, threads, None, None, Outputs { json: Some(json), svg: Some(svg), pictures })?;
+    let outputs = Outputs { json: Some(json), svg: Some(svg), pictures };
+    let status = measure::run(workloads, device, threads, None, None, outputs)?;
     // What was cut short may have left neither.
     if status != Status::Interrupted {
         let text = format!("The chart is in {}, the records are in {}.", svg.display(), json.display());

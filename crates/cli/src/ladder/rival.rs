@@ -87,7 +87,8 @@ fn check(device: &Device, problem: &Problem, types: Types, rival: &Rival<'_>) ->
         Ok(buffer)
     };
     let c = c.read(0..c.size())?;
-    let (products, _) = rival.result().as_chunks::<4>();
+    let result = rival.result();
+    let (products, _) = result.as_chunks::<4>();
     let (addends, _) = c.as_chunks::<4>();
     let sum = |(&product, &addend): (&[u8; 4], &[u8; 4])| match types.c {
         DType::F32 => (f32::from_ne_bytes(product) + f32::from_ne_bytes(addend)).to_ne_bytes(),

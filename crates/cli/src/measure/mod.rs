@@ -178,6 +178,7 @@ pub(crate) struct Outputs<'a> {
 /// Measures all workloads and reports what was done, even if it was cut short.
 pub(crate) fn run(
     workloads: &[Box<dyn Workload>],
+    kind: DeviceKind,
     threads: Option<usize>,
     relax: Option<Relax>,
     versus: Option<&Library>,
@@ -187,7 +188,7 @@ pub(crate) fn run(
     for workload in workloads {
         memory::check(workload.buffer_bytes()).with_context(|| called(&workload.subject()))?;
     }
-    let device = Device::of_kind(DeviceKind::Cpu, Choices { threads, relax, ..Choices::default() })?;
+    let device = Device::of_kind(kind, Choices { threads, relax, ..Choices::default() })?;
     let bench = Bench { device: &device, versus, effort: Effort::FULL };
     let relaxed_accumulation = relax == Some(Relax::Accumulate);
     let threads = device.info().threads;
@@ -218,7 +219,11 @@ pub(crate) fn run(
         }
     }
     if !records.is_empty() {
-        let noun = if threads == 1 { "thread" } else { "threads" };
+        let noun = match (device.is_gpu(), threads) {
+            (true, _) => "multiprocessors",
+            (false, 1) => "thread",
+            (false, _) => "threads",
+        };
         let leave = if relaxed_accumulation { ", relaxed accumulation" } else { "" };
         tell(format!("{}, {threads} {noun}{leave}", device.info().name), is_output_taken)?;
         tell(table::ladder(&records), is_output_taken)?;
@@ -316,7 +321,7 @@ fn measure_one(
         }
         let shape = workload.shape(index);
         bar.set_message(format!("{called}: {} {shape} in {}", kernel.name, kernel.tile));
-        let peak = || device.peak(subject.peak, PEAK_TIME);
+        let peak = || device.peak(subject.peak.on(device, subject.a), PEAK_TIME);
         let mut beside = Beside { peak: &peak, rival: rival.as_mut(), effort };
         let timing = problem.time(device, pipelines, kernel, interrupt, &mut beside);
         let timing = timing.with_context(|| format!("{} for {called}", kernel.name))?;

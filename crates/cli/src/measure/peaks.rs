@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::data::DType;
 use crate::runtime::Device;
 
 /// Long enough for the best moments of a machine.
@@ -26,6 +27,18 @@ pub(crate) struct Peaks {
     pub(crate) f16_fma: f64,
     pub(crate) bf16_dot: f64,
     pub(crate) i8_dot: f64,
+}
+
+impl Peak {
+    /// The one for factors of a type on a device: a GPU's matrix units take f16 whatever the sums are.
+    pub(crate) fn on(self, device: &Device, a: DType) -> Self {
+        match a {
+            _ if !device.is_gpu() => self,
+            DType::F16 | DType::Bf16 => Self::F16Fma,
+            DType::S8 | DType::U8 | DType::E4m3 | DType::E5m2 => Self::I8Dot,
+            _ => self,
+        }
+    }
 }
 
 impl Peaks {

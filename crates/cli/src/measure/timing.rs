@@ -255,7 +255,7 @@ impl Timing {
             operations: subject.operations,
             gflops,
             peak_gflops: self.peak_gflops,
-            peak_unit: device.peak_unit(subject.peak),
+            peak_unit: device.peak_unit(subject.peak.on(device, subject.a)),
             share_of_peak: gflops / self.peak_gflops,
             // JSON has no infinity.
             max_rel_error: self.max_rel_error.min(f64::MAX),

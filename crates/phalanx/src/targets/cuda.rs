@@ -51,6 +51,7 @@ fn machine_of(properties: &Properties) -> Machine {
         subgroup_sizes: &[phalanx_back_nvptx::abi::SUBGROUP_SIZE],
         matrix_scopes: &[Scope::Subgroup],
         has_vectors: false,
+        rates: Some(properties.rates()),
     }
 }
 

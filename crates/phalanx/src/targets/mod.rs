@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use phalanx_cpu::Piece;
+use phalanx_cuda::Rates;
 use phalanx_front_spirv::Limits;
 use phalanx_host::{Allocation, CacheKey, CancelToken, SealedCode};
 use phalanx_ir::Scope;
@@ -140,6 +141,8 @@ pub(crate) struct Machine {
     pub(crate) matrix_scopes: &'static [Scope],
     /// Whether cooperative vectors are multiplied.
     pub(crate) has_vectors: bool,
+    /// What a GPU does at most.
+    pub(crate) rates: Option<Rates>,
 }
 
 impl Machine {
@@ -153,6 +156,7 @@ impl Machine {
             subgroup_sizes: &[4, 8, 16, 32, 64, 128],
             matrix_scopes: &[Scope::Subgroup, Scope::Workgroup],
             has_vectors: true,
+            rates: None,
         }
     }
 }
