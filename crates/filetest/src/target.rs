@@ -66,9 +66,14 @@ impl Target {
                 let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
                 let spread = passes::spread(&module, &options).map_err(|error| error.to_string())?;
                 let module = spread.unwrap_or(module);
-                let expanded = passes::expand(&module, passes::Scratch::of(&module), &options)
-                    .map_err(|bug| bug.to_string())?;
-                interpret(expanded.as_ref().unwrap_or(&module), file).map(|(outcome, _)| outcome)
+                let expand = |module: Verified, scratch| {
+                    let expanded = passes::expand(&module, scratch, &options);
+                    expanded.map(|new| new.unwrap_or(module)).map_err(|bug| bug.to_string())
+                };
+                let scratch = passes::Scratch::of(&module);
+                let module = expand(module, scratch)?;
+                let scratch = passes::Scratch::of_workgroup(&module);
+                interpret(&expand(module, scratch)?, file).map(|(outcome, _)| outcome)
             }
             Self::Cpu(processor) => cpu(processor, module, file),
             Self::Lowered => interpret(&lowered_and_read(module)?, file).map(|(outcome, _)| outcome),

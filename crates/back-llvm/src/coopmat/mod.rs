@@ -207,7 +207,9 @@ pub(crate) fn elem(s: Scalar) -> Elem {
 
 /// Whether an operation that could be taken apart is lowered whole.
 pub(crate) fn is_whole(module: &Module, isa: KernelSet, func: &Function, info: &InstInfo) -> bool {
-    matches!(info.op, Op::MatRotate) || is_direct(module, isa, func, info)
+    let has_kernel =
+        matches!(info.op, Op::MatRotate | Op::MatLoadTensor { decode: None, .. } | Op::MatStoreTensor(_));
+    has_kernel || is_direct(module, isa, func, info)
 }
 
 /// Checks a variable that holds matrices. Its memory is reserved with that of all matrices.

@@ -13,8 +13,9 @@
 use super::tensor::{Tensor, Words};
 use super::{Area, Expand};
 use crate::entities::{Block, Value};
-use crate::op::{BinaryOp as B, CompareOp as C};
+use crate::op::{BinaryOp as B, CompareOp as C, ConvertKind};
 use crate::tensor::Clamp;
+use crate::types::Scalar;
 use smallvec::SmallVec;
 
 /// Which dimensions of a tensor a matrix runs along.
@@ -34,8 +35,17 @@ pub(super) struct Regular {
 }
 
 impl Expand<'_> {
-    /// How the matrix runs along the tensor, if each of its sides runs along one dimension.
+    /// How the matrix runs along the tensor, if its invocations take runs of a line each.
     pub(super) fn regular(&self, t: &Tensor<'_>) -> Option<Regular> {
+        let r = self.rectangle(t)?;
+        let lanes = self.known(self.lanes)?;
+        let fits =
+            r.len.is_multiple_of(lanes) && (r.block.is_multiple_of(lanes) || lanes.is_multiple_of(r.block));
+        fits.then_some(r)
+    }
+
+    /// How the matrix runs along the tensor, if each of its sides runs along one dimension, one of them the innermost.
+    fn rectangle(&self, t: &Tensor<'_>) -> Option<Regular> {
         let dims = t.dims();
         let order: SmallVec<[usize; 5]> = match &t.access.view {
             Some(view) if view.has_dimensions || usize::from(view.dims) != dims => return None,
@@ -61,22 +71,41 @@ impl Expand<'_> {
             line_block: block(line).filter(|&size| size > 0)?,
             block: block(along).filter(|&size| size > 0)?,
         };
-        let lanes = self.known(self.lanes)?;
-        let fits = along == dims - 1
-            && len.is_multiple_of(lanes)
-            && (regular.block.is_multiple_of(lanes) || lanes.is_multiple_of(regular.block));
-        fits.then_some(regular)
+        (along == dims - 1).then_some(regular)
+    }
+
+    /// How a matrix lies in memory as plain loads and stores have it, where the part of the tensor is inside; and the
+    /// bytes from a line to the next.
+    pub(super) fn plain(&mut self, t: &Tensor<'_>) -> Option<(Regular, Value)> {
+        let r = self.rectangle(t)?;
+        let elements = (r.line_block, r.block) == (1, 1) && t.access.unit == t.m.elem.bytes();
+        if !elements || self.known(t.words[t.operands.stride(r.along)]) != Some(1) {
+            return None;
+        }
+        let stride = t.words[t.operands.stride(r.line)];
+        let stride = self.b().convert(ConvertKind::UToU, stride, Scalar::I64);
+        let unit = self.b().i64(t.access.unit.into());
+        Some((r, self.b().binary(B::Imul, stride, unit)))
     }
 
     /// Whether all elements are inside, and blocks begin with runs; without a value always.
     pub(super) fn is_regular(&mut self, t: &Tensor<'_>, r: &Regular) -> Option<Value> {
-        let mut all = None;
+        let all = self.begins_evenly(t, r);
+        self.is_inside(t, all)
+    }
+
+    fn begins_evenly(&mut self, t: &Tensor<'_>, r: &Regular) -> Option<Value> {
         let run = self.known(self.lanes).map_or(r.block, |lanes| lanes.min(r.block));
-        if run > 1 {
-            let (size, zero) = (self.int(run), self.int(0));
-            let rest = self.b().binary(B::Umod, t.words[t.operands.offset(r.along)], size);
-            all = Some(self.b().compare(C::Ieq, rest, zero));
+        if run <= 1 {
+            return None;
         }
+        let (size, zero) = (self.int(run), self.int(0));
+        let rest = self.b().binary(B::Umod, t.words[t.operands.offset(r.along)], size);
+        Some(self.b().compare(C::Ieq, rest, zero))
+    }
+
+    /// Whether the part of the tensor is inside, and a condition holds; without a value always.
+    pub(super) fn is_inside(&mut self, t: &Tensor<'_>, mut all: Option<Value>) -> Option<Value> {
         if t.access.clamp == Clamp::Undefined {
             return all;
         }

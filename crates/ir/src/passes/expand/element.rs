@@ -1,9 +1,10 @@
-//! Transposes, rotations and maps.
+//! Transposes, changes of use, rotations and maps.
 
 use super::Expand;
 use crate::entities::{Block, Value};
 use crate::module::InstInfo;
 use crate::op::{BinaryOp, MemFlags, Op};
+use crate::types::MatType;
 use smallvec::SmallVec;
 
 impl Expand<'_> {
@@ -12,6 +13,19 @@ impl Expand<'_> {
         let (from, to) = (self.mat(info.args[0]), self.mat(info.results[0]));
         let matrix = self.arg(info, 0);
         let area = self.spill(matrix, from, true);
+        self.settle();
+        self.fill(info, to, area);
+    }
+
+    /// Elements are converted where they are; then the matrix changes its use.
+    pub(super) fn change_use(&mut self, info: &InstInfo) {
+        let (from, to) = (self.mat(info.args[0]), self.mat(info.results[0]));
+        let mut matrix = self.arg(info, 0);
+        let there = MatType { use_: from.use_, ..to };
+        if from.elem != to.elem {
+            matrix = self.b().value(info.op.clone(), &[matrix], there.into());
+        }
+        let area = self.spill(matrix, there, false);
         self.settle();
         self.fill(info, to, area);
     }

@@ -1,5 +1,6 @@
-//! Takes operations apart that a target does not do whole: maps, reductions, transposes, loads through
-//! tensor layouts that decode. Only those of subgroup scope; others stay.
+//! Takes operations apart that a target does not do whole: maps, reductions, transposes, accesses through
+//! tensor layouts. Those of one scope; others stay. Of work-group scope also changes of use, for targets where
+//! each use is spread over the subgroups in a way of its own.
 //!
 //! A matrix is written to memory of the subgroup, in whatever order suits; each invocation works on
 //! elements there, with its region inlined, and the result is read back:
@@ -17,7 +18,7 @@
 //!
 //! So a target needs nothing for them but loads and stores, of matrices and of scalars; those of
 //! consecutive invocations are consecutive in memory. The memory is shared memory, behind the
-//! module's own: a part for each subgroup, which all operations use again.
+//! module's own: a part for each subgroup, or one for the work-group, which all operations use again.
 
 mod blocks;
 mod element;
@@ -47,12 +48,22 @@ pub struct Scratch {
     pub start: u32,
     /// Subgroups that execute the module: the first ones of the work-group.
     pub subgroups: u32,
+    /// The scope of the matrices.
+    pub scope: Scope,
+    /// Whether invocations go their own ways: then they wait before the memory is used again.
+    pub is_free: bool,
 }
 
 impl Scratch {
-    /// Behind the module's own shared memory, for all subgroups.
+    /// Behind the module's own shared memory, for the matrices of all subgroups.
     pub fn of(module: &Module) -> Self {
-        Self { start: module.shared_bytes, subgroups: module.num_subgroups() }
+        let (start, subgroups) = (module.shared_bytes, module.num_subgroups());
+        Self { start, subgroups, scope: Scope::Subgroup, is_free: false }
+    }
+
+    /// Behind the module's own shared memory, for the matrices of the work-group.
+    pub fn of_workgroup(module: &Module) -> Self {
+        Self { scope: Scope::Workgroup, subgroups: 1, is_free: true, ..Self::of(module) }
     }
 }
 
@@ -82,12 +93,12 @@ pub fn expand_but(
     let body = &module.body;
     let mut expanded = vec![false; body.insts.len()];
     for (expanded, info) in expanded.iter_mut().zip(&body.insts) {
-        *expanded = is_expanded(body, info) && !is_whole(body, info);
+        *expanded = is_expanded(body, info, scratch.scope) && !is_whole(body, info);
     }
     if !expanded.contains(&true) {
         return Ok(None);
     }
-    let Some(mut module) = Expand::new(module, &expanded).run(scratch) else { return Ok(None) };
+    let Some(mut module) = Expand::new(module, &expanded, scratch).run() else { return Ok(None) };
     module = gate("expand", module)?.into_inner();
     if let Some(observe) = options.observe {
         observe("expand", &module);
@@ -98,7 +109,7 @@ pub fn expand_but(
 }
 
 /// Whether an instruction is taken apart.
-fn is_expanded(func: &Function, info: &InstInfo) -> bool {
+fn is_expanded(func: &Function, info: &InstInfo, scope: Scope) -> bool {
     let is_whole = matches!(
         info.op,
         Op::MatTranspose
@@ -107,12 +118,20 @@ fn is_expanded(func: &Function, info: &InstInfo) -> bool {
             | Op::MatToLanes { .. }
             | Op::MatMap { .. }
             | Op::MatReduce { .. }
-            | Op::MatLoadTensor { decode: Some(_), .. }
+            | Op::MatLoadTensor { .. }
+            | Op::MatStoreTensor(_)
     );
     // All matrices of an operation have one scope.
     let mut mats =
         info.args.iter().chain(&info.results).filter_map(|&v| func.values.get(v.index())?.ty.mat());
-    is_whole && mats.next().is_some_and(|m| m.scope == Scope::Subgroup)
+    let changes_use = scope == Scope::Workgroup && is_change_of_use(func, info);
+    (is_whole || changes_use) && mats.next().is_some_and(|m| m.scope == scope)
+}
+
+fn is_change_of_use(func: &Function, info: &InstInfo) -> bool {
+    let use_of = |v: Option<&Value>| func.ty(*v?).mat().map(|m| m.use_);
+    matches!(info.op, Op::Bitcast | Op::Convert(_))
+        && use_of(info.args.first()) != use_of(info.results.first())
 }
 
 /// A part of the scratch memory: elements of a matrix one after the other.
@@ -127,6 +146,7 @@ struct Expand<'m> {
     module: &'m Module,
     /// Whether each of the old instructions is taken apart.
     expanded: &'m [bool],
+    place: Scratch,
     new: Function,
     values: Vec<Value>,
     labels: Vec<Label>,
@@ -134,7 +154,7 @@ struct Expand<'m> {
     at: Block,
     loc: u32,
     exact: bool,
-    /// The subgroup's scratch memory, the invocation's number and how many there are.
+    /// The scope's scratch memory, the invocation's number and how many there are.
     scratch: Value,
     lane: Value,
     lanes: Value,
@@ -144,7 +164,7 @@ struct Expand<'m> {
 }
 
 impl<'m> Expand<'m> {
-    fn new(module: &'m Module, expanded: &'m [bool]) -> Self {
+    fn new(module: &'m Module, expanded: &'m [bool], place: Scratch) -> Self {
         let old = &module.body;
         let mut new = Function { vars: old.vars.clone(), ..Function::default() };
         let at = new.new_block();
@@ -153,6 +173,7 @@ impl<'m> Expand<'m> {
             old,
             module,
             expanded,
+            place,
             new,
             values: (0..old.values.len()).map(Value::new).collect(),
             labels: (0..old.labels as usize).map(Label::new).collect(),
@@ -167,7 +188,9 @@ impl<'m> Expand<'m> {
         }
     }
 
-    fn run(mut self, scratch: Scratch) -> Option<Module> {
+    fn run(mut self) -> Option<Module> {
+        let scratch = self.place;
+        let is_group = scratch.scope == Scope::Workgroup;
         let offset = u64::from(scratch.start.max(self.module.shared_bytes)).next_multiple_of(ALIGN);
         let mut b = self.b();
         let id = b.value(Op::Builtin(Builtin::SubgroupId), &[], Type::I32);
@@ -176,8 +199,12 @@ impl<'m> Expand<'m> {
         let part = if scratch.subgroups > 1 { &[id][..] } else { &[] };
         let shared = b.push(Op::SharedPtr { offset: 0, bytes: 0 }, part, &[Type::Ptr(Space::Shared)]);
         self.scratch = self.new.inst(shared).results[0];
-        self.lane = self.b().value(Op::Builtin(Builtin::SubgroupLane), &[], Type::I32);
-        self.lanes = self.count_lanes(id);
+        let own = if is_group { Builtin::LocalInvocationIndex } else { Builtin::SubgroupLane };
+        self.lane = self.b().value(Op::Builtin(own), &[], Type::I32);
+        self.lanes = match is_group {
+            true => self.int(self.module.workgroup_invocations()),
+            false => self.count_lanes(id),
+        };
         self.block(Function::ENTRY);
         let total = self.most.checked_mul(scratch.subgroups.into())?;
         let end = offset.checked_add(total).filter(|&end| end <= MAX_SHARED_BYTES.into())?;
@@ -217,6 +244,9 @@ impl<'m> Expand<'m> {
             return self.copy(info);
         }
         self.used = 0;
+        if self.place.is_free {
+            self.settle();
+        }
         match info.op {
             Op::MatTranspose => self.transpose(info),
             Op::MatRotate => self.rotate(info),
@@ -224,7 +254,9 @@ impl<'m> Expand<'m> {
             Op::MatToLanes { columns } => self.mat_to_lanes(info, columns),
             Op::MatMap { body } => self.map(info, body),
             Op::MatReduce { kind, body } => self.reduce(info, kind, body),
-            Op::MatLoadTensor { access, decode: Some(body) } => self.load_tensor(info, &access, body),
+            Op::MatLoadTensor { access, decode } => self.load_tensor(info, &access, decode),
+            Op::MatStoreTensor(access) => self.store_tensor(info, access),
+            Op::Bitcast | Op::Convert(_) => self.change_use(info),
             _ => {}
         }
         self.most = self.most.max(self.used);
@@ -407,7 +439,7 @@ impl<'m> Expand<'m> {
 
     /// What invocations wrote is seen by the others behind this.
     fn settle(&mut self) {
-        let (execution, memory) = (Scope::Subgroup, Scope::Subgroup);
+        let (execution, memory) = (self.place.scope, self.place.scope);
         self.b().effect(Op::Barrier(Barrier { execution, memory }), &[]);
     }
 

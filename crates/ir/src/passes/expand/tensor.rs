@@ -1,10 +1,13 @@
-//! Loads through tensor layouts that decode: the address of each element, computed by the invocation
-//! that has it. What the operands say is left out where it is known to change nothing.
+//! Accesses through tensor layouts: the address of each element, computed by the invocation that has it. What the
+//! operands say is left out where it is known to change nothing.
+//!
+//! Elements that are in memory as they are, a rectangle of a tensor, are a matrix with a stride; whether they are all
+//! inside is seen at run time.
 
 use super::{Area, Expand};
 use crate::entities::{Block, Value};
 use crate::module::InstInfo;
-use crate::op::{BinaryOp as B, CompareOp as C, ConvertKind, Op};
+use crate::op::{BinaryOp as B, CompareOp as C, ConvertKind, MemFlags, Op};
 use crate::tensor::{Clamp, MAX_DIMS, TensorAccess, TensorOperands, TensorView};
 use crate::types::{MatType, Scalar};
 use smallvec::SmallVec;
@@ -39,41 +42,125 @@ impl Expand<'_> {
         Tensor { access, operands: access.operands(), words, m }
     }
 
-    pub(super) fn load_tensor(&mut self, info: &InstInfo, access: &TensorAccess, decode: Block) {
+    pub(super) fn load_tensor(&mut self, info: &InstInfo, access: &TensorAccess, decode: Option<Block>) {
         let m = self.mat(info.results[0]);
         let object = access.clips().then(|| self.arg(info, 1));
         let t = self.tensor(info, access, m, 1 + usize::from(object.is_some()));
         let pointer = self.arg(info, 0);
-        let regular = self.regular(&t);
+        let result = match self.plain(&t).filter(|_| decode.is_none()) {
+            None => self.load_elements(&t, pointer, decode, object),
+            Some((r, stride)) => {
+                let op = Op::MatLoad { column_major: r.column_major, flags: access.flags };
+                let at = self.corner(&t, pointer);
+                let load = |this: &mut Self| this.b().value(op, &[at, stride], m.into());
+                match self.is_inside(&t, None) {
+                    None => load(self),
+                    is_inside => {
+                        let var = self.var(m);
+                        self.choose(
+                            is_inside,
+                            |this| {
+                                let matrix = load(this);
+                                this.b().var_store(var, None, matrix);
+                            },
+                            |this| {
+                                let matrix = this.load_elements(&t, pointer, None, object);
+                                this.b().var_store(var, None, matrix);
+                            },
+                        );
+                        self.b().var_load(var, None)
+                    }
+                }
+            }
+        };
+        self.values[info.results[0].index()] = result;
+    }
+
+    /// Where the part of a tensor begins whose blocks are elements.
+    fn corner(&mut self, t: &Tensor<'_>, pointer: Value) -> Value {
+        let offsets: Words = (0..t.dims()).map(|d| t.words[t.operands.offset(d)]).collect();
+        self.address(t, pointer, &offsets)
+    }
+
+    pub(super) fn store_tensor(&mut self, info: &InstInfo, mut access: TensorAccess) {
+        let (pointer, matrix, m) = (self.arg(info, 0), self.arg(info, 1), self.mat(info.args[1]));
+        // Whatever the mode, what is outside is not written.
+        if access.clamp != Clamp::Undefined {
+            access.clamp = Clamp::Constant;
+        }
+        let t = self.tensor(info, &access, m, 2);
+        match self.plain(&t) {
+            None => self.store_elements(&t, pointer, matrix),
+            Some((r, stride)) => {
+                let op = Op::MatStore { column_major: r.column_major, flags: access.flags };
+                let at = self.corner(&t, pointer);
+                let is_inside = self.is_inside(&t, None);
+                self.choose(
+                    is_inside,
+                    |this| this.b().effect(op, &[at, matrix, stride]),
+                    |this| this.store_elements(&t, pointer, matrix),
+                );
+            }
+        }
+    }
+
+    fn store_elements(&mut self, t: &Tensor<'_>, pointer: Value, matrix: Value) {
+        let area = self.spill(matrix, t.m, false);
+        self.settle();
+        self.share(t.m.len() as u32, |this, e| {
+            let (index, is_unclipped) = this.matrix_index(t, e);
+            this.when(is_unclipped, |this| {
+                let target = this.target(t, index);
+                this.when(target.is_inside, |this| {
+                    let at = this.address(t, pointer, &target.block);
+                    let x = this.read(area, e);
+                    this.b().effect(Op::Store(t.access.flags), &[at, x]);
+                });
+            });
+        });
+    }
+
+    /// A matrix, element by element or run by run.
+    fn load_elements(
+        &mut self,
+        t: &Tensor<'_>,
+        pointer: Value,
+        decode: Option<Block>,
+        object: Option<Value>,
+    ) -> Value {
+        let m = t.m;
+        let regular = decode.and_then(|_| self.regular(t));
         let column_major = regular.is_some_and(|r| r.column_major);
-        let out = match object.filter(|_| self.clips(&t)) {
+        let out = match object.filter(|_| self.clips(t)) {
             // Elements outside of the clip are there already.
             Some(object) => self.spill(object, m, column_major),
             None => self.area(m.elem, m.len()),
         };
         self.settle();
-        match regular {
-            Some(r) => match self.is_regular(&t, &r) {
-                None => self.decode_lines(&t, &r, pointer, decode, out),
+        match regular.zip(decode) {
+            Some((r, decode)) => match self.is_regular(t, &r) {
+                None => self.decode_lines(t, &r, pointer, decode, out),
                 is_regular => self.choose(
                     is_regular,
-                    |this| this.decode_lines(&t, &r, pointer, decode, out),
-                    |this| this.decode_elements(&t, pointer, decode, (out, column_major)),
+                    |this| this.decode_lines(t, &r, pointer, decode, out),
+                    |this| this.decode_elements(t, pointer, Some(decode), (out, column_major)),
                 ),
             },
-            None => self.decode_elements(&t, pointer, decode, (out, column_major)),
+            None => self.decode_elements(t, pointer, decode, (out, column_major)),
         }
         self.settle();
         let side = if column_major { m.rows } else { m.cols };
-        self.fill_strided(info, m, out, i64::from(side) * i64::from(m.elem.bytes()), column_major);
+        let stride = self.b().i64(i64::from(side) * i64::from(m.elem.bytes()));
+        let op = Op::MatLoad { column_major, flags: MemFlags::default() };
+        self.b().value(op, &[out.at, stride], m.into())
     }
 
-    /// Decodes element by element, whatever the layout is, to an area by rows or by columns.
+    /// Reads or decodes element by element, whatever the layout is, to an area by rows or by columns.
     fn decode_elements(
         &mut self,
         t: &Tensor<'_>,
         pointer: Value,
-        decode: Block,
+        decode: Option<Block>,
         (out, column_major): (Area, bool),
     ) {
         self.share(t.m.len() as u32, |this, e| {
@@ -92,7 +179,10 @@ impl Expand<'_> {
                     let at = this.address(t, pointer, &target.block);
                     let params: SmallVec<[Value; 4]> =
                         [at].iter().chain(&target.block).chain(&target.in_block).copied().collect();
-                    let x = this.inline(decode, &params);
+                    let x = match decode {
+                        Some(decode) => this.inline(decode, &params),
+                        None => this.b().value(Op::Load(t.access.flags), &[at], t.m.elem.into()),
+                    };
                     this.write(out, to, x);
                 };
                 let outside = |this: &mut Self| {

@@ -48,8 +48,9 @@ fn too_much_scratch_memory_is_left_to_the_target() {
 
 #[test]
 fn scratch_memory_may_be_for_one_subgroup_and_begin_later() {
-    let scratch = Scratch { start: 1000, subgroups: 1 };
-    let module = expand(&parse(TRANSPOSE), scratch, &Options::default()).unwrap().unwrap();
+    let module = parse(TRANSPOSE);
+    let scratch = Scratch { start: 1000, subgroups: 1, ..Scratch::of(&module) };
+    let module = expand(&module, scratch, &Options::default()).unwrap().unwrap();
     assert_eq!(module.shared_bytes, 1024 + 8 * 4 * 4);
 }
 
