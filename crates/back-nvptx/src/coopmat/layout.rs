@@ -15,9 +15,13 @@
 //!
 //! So an accumulator and a left factor of 16 bits lie alike, and a left factor lies as its transpose does as a right one.
 //! A matrix whose sides are no multiples of a fragment's has padding, of which nothing is known.
+//!
+//! A matrix of the work-group is shared out to a grid of warps ([`Share`]): each holds a block of an accumulator, all
+//! columns of some rows of a left factor, and all rows of some columns of a right one. So what a warp multiplies it holds,
+//! and factors are held by several warps alike.
 
 use phalanx_emit_llvm::Result;
-use phalanx_ir::{MatType, Scalar, Use};
+use phalanx_ir::{MatType, Scalar, Scope, Use};
 
 /// Lanes of a warp.
 pub(super) const LANES: u32 = 32;
@@ -25,6 +29,43 @@ pub(super) const LANES: u32 = 32;
 const GROUPS: u32 = 8;
 /// Lanes of a group.
 const GROUP: u32 = 4;
+
+/// What rows and columns of a matrix that is shared out are held in multiples of.
+const BLOCK: u32 = 16;
+
+/// The part of a matrix that a warp holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Share {
+    /// How it holds it; rows and columns are those of the part.
+    pub(super) layout: Layout,
+    /// Warps along rows and along columns; 1 where all hold everything.
+    pub(super) warps: (u32, u32),
+    /// How many there are along columns for any matrix: warp `w` is at `(w / columns, w % columns)`.
+    pub(super) columns: u32,
+}
+
+impl Share {
+    /// The part of a matrix of a type that each of so many warps of a work-group holds.
+    pub(super) fn of(m: MatType, warps: u32) -> Self {
+        let layout = Layout::of(m);
+        if m.scope != Scope::Workgroup || warps == 1 {
+            return Self { layout, warps: (1, 1), columns: 1 };
+        }
+        let columns = (0..).map(|i| 1 << i).take_while(|n| n * n <= warps && warps.is_multiple_of(*n));
+        let columns = columns.last().unwrap_or(1);
+        let grid = match m.use_ {
+            Use::A => (warps / columns, 1),
+            Use::B => (1, columns),
+            Use::Accumulator | Use::Any => (warps / columns, columns),
+        };
+        let part = |side: u32, warps: u32| match warps {
+            1 => side,
+            _ => side.div_ceil(BLOCK * warps) * BLOCK,
+        };
+        let layout = Layout { rows: part(m.rows, grid.0), cols: part(m.cols, grid.1), ..layout };
+        Self { layout, warps: grid, columns }
+    }
+}
 
 /// How a matrix is spread over the lanes of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,6 +307,21 @@ mod tests {
             assert_eq!(y.element(lane, 0), Some((thread, group)));
             assert_eq!(z.element(lane, 1), Some((group, thread * 2 + 1)));
         }
+    }
+
+    #[test]
+    fn a_work_group_shares_matrices_out() {
+        let m = |rows, cols, use_| MatType { elem: Scalar::F16, scope: Scope::Workgroup, rows, cols, use_ };
+        let part = |m, warps| {
+            let share = Share::of(m, warps);
+            (share.layout.rows, share.layout.cols, share.warps)
+        };
+        assert_eq!(part(m(128, 128, Use::Accumulator), 8), (32, 64, (4, 2)));
+        assert_eq!(part(m(128, 40, Use::A), 8), (32, 40, (4, 1)));
+        assert_eq!(part(m(40, 128, Use::B), 8), (40, 64, (1, 2)));
+        assert_eq!(part(m(24, 8, Use::Accumulator), 4), (16, 16, (2, 2)));
+        assert_eq!(part(m(64, 64, Use::Accumulator), 3), (32, 64, (3, 1)));
+        assert_eq!(part(m(64, 64, Use::Accumulator), 1), (64, 64, (1, 1)));
     }
 
     #[test]

@@ -5,22 +5,26 @@
 //! otherwise, and for matrices with padding, a loop goes through the registers and looks at each element.
 
 use super::Mat;
-use super::layout::Layout;
+use super::layout::Calc;
+use super::layout::{Layout, Share};
 use super::regroup::Later;
 use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
 use inkwell::types::BasicType;
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Result, V};
-use phalanx_ir::{Inst, MemFlags, Scalar, Space, Value};
+use phalanx_ir::{Builtin, Inst, MatType, MemFlags, Scalar, Space, Value};
 
 /// The longest stride with which it is asked whether a whole matrix is inside.
 const MAX_STRIDE: i64 = 1 << 31;
 
-/// A matrix in memory.
+/// What this warp holds of a matrix, in memory.
 #[derive(Clone, Copy)]
 struct Place<'c> {
+    /// Where its first element is.
     p: Ptr<'c>,
+    /// The row and the column of that, and how many the whole matrix has; nothing where the warp holds all.
+    part: Option<[(V<'c>, u32); 2]>,
     /// Bytes from a row to the next, or from a column.
     stride: V<'c>,
     /// A power of two that divides all of them, as far as it is known.
@@ -48,7 +52,7 @@ impl<'c> Lower<'_, 'c> {
     pub(super) fn mat_load(&mut self, inst: Inst, column_major: bool, flags: MemFlags) -> Result<()> {
         let info = self.f.inst(inst);
         let (m, [pointer, stride]) = (self.mat_ty(info.results[0])?, [info.args[0], info.args[1]]);
-        let place = self.mat_place(pointer, stride, column_major, flags, (Layout::of(m), m.elem))?;
+        let place = self.mat_place(pointer, stride, column_major, flags, m)?;
         let layout = place.layout;
         let words = match self.is_easy(&place)? {
             Easy::Always => self.load_words(&place)?,
@@ -60,9 +64,9 @@ impl<'c> Lower<'_, 'c> {
 
     pub(super) fn mat_store(&mut self, inst: Inst, column_major: bool, flags: MemFlags) -> Result<()> {
         let info = self.f.inst(inst);
-        let m = self.mat(info.args[1])?;
+        let (m, ty) = (self.mat(info.args[1])?, self.mat_ty(info.args[1])?);
         let (pointer, stride) = (info.args[0], info.args[2]);
-        let place = self.mat_place(pointer, stride, column_major, flags, (m.layout, m.elem))?;
+        let place = self.mat_place(pointer, stride, column_major, flags, ty)?;
         match self.is_easy(&place)? {
             Easy::Always => self.store_words(&place, &m),
             Easy::Never => self.store_each(&place, &m),
@@ -80,19 +84,48 @@ impl<'c> Lower<'_, 'c> {
         stride: Value,
         column_major: bool,
         flags: MemFlags,
-        (layout, elem): (Layout, Scalar),
+        m: MatType,
     ) -> Result<Place<'c>> {
         let of_stride = 1_u64 << self.uniformity.low_zeros(stride).min(4);
         let align = self.align_of(pointer).min(of_stride);
         let (p, stride) = (self.ptr(pointer)?, self.scalar(stride)?);
-        Ok(Place { p, stride, align, column_major, flags, layout, elem })
+        let Share { layout, warps, columns } = self.share_of(m);
+        let mut place = Place { p, part: None, stride, align, column_major, flags, layout, elem: m.elem };
+        if warps != (1, 1) {
+            let warp = self.builtin(Builtin::SubgroupId)?;
+            let (row, col) = (Later(self).quotient(warp, columns)?, Later(self).remainder(warp, columns)?);
+            let first = |number, warps: u32, side: u32| match warps {
+                1 => Ok(self.e.i32(0)),
+                _ => self.e.mul(number, self.e.i32(side)),
+            };
+            let row = first(row, warps.0, layout.rows)?;
+            let col = first(col, warps.1, layout.cols)?;
+            let further = self.offset_in(&place, (row, col))?;
+            place.p.offset = self.e.add(place.p.offset, further)?;
+            place.part = Some([(row, m.rows), (col, m.cols)]);
+        }
+        Ok(place)
+    }
+
+    /// Whether all that this warp holds is in the matrix, if that is not known; nothing if it may be in parts.
+    fn is_held(&mut self, place: &Place<'c>) -> Result<Option<V<'c>>> {
+        let yes = self.e.bool(true);
+        let Layout { rows, cols, .. } = place.layout;
+        let Some([(row, all_rows), (col, all_cols)]) = place.part else {
+            return Ok((!place.layout.is_padded()).then_some(yes));
+        };
+        if place.layout.is_padded() || !all_rows.is_multiple_of(rows) || !all_cols.is_multiple_of(cols) {
+            return Ok(None);
+        }
+        let has_row = self.e.icmp(IntPredicate::ULT, row, self.e.i32(all_rows))?;
+        let has_col = self.e.icmp(IntPredicate::ULT, col, self.e.i32(all_cols))?;
+        self.e.and(has_row, has_col).map(Some)
     }
 
     /// Whether the matrix can be moved without a look at each element.
     fn is_easy(&mut self, place: &Place<'c>) -> Result<Easy<'c>> {
-        if place.layout.is_padded() {
-            return Ok(Easy::Never);
-        }
+        let Some(whole) = self.is_held(place)? else { return Ok(Easy::Never) };
+        let whole = (place.part.is_some()).then_some(whole);
         let inside = self.is_inside(place)?;
         let aligned = match place.piece() {
             piece if place.align >= piece => None,
@@ -103,11 +136,14 @@ impl<'c> Lower<'_, 'c> {
                 Some(self.e.icmp(IntPredicate::EQ, low, self.e.i64(0))?)
             }
         };
-        Ok(match (inside, aligned) {
-            (Some(inside), Some(aligned)) => Easy::If(self.e.and(inside, aligned)?),
-            (Some(one), None) | (None, Some(one)) => Easy::If(one),
-            (None, None) => Easy::Always,
-        })
+        let mut all: Option<V<'c>> = None;
+        for condition in [whole, inside, aligned].into_iter().flatten() {
+            all = Some(match all {
+                Some(all) => self.e.and(all, condition)?,
+                None => condition,
+            });
+        }
+        Ok(all.map_or(Easy::Always, Easy::If))
     }
 
     /// Whether the whole matrix is in its object; nothing where there are no bounds.
@@ -250,9 +286,19 @@ impl<'c> Lower<'_, 'c> {
         phi.add_incoming(&[(&self.e.cx.i32_type().const_zero(), before)]);
         let register = phi.as_basic_value();
         let (row, col) = place.layout.place(&mut Later(self), lane, register)?;
-        let has_row = self.e.icmp(IntPredicate::ULT, row, self.e.i32(place.layout.rows))?;
-        let has_col = self.e.icmp(IntPredicate::ULT, col, self.e.i32(place.layout.cols))?;
-        let exists = self.e.and(has_row, has_col)?;
+        let mut exists = self.e.bool(true);
+        for (i, (number, side)) in
+            [(row, place.layout.rows), (col, place.layout.cols)].into_iter().enumerate()
+        {
+            let is_held = self.e.icmp(IntPredicate::ULT, number, self.e.i32(side))?;
+            exists = self.e.and(exists, is_held)?;
+            if let Some(part) = place.part {
+                let (first, all) = part[i];
+                let number = self.e.add(first, number)?;
+                let is_element = self.e.icmp(IntPredicate::ULT, number, self.e.i32(all))?;
+                exists = self.e.and(exists, is_element)?;
+            }
+        }
         let further = self.offset_in(place, (row, col))?;
         let offset = self.e.add(place.p.offset, further)?;
         body(self, Ptr { offset, ..place.p }, exists, register)?;

@@ -5,7 +5,7 @@
 
 use super::Mat;
 use super::fragment::Product;
-use super::layout::{Kind, Layout};
+use super::layout::Kind;
 use crate::lower::Lower;
 use inkwell::{FloatPredicate, IntPredicate};
 use phalanx_emit_llvm::{Result, V};
@@ -66,7 +66,8 @@ impl<'c> Lower<'_, 'c> {
             Some(product) => self.multiply_floats(&m, product)?,
             None => self.multiply_generally(&m)?,
         };
-        let result = self.regroup(&sums, Layout::of(to), false)?;
+        let layout = self.share_of(to).layout;
+        let result = self.regroup(&sums, layout, false)?;
         self.set_mat(inst, result)
     }
 

@@ -18,7 +18,7 @@ mod vars;
 mod words;
 
 use crate::lower::Lower;
-use layout::{Kind, LANES, Layout};
+use layout::{Kind, LANES, Layout, Share};
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{
     BinaryOp, Function, Inst, InstInfo, MatType, Module, Op, Scalar, Scope, Value, Var, Verified,
@@ -66,8 +66,32 @@ impl Matrices<'_> {
 
 /// The same module without the operations on whole matrices that are not done in registers.
 pub(crate) fn prepare(module: &Verified) -> Result<Option<Verified>> {
-    use phalanx_ir::passes::{Options, Scratch, expand};
-    expand(module, Scratch::of(module), &Options::default()).map_err(|error| Error::bug(error.to_string()))
+    use phalanx_ir::passes::{Options, Scratch, SpreadError, expand_but, spread};
+    let options = Options::default();
+    let spread = spread(module, &options).map_err(|error| match error {
+        SpreadError::SharedMemory(_) => Error::unsupported(error.to_string()),
+        SpreadError::Bug(bug) => Error::bug(bug.to_string()),
+    })?;
+    let mut prepared = spread;
+    for of_scope in [Scratch::of, Scratch::of_workgroup] {
+        let module = prepared.as_ref().unwrap_or(module);
+        let scratch = Scratch { is_free: true, ..of_scope(module) };
+        let is_whole = |f: &Function, info: &InstInfo| is_in_registers(module, f, info);
+        let expanded = expand_but(&is_whole, module, scratch, &options);
+        prepared = expanded.map_err(|error| Error::bug(error.to_string()))?.or(prepared);
+    }
+    Ok(prepared)
+}
+
+/// Whether an operation that a pass can take apart is lowered as it is.
+fn is_in_registers(ir: &Module, f: &Function, info: &InstInfo) -> bool {
+    let mut types = info.args.iter().chain(&info.results).filter_map(|&v| f.ty(v).mat());
+    match info.op {
+        Op::MatTranspose => {
+            types.all(|m| check(ir, m).is_ok() && Share::of(m, ir.num_subgroups()).warps == (1, 1))
+        }
+        _ => false,
+    }
 }
 
 /// Whether an instruction takes, gives or accesses matrices.
@@ -77,14 +101,12 @@ pub(crate) fn concerns(f: &Function, info: &InstInfo) -> bool {
 
 /// Refuses what is not done with matrices of a type.
 pub(crate) fn check(ir: &Module, m: MatType) -> Result<()> {
-    if m.scope != Scope::Subgroup {
-        return Err(Error::unsupported(format!("matrices of {} scope", m.scope.name())));
-    }
     if !ir.workgroup_invocations().is_multiple_of(LANES) {
         return Err(Error::unsupported("matrices in a subgroup that is partly filled"));
     }
-    let most = MAX_REGISTERS * LANES;
-    if m.len() > most.into() || Layout::of(m).registers() > MAX_REGISTERS {
+    let warps = if m.scope == Scope::Workgroup { ir.num_subgroups() } else { 1 };
+    let most = u64::from(MAX_REGISTERS * LANES * warps);
+    if m.len() > most || Share::of(m, warps).layout.registers() > MAX_REGISTERS {
         return Err(Error::unsupported(format!("matrices of more than {most} elements")));
     }
     Ok(())
@@ -114,7 +136,7 @@ impl<'c> Lower<'_, 'c> {
             Op::MatInsert => self.mat_insert(inst),
             Op::MatTranspose => {
                 let m = self.mat(info.args[0])?;
-                let to = Layout::of(self.mat_ty(info.results[0])?);
+                let to = self.share_of(self.mat_ty(info.results[0])?).layout;
                 let turned = self.regroup(&m, to, true)?;
                 self.set_mat(inst, turned)
             }
@@ -143,10 +165,15 @@ impl<'c> Lower<'_, 'c> {
         self.f.ty(v).mat().ok_or_else(|| Error::bug(format!("{v} is no matrix")))
     }
 
+    /// What a warp holds of a matrix of a type.
+    fn share_of(&self, m: MatType) -> Share {
+        Share::of(m, self.ir.num_subgroups())
+    }
+
     /// Defines the result of an instruction as a matrix.
     fn set_mat(&mut self, inst: Inst, m: Mat<'c>) -> Result<()> {
         let v = self.f.inst(inst).results[0];
-        debug_assert_eq!(m.layout, Layout::of(self.mat_ty(v)?));
+        debug_assert_eq!(m.layout, self.share_of(self.mat_ty(v)?).layout);
         if self.matrices.is_extracted[v.index()] {
             let components = self.regroup(&m, m.layout.with(Kind::Components), false)?;
             self.matrices.components[v.index()] = Some(components);
@@ -158,8 +185,9 @@ impl<'c> Lower<'_, 'c> {
     /// A matrix of which each component is an invocation's scalar.
     fn spread(&mut self, scalar: Value, m: MatType) -> Result<Mat<'c>> {
         let x = self.scalar(scalar)?;
-        let layout = Layout::of(m);
-        let is_uniform = self.uniformity.is_uniform(scalar);
+        let Share { layout, warps, .. } = self.share_of(m);
+        // Of several warps a pass has left no other matrices than those of one scalar.
+        let is_uniform = warps != (1, 1) || self.uniformity.is_uniform(scalar);
         let own = if is_uniform { layout } else { layout.with(Kind::Components) };
         let spread = self.pack_elements(own, m.elem, &vec![x; own.registers() as usize])?;
         self.regroup(&spread, layout, false)
@@ -191,7 +219,7 @@ impl<'c> Lower<'_, 'c> {
         let f = self.f;
         let info = f.inst(inst);
         let to = self.mat_ty(info.results[0])?;
-        let layout = Layout::of(to);
+        let layout = self.share_of(to).layout;
         match (&info.op, &info.args[..]) {
             (Op::Select, &[cond, x, y]) => {
                 let (cond, x, y) = (self.scalar(cond)?, self.mat(x)?, self.mat(y)?);

@@ -32,7 +32,7 @@ impl<'c> Lower<'_, 'c> {
             // What uses it is refused.
             return Ok(());
         }
-        let of_type = Layout::of(m);
+        let of_type = self.share_of(m).layout;
         let layout = if has_components(self.f, var) { of_type.with(Kind::Components) } else { of_type };
         let word = self.e.scalar_ty(Self::word_scalar(m.elem));
         let words = layout.registers() / layout.pack(m.elem);
@@ -83,7 +83,7 @@ impl<'c> Lower<'_, 'c> {
             });
         }
         let m = Mat { layout: slot.layout, elem: slot.elem, words: words.into() };
-        let to = Layout::of(self.mat_ty(f.inst(inst).results[0])?);
+        let to = self.share_of(self.mat_ty(f.inst(inst).results[0])?).layout;
         let m = self.regroup(&m, to, false)?;
         self.set_mat(inst, m)
     }
