@@ -8,15 +8,8 @@ use crate::emit::{V, lanes};
 use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::prologue::Field;
-use inkwell::FloatPredicate;
-use inkwell::values::InstructionOpcode;
 use phalanx_ir::{BinaryOp, Scalar, UnaryOp};
-use phalanx_kernels::math::{
-    EXP_COEFFICIENTS, EXP_LIMITS, EXP2_COEFFICIENTS, EXP2_LIMITS, LN2_PARTS, MathFn,
-};
-
-/// 1.5 · 2^23: in the sum with it the integer nearest to a number is in the low bits.
-const ROUND: f64 = 12_582_912.0;
+use phalanx_kernels::math::MathFn;
 
 /// The function of the table that an operation is, if no instructions are it.
 fn unary_of_table(op: UnaryOp) -> Option<MathFn> {
@@ -47,8 +40,9 @@ impl<'c> Lower<'_, 'c> {
     pub(crate) fn unary(&mut self, op: UnaryOp, s: Scalar, x: V<'c>, exact: bool) -> Result<V<'c>> {
         let y = match unary_of_table(op) {
             None => return self.e.unary(op, s, x, exact),
-            Some(MathFn::Exp) => self.exp(s, x)?,
-            Some(MathFn::Exp2) => self.exp2(s, x)?,
+            Some(MathFn::Exp | MathFn::Exp2) if self.e.caps.fma && s != Scalar::F64 => {
+                return self.e.unary(op, s, x, exact);
+            }
             Some(f) => self.math1(f, s, x)?,
         };
         if exact { Ok(y) } else { self.e.contract(y) }
@@ -126,122 +120,5 @@ impl<'c> Lower<'_, 'c> {
         args.push(out);
         self.call_table(Field::Math, f as usize, &args, None)?;
         Ok(self.e.b.build_load(ty, out.into_pointer_value(), "")?)
-    }
-
-    /// 2^x, step by step as the function of the table does it.
-    fn exp2(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
-        if s == Scalar::F64 || !self.e.caps.fma {
-            return self.math1(MathFn::Exp2, s, x);
-        }
-        let x = self.e.as_f32(s, x)?;
-        let x = self.clamped(x, EXP2_LIMITS)?;
-        let large = self.e.float_like(Scalar::F32, ROUND, x);
-        let sum = self.e.bin(InstructionOpcode::FAdd, x, large)?;
-        let power = self.e.bin(InstructionOpcode::FSub, sum, large)?;
-        let rest = self.e.bin(InstructionOpcode::FSub, x, power)?;
-        let square = self.e.bin(InstructionOpcode::FMul, rest, rest)?;
-        let p = self.polynomial(rest, square, &EXP2_COEFFICIENTS)?;
-        let p = self.fma(Scalar::F32, p, rest, self.e.float_like(Scalar::F32, 1.0, x))?;
-        let y = self.scale_by_power(p, power, sum)?;
-        self.e.round_f32(s, y)
-    }
-
-    /// e^x, step by step as the function of the table does it.
-    fn exp(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
-        if s == Scalar::F64 || !self.e.caps.fma {
-            return self.math1(MathFn::Exp, s, x);
-        }
-        let x = self.e.as_f32(s, x)?;
-        let x = self.clamped(x, EXP_LIMITS)?;
-        let large = self.e.float_like(Scalar::F32, ROUND, x);
-        let per_power = self.e.float_like(Scalar::F32, std::f32::consts::LOG2_E.into(), x);
-        let sum = self.fma(Scalar::F32, x, per_power, large)?;
-        let power = self.e.bin(InstructionOpcode::FSub, sum, large)?;
-        let mut rest = x;
-        for part in LN2_PARTS {
-            rest = self.fma(Scalar::F32, power, self.e.float_like(Scalar::F32, (-part).into(), x), rest)?;
-        }
-        let square = self.e.bin(InstructionOpcode::FMul, rest, rest)?;
-        let p = self.polynomial(rest, square, &EXP_COEFFICIENTS)?;
-        let p = self.fma(Scalar::F32, p, square, rest)?;
-        let p = self.e.bin(InstructionOpcode::FAdd, p, self.e.float_like(Scalar::F32, 1.0, x))?;
-        let y = self.scale_by_power(p, power, sum)?;
-        self.e.round_f32(s, y)
-    }
-
-    /// `x` within limits; a NaN stays one.
-    fn clamped(&mut self, mut x: V<'c>, [low, high]: [f32; 2]) -> Result<V<'c>> {
-        for (predicate, limit) in [(FloatPredicate::OGT, high), (FloatPredicate::OLT, low)] {
-            let limit = self.e.float_like(Scalar::F32, limit.into(), x);
-            let is_beyond = self.e.fcmp(predicate, x, limit)?;
-            x = self.e.select(is_beyond, limit, x)?;
-        }
-        Ok(x)
-    }
-
-    /// The polynomial with these coefficients, lowest power first; even and odd powers apart.
-    fn polynomial(&mut self, x: V<'c>, square: V<'c>, coefficients: &[f32]) -> Result<V<'c>> {
-        let mut halves = [None; 2];
-        for (i, &c) in coefficients.iter().enumerate().rev() {
-            let c = self.e.float_like(Scalar::F32, c.into(), x);
-            halves[i % 2] = Some(match halves[i % 2] {
-                Some(above) => self.fma(Scalar::F32, above, square, c)?,
-                None => c,
-            });
-        }
-        match halves {
-            [Some(even), Some(odd)] => self.fma(Scalar::F32, odd, x, even),
-            _ => Err(Error::bug("a polynomial of degree 0")),
-        }
-    }
-
-    /// `p` times 2 to a power, which is an integer and is in the low bits of `sum`, too.
-    fn scale_by_power(&mut self, p: V<'c>, power: V<'c>, sum: V<'c>) -> Result<V<'c>> {
-        match lanes(p) {
-            Some(n) if self.e.caps.mask_registers && n >= 4 => {
-                let register = (self.e.caps.register_bytes / 4).min(n);
-                let part = |l: &Self, v: V<'c>, k: u32| l.e.permute(v, k * register..(k + 1) * register);
-                let mut parts = Vec::new();
-                for k in 0..n / register {
-                    let (p, power) = (part(self, p, k)?, part(self, power, k)?);
-                    parts.push(self.scale_register(p, power)?);
-                }
-                self.e.concat(parts)
-            }
-            _ => self.scale_in_steps(p, sum),
-        }
-    }
-
-    /// `p` times 2 to a power by the instruction for it, on vectors of one register.
-    fn scale_register(&mut self, p: V<'c>, power: V<'c>) -> Result<V<'c>> {
-        let all = |l: &Self, bits| l.e.int_ty(bits).const_all_ones().into();
-        let (name, all) = match lanes(p) {
-            Some(16) => ("llvm.x86.avx512.mask.scalef.ps.512", all(self, 16)),
-            Some(8) => ("llvm.x86.avx512.mask.scalef.ps.256", all(self, 8)),
-            _ => ("llvm.x86.avx512.mask.scalef.ps.128", all(self, 8)),
-        };
-        let mut args = vec![p, power, p, all];
-        if lanes(p) == Some(16) {
-            // Rounded as everything else is.
-            args.push(self.e.i32(4));
-        }
-        self.e.intrinsic(name, &[], &args)
-    }
-
-    /// `p` times 2 to the power in the low bits of `sum`, in two steps: the power itself may be no `f32`.
-    fn scale_in_steps(&mut self, p: V<'c>, sum: V<'c>) -> Result<V<'c>> {
-        let int = self.e.ty_like(self.e.cx.i32_type(), p);
-        let sum = self.e.bitcast(sum, int)?;
-        let power = self.e.sub(sum, self.e.int_like(sum, (ROUND as f32).to_bits().into()))?;
-        let half = self.e.ashr(power, self.e.int_like(power, 1))?;
-        let rest = self.e.sub(power, half)?;
-        let mut y = p;
-        for power in [half, rest] {
-            let exponent = self.e.add(power, self.e.int_like(power, 127))?;
-            let factor = self.e.shl(exponent, self.e.int_like(exponent, 23))?;
-            let factor = self.e.bitcast(factor, p.get_type())?;
-            y = self.e.bin(InstructionOpcode::FMul, y, factor)?;
-        }
-        Ok(y)
     }
 }

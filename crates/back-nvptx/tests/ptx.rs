@@ -109,6 +109,15 @@ fn threads_that_part_are_counted() {
 }
 
 #[test]
+fn functions_are_made_in_place() {
+    let body = "%a: f32 = bitcast %i\n%s: f32 = sin %a\n%p: f32 = pow %s, %a\n%r: f32 = frem %p, %a\n\
+        %q: ptr<buffer> = ptr_add<scale=4> %out, %i\nstore %q, %r";
+    let code = ptx(&kernel(body));
+    assert_has(&code, &["fma.rn.f32", "fma.rn.f64", "mul.hi.u32", "rem.u64"]);
+    assert!(!code.contains(".approx") && !code.contains("call"), "{code}");
+}
+
+#[test]
 fn what_is_told_goes_to_the_report() {
     let told = kernel("%c: bool = ieq %i, %z\nwarn<format=0> %c, %i\nprintf<format=0> %i");
     let code = ptx(&told.replace("push 16\n", "push 16\nformat \"at %d\"\n"));

@@ -14,7 +14,7 @@ mod integer;
 mod pick;
 mod table;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::{Emit, V, lanes};
 use inkwell::values::InstructionOpcode;
 use inkwell::{FloatPredicate, IntPredicate};
@@ -88,7 +88,7 @@ impl<'c> Emit<'c> {
             | U::Exp
             | U::Exp2
             | U::Log
-            | U::Log2 => Err(Error::unsupported(format!("{op:?} of {s}"))),
+            | U::Log2 => return self.math_unary(op, s, x),
         }
         .and_then(|v| if exact { Ok(v) } else { self.contract(v) })
     }
@@ -126,7 +126,7 @@ impl<'c> Emit<'c> {
             B::Fmin => self.float_binary(s, x, y, |l, _, x, y| l.float_pick(Pick::Smaller, x, y)),
             B::Fmax => self.float_binary(s, x, y, |l, _, x, y| l.float_pick(Pick::Larger, x, y)),
             B::Fmod => self.float_mod(s, x, y),
-            B::Frem | B::Pow | B::Atan2 => Err(Error::unsupported(format!("{op:?} of {s}"))),
+            B::Frem | B::Pow | B::Atan2 => self.math_binary(op, s, x, y),
             B::Ldexp => self.ldexp(s, x, y),
         }
     }

@@ -5,13 +5,15 @@
 //! decides how wide values are, and where code is: it serves a processor, whose lanes are the elements of vectors,
 //! and a machine whose lanes are threads. Constants fold as they are built.
 //!
-//! Functions that are no instruction anywhere (`sin`) are for the target to make: here they are unsupported.
+//! Functions that are no instruction anywhere (`sin`) are made of several ([`math`]); a target that has a better way looks
+//! at them first.
 
 mod arith;
 mod convert;
 pub mod error;
 mod flow;
 mod halves;
+mod math;
 mod memory;
 mod vector;
 

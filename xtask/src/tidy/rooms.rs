@@ -19,12 +19,13 @@ pub(crate) struct Package {
 /// The workspace crates that each workspace crate may use.
 const ROOMS: [(&str, &[&str]); 19] = [
     ("phalanx-ir", &[]),
-    ("phalanx-kernels", &[]),
+    ("phalanx-polynomials", &[]),
+    ("phalanx-kernels", &["phalanx-polynomials"]),
     ("phalanx-spirv-asm", &[]),
     ("phalanx-front-spirv", &["phalanx-ir"]),
     ("phalanx-front-mlir", &["phalanx-ir"]),
     ("phalanx-interp", &["phalanx-ir"]),
-    ("phalanx-emit-llvm", &["phalanx-ir"]),
+    ("phalanx-emit-llvm", &["phalanx-ir", "phalanx-polynomials"]),
     ("phalanx-back-llvm", &["phalanx-emit-llvm", "phalanx-ir", "phalanx-kernels"]),
     ("phalanx-back-nvptx", &["phalanx-emit-llvm", "phalanx-ir"]),
     ("phalanx-back-spirv", &["phalanx-ir"]),

@@ -4,16 +4,12 @@
 //! acos takes the same two polynomial branches, so that it does not cancel near 1.
 //!
 //! atan: the smaller of |x| and |y| is divided by the larger, which leaves [0, 1] for an odd polynomial; the
-//! octants are put back by sums with π/2 and π. Coefficients are minimax fits made by `fit.py`.
+//! octants are put back by sums with π/2 and π.
 
 use std::f32::consts::{FRAC_PI_2, PI};
 
 use super::num::{even_odd, flip_sign, horner, madd, sign_bit};
-
-/// π/2 less its nearest `f32`.
-const FRAC_PI_2_LOW: f32 = -4.371_139e-8;
-/// π less its nearest `f32`.
-const PI_LOW: f32 = -8.742_278e-8;
+use phalanx_polynomials::{ASIN, ATAN, FRAC_PI_2_LOW, PI_LOW};
 
 /// What asin and acos share: the arc sine of |x| up to ½, and beyond that of √((1 − |x|)/2); `true` if the latter.
 #[inline(always)]
@@ -22,7 +18,7 @@ fn asin_parts<const FUSED: bool>(magnitude: f32) -> (f32, bool) {
     let half = madd::<FUSED, f32>(magnitude, -0.5, 0.5);
     let square = if far { half } else { magnitude * magnitude };
     let root = if far { half.sqrt() } else { magnitude };
-    let p = horner::<FUSED, f32, 5>(square, [0.16666752, 0.074953094, 0.04546915, 0.02418477, 0.04215834]);
+    let p = horner::<FUSED, f32, 5>(square, ASIN);
     (madd::<FUSED, f32>(p * root, square, root), far)
 }
 
@@ -76,20 +72,6 @@ pub(super) fn atan2<const FUSED: bool>(y: f32, x: f32) -> f32 {
 #[inline(always)]
 fn atan_unit<const FUSED: bool>(x: f32) -> f32 {
     let square = x * x;
-    let p = even_odd::<FUSED, f32, 9>(
-        square,
-        square * square,
-        [
-            -0.333333,
-            0.1999853,
-            -0.14264014,
-            0.10950861,
-            -0.08399208,
-            0.05787887,
-            -0.031093532,
-            0.010866268,
-            -0.0017821423,
-        ],
-    );
+    let p = even_odd::<FUSED, f32, 9>(square, square * square, ATAN);
     madd::<FUSED, f32>(p * x, square, x)
 }

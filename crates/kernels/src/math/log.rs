@@ -2,12 +2,13 @@
 //!
 //! x = 2^e · (1 + f) with 1 + f in [√½, √2), so that f is exact and no cancellation happens near x = 1. The
 //! logarithm of 1 + f is a polynomial in f; the terms that a rounding would hurt most (f and −f²/2) are kept
-//! out of it. Coefficients are minimax fits made by `fit.py`.
+//! out of it.
 //!
 //! The inverse hyperbolic functions work in `f64`, where x² and √(x² ± 1) need no care; their logarithm,
 //! [`log2_f64`], is the one that `pow` uses.
 
 use super::num::{even_odd, flip_sign, madd, sign_bit, split_exponent_f64};
+use phalanx_polynomials::{LN2_PARTS, LOG, LOG2, LOG2_F64};
 
 /// Mantissa of a positive x in [√½, √2), less one, and the exponent that belongs to it. Denormals are scaled
 /// first.
@@ -35,17 +36,14 @@ fn specials(x: f32, value: f32) -> f32 {
 /// Natural logarithm.
 #[inline(always)]
 pub(super) fn log<const FUSED: bool>(x: f32) -> f32 {
-    // ln 2 in two parts, the first short enough for its product with the exponent to be exact.
-    const LN2_HIGH: f32 = 0.693_359_4;
-    const LN2_LOW: f32 = -2.121_944_4e-4;
+    // The product of the first part with the exponent is exact.
+    let [high, low] = LN2_PARTS;
     let (f, e) = split_exponent(x);
     let square = f * f;
-    let coeffs =
-        [0.3333333, -0.25000823, 0.20001261, -0.16623335, 0.1420095, -0.13159509, 0.12766942, -0.07643114];
-    let p = even_odd::<FUSED, f32, 8>(f, square, coeffs);
-    let tail = madd::<FUSED, f32>(p * f, square, e * LN2_LOW);
+    let p = even_odd::<FUSED, f32, 8>(f, square, LOG);
+    let tail = madd::<FUSED, f32>(p * f, square, e * low);
     let tail = madd::<FUSED, f32>(square, -0.5, tail);
-    specials(x, madd::<FUSED, f32>(e, LN2_HIGH, f + tail))
+    specials(x, madd::<FUSED, f32>(e, high, f + tail))
 }
 
 /// Logarithm to base 2.
@@ -53,21 +51,7 @@ pub(super) fn log<const FUSED: bool>(x: f32) -> f32 {
 pub(super) fn log2<const FUSED: bool>(x: f32) -> f32 {
     let (f, e) = split_exponent(x);
     let square = f * f;
-    let p = even_odd::<FUSED, f32, 9>(
-        f,
-        square,
-        [
-            -0.7213473,
-            0.48090464,
-            -0.36070725,
-            0.28823584,
-            -0.23910958,
-            0.21015155,
-            -0.20053412,
-            0.15668823,
-            -0.052664027,
-        ],
-    );
+    let p = even_odd::<FUSED, f32, 9>(f, square, LOG2);
     let tail = madd::<FUSED, f32>(f, std::f32::consts::LOG2_E, p * square);
     specials(x, e + tail)
 }
@@ -77,22 +61,7 @@ pub(super) fn log2<const FUSED: bool>(x: f32) -> f32 {
 #[inline(always)]
 pub(super) fn log2_f64<const FUSED: bool>(x: f64) -> f64 {
     let (f, e) = split_exponent_f64(x);
-    let coeffs = [
-        1.442695040868705,
-        -0.7213475208686283,
-        0.48089836139591835,
-        -0.36067367483970436,
-        0.2885372934698843,
-        -0.24045316523351407,
-        0.20617535882658586,
-        -0.18030060545684795,
-        0.1587698154107751,
-        -0.14315645061761034,
-        0.14474836470947544,
-        -0.14283925493442817,
-        0.07737040024735077,
-    ];
-    let p = even_odd::<FUSED, f64, 13>(f, f * f, coeffs);
+    let p = even_odd::<FUSED, f64, 13>(f, f * f, LOG2_F64);
     madd::<FUSED, f64>(f, p, e)
 }
 

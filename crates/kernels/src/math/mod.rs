@@ -33,8 +33,6 @@ mod trig;
 
 use std::fmt;
 
-pub use exp::{EXP_COEFFICIENTS, EXP_LIMITS, EXP2_COEFFICIENTS, EXP2_LIMITS, LN2_PARTS};
-
 /// Elements in a block: one AVX-512 register, two of AVX2, four of SSE2 and NEON.
 const LANES: usize = 16;
 

@@ -5,12 +5,9 @@
 //! AVX-512. Rounding and conversion go through the addition of a large power of two, after which the low bits
 //! of the sum are the integer.
 
-/// 1.5 · 2^23: added to an `f32` below 2^22 in magnitude, leaves the nearest integer in the low bits of the
-/// sum.
-const ROUND_F32: f32 = 12_582_912.0;
-/// 1.5 · 2^52: the same for an `f64` below 2^51.
-const ROUND_F64: f64 = 6_755_399_441_055_744.0;
-/// 2^52: the same for a non-negative `f64`, with the integer not offset by the half.
+use phalanx_polynomials::{ROUND_F32, ROUND_F64};
+
+/// 2^52: added to a smaller non-negative `f64`, leaves the nearest integer in the low bits of the sum.
 const INTEGER_F64: f64 = 4_503_599_627_370_496.0;
 
 /// What the polynomials need of `f32` and `f64` alike.

@@ -9,6 +9,7 @@ use super::{
     log::log2_f64,
     num::{clamp_f64, even_odd, flip_sign, madd, round_scaled_f64, sign_bit},
 };
+use phalanx_polynomials::EXP2_F64;
 
 /// 2^23: the sum of this and a smaller non-negative `f32` is an integer, with its lowest bit in the lowest
 /// place.
@@ -19,16 +20,7 @@ const INTEGER_F32: f32 = 8_388_608.0;
 fn exp2_f64<const FUSED: bool>(x: f64) -> f64 {
     let (k, bits) = round_scaled_f64::<FUSED>(x, 1.0);
     let r = x - k;
-    let coeffs = [
-        0.6931471838164462,
-        0.24022650920760374,
-        0.05550400376299886,
-        0.009618056921591787,
-        0.0013341950318982087,
-        0.00015461367110136714,
-        1.3359974342454492e-05,
-    ];
-    let p = madd::<FUSED, f64>(even_odd::<FUSED, f64, 7>(r, r * r, coeffs), r, 1.0);
+    let p = madd::<FUSED, f64>(even_odd::<FUSED, f64, 7>(r, r * r, EXP2_F64), r, 1.0);
     p * f64::from_bits(bits.wrapping_add(1023) << 52)
 }
 

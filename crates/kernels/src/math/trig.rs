@@ -2,8 +2,7 @@
 //!
 //! x = k · π/2 + r with |r| ≤ π/4, reduced in `f64` with π/2 in two parts. The first part has 25 bits, so
 //! that k times it is exact for k < 2^28; the error left in r is about k · 2^-79, small beside the distance
-//! of any `f32` below [`LIMIT`] from a multiple of π/2. The polynomials work in `f32`, on r and its square;
-//! coefficients are minimax fits made by `fit.py`.
+//! of any `f32` below [`TRIG_LIMIT`] from a multiple of π/2. The polynomials work in `f32`, on r and its square.
 //!
 //! Both stages are separate loops, because a loop that mixes widths is vectorised at the width of the wider
 //! type. Arguments beyond the limit are rare; their lanes are done again one by one, with the exact reduction
@@ -13,29 +12,23 @@ use super::{
     LANES,
     num::{even_odd, flip_sign, horner, madd, round_scaled_f64, sign_bit},
 };
-
-/// 2^27: up to here the reduction is exact enough.
-const LIMIT: f32 = 134_217_728.0;
-
-/// The first 25 bits of π/2.
-const PIO2_HIGH: f64 = 1.570_796_310_901_641_8;
-/// π/2 less [`PIO2_HIGH`].
-const PIO2_LOW: f64 = 1.589_325_477_352_819_7e-8;
+use phalanx_polynomials::{COS, FRAC_PI_2_PARTS, SIN, TAN, TRIG_LIMIT};
 
 /// |x| modulo π/2, and the quadrants left out; and whether any lane is beyond the limit (or NaN).
 #[inline(always)]
 fn reduce<const FUSED: bool>(x: &[f32; LANES]) -> ([f32; LANES], [u32; LANES], bool) {
     let (mut rest, mut quadrant) = ([0.0; LANES], [0; LANES]);
     let mut beyond = false;
+    let [high, low] = FRAC_PI_2_PARTS;
     for i in 0..LANES {
         let wide = f64::from(x[i].abs());
         let (k, bits) = round_scaled_f64::<FUSED>(wide, std::f64::consts::FRAC_2_PI);
-        let r = madd::<FUSED, f64>(k, -PIO2_HIGH, wide);
-        rest[i] = madd::<FUSED, f64>(k, -PIO2_LOW, r) as f32;
+        let r = madd::<FUSED, f64>(k, -high, wide);
+        rest[i] = madd::<FUSED, f64>(k, -low, r) as f32;
         quadrant[i] = bits as u32;
     }
     for v in x {
-        beyond |= v.abs() > LIMIT;
+        beyond |= v.abs() > TRIG_LIMIT;
     }
     (rest, quadrant, beyond)
 }
@@ -43,14 +36,14 @@ fn reduce<const FUSED: bool>(x: &[f32; LANES]) -> ([f32; LANES], [u32; LANES], b
 /// sin r for |r| ≤ π/4.
 #[inline(always)]
 fn sin_rest<const FUSED: bool>(r: f32, square: f32) -> f32 {
-    let p = horner::<FUSED, f32, 3>(square, [-0.16666655, 0.008332189, -0.0001951829]);
+    let p = horner::<FUSED, f32, 3>(square, SIN);
     madd::<FUSED, f32>(p, square * r, r)
 }
 
 /// cos r for |r| ≤ π/4.
 #[inline(always)]
 fn cos_rest<const FUSED: bool>(square: f32) -> f32 {
-    let p = horner::<FUSED, f32, 3>(square, [0.041666646, -0.001388731, 2.4432327e-05]);
+    let p = horner::<FUSED, f32, 3>(square, COS);
     madd::<FUSED, f32>(p, square * square, madd::<FUSED, f32>(square, -0.5, 1.0))
 }
 
@@ -93,8 +86,7 @@ pub(super) fn tan<const FUSED: bool>(x: &[f32; LANES]) -> [f32; LANES] {
     for i in 0..LANES {
         let r = rest[i];
         let square = r * r;
-        let coeffs = [0.33333156, 0.13338836, 0.0534082, 0.02444139, 0.0031014904, 0.009396518];
-        let p = even_odd::<FUSED, f32, 6>(square, square * square, coeffs);
+        let p = even_odd::<FUSED, f32, 6>(square, square * square, TAN);
         let tan = madd::<FUSED, f32>(p, square * r, r);
         let value = if quadrant[i] & 1 == 0 { tan } else { -1.0 / tan };
         out[i] = flip_sign(value, sign_bit(x[i]));
@@ -108,7 +100,7 @@ pub(super) fn tan<const FUSED: bool>(x: &[f32; LANES]) -> [f32; LANES] {
 #[inline(never)]
 fn redo(x: &[f32; LANES], mut out: [f32; LANES], function: fn(f64) -> f64) -> [f32; LANES] {
     for (out, x) in out.iter_mut().zip(x) {
-        if x.abs() > LIMIT {
+        if x.abs() > TRIG_LIMIT {
             *out = function(f64::from(*x)) as f32;
         }
     }

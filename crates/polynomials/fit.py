@@ -1,4 +1,4 @@
-"""Fits the polynomial coefficients of this directory (`python3 fit.py`, needs mpmath).
+"""Fits the coefficients in `src/lib.rs` (`python3 fit.py`, needs mpmath).
 
 Each entry approximates f on [lo, hi] by A(x) + B(x) * P(u(x)), with the largest relative error of the whole expression as small
 as possible (Remez exchange on a dense grid, 60 digits). Coefficients are rounded to the working type one after another, lowest
