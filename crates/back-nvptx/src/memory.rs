@@ -24,7 +24,11 @@ impl<'c> Lower<'_, 'c> {
         let n = info.results.len();
         let zeros = vec![self.e.zero(self.e.scalar_ty(s)); n];
         let bytes = n as u64 * u64::from(s.bytes());
-        let values = match self.inside(&p, bytes)? {
+        let inside = match self.is_range_inside(info.args[0], bytes.into()) {
+            true => None,
+            false => self.inside(&p, bytes)?,
+        };
+        let values = match inside {
             None => self.read(&p, s, n, align, flags)?,
             Some(all) => self.either(
                 all,
@@ -48,7 +52,11 @@ impl<'c> Lower<'_, 'c> {
         let s = self.scalar_ty(info.args[1])?;
         let values = info.args[1..].iter().map(|&v| self.scalar(v)).collect::<Result<Vec<_>>>()?;
         let bytes = values.len() as u64 * u64::from(s.bytes());
-        match self.inside(&p, bytes)? {
+        let inside = match self.is_range_inside(info.args[0], bytes.into()) {
+            true => None,
+            false => self.inside(&p, bytes)?,
+        };
+        match inside {
             None => self.write(&p, s, &values, align, flags),
             Some(all) => {
                 let write = |l: &mut Self| l.write(&p, s, &values, align, flags).map(|()| Vec::new());

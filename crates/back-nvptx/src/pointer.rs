@@ -116,6 +116,32 @@ impl<'c> Lower<'_, 'c> {
         }
     }
 
+    /// Whether so many bytes from a pointer on are known to be in its object, by the bounds of indices.
+    pub(crate) fn is_range_inside(&self, pointer: Value, bytes: i128) -> bool {
+        let known = self.range_of(pointer);
+        known.is_some_and(|(least, most, size)| least >= 0 && bytes >= 0 && most + bytes <= size)
+    }
+
+    /// The least and the greatest distance of a pointer from where its object of shared memory begins, and its size.
+    fn range_of(&self, pointer: Value) -> Option<(i128, i128, i128)> {
+        let info = self.f.def(pointer);
+        match info.op {
+            Op::SharedPtr { bytes, .. } => Some((0, 0, bytes.into())),
+            Op::PtrAdd { scale, disp } => {
+                let (least, most, size) = self.range_of(info.args[0])?;
+                let (low, high) = match info.args.get(1) {
+                    Some(&index) => self.uniformity.range(index),
+                    None => (0, 0),
+                };
+                let ends = [low, high].map(|end| i128::from(end) * i128::from(scale) + i128::from(disp));
+                let range = (least + ends[0].min(ends[1]), most + ends[0].max(ends[1]), size);
+                // Beyond 64 bits addresses wrap.
+                (range.0.abs() < 1 << 62 && range.1.abs() < 1 << 62).then_some(range)
+            }
+            _ => None,
+        }
+    }
+
     /// Where one of several objects of shared memory starts; the first is at `base`.
     fn shared_part(&mut self, base: V<'c>, part: Value, offset: u32, bytes: u32) -> Result<V<'c>> {
         let room = self.ir.shared_bytes - offset;

@@ -124,6 +124,45 @@ fn what_is_told_goes_to_the_report() {
     assert_has(&code, &["atom.global.exch.b64", "atom.global.add.u64", "+24];"]);
 }
 
+/// A product of matrices of a type that lie in shared memory, added to sums of another.
+fn product(m: u32, k: u32, elem: &str, sum: &str, scope: &str) -> String {
+    let (a, b) = (format!("mat<{m}x{k}x{elem}, {scope}, a>"), format!("mat<{k}x8x{elem}, {scope}, b>"));
+    let c = format!("mat<{m}x8x{sum}, {scope}, acc>");
+    kernel(&format!(
+        "%s: ptr<shared> = shared_ptr<offset=0, bytes=16384>\n%t: ptr<shared> = shared_ptr<offset=16384, bytes=16384>\n\
+         %l: i64 = const 144\n%a: {a} = mat_load %s, %l\n%b: {b} = mat_load %t, %l\n\
+         %c: {c} = mat_load %in, %l\n%d: {c} = mat_mul_add<a_signed, b_signed> %a, %b, %c\nmat_store %out, %d, %l"
+    ))
+    .replace("shared 256", "shared 32768")
+}
+
+#[test]
+fn fragments_are_loaded_and_multiplied_by_instructions_for_them() {
+    let code = ptx(&product(16, 16, "f16", "f32", "subgroup"));
+    assert_has(
+        &code,
+        &[
+            "ldmatrix.sync.aligned.m8n8.x4.shared.b16",
+            "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16",
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+        ],
+    );
+    // What is known to be inside is not looked at.
+    assert!(!code.contains("ld.shared"), "{code}");
+    assert_has(&ptx(&product(16, 16, "f16", "f16", "subgroup")), &["m16n8k16.row.col.f16.f16.f16.f16"]);
+    assert_has(&ptx(&product(16, 16, "bf16", "f32", "subgroup")), &["m16n8k16.row.col.f32.bf16.bf16.f32"]);
+    assert_has(&ptx(&product(16, 32, "i8", "i32", "subgroup")), &["m16n8k32.row.col.s32.s8.s8.s32"]);
+    assert_has(&ptx(&product(8, 4, "f64", "f64", "subgroup")), &["m8n8k4.row.col.f64.f64.f64.f64"]);
+    assert_has(&ptx(&product(16, 8, "f32", "f32", "subgroup")), &["fma.rn.f32", "shfl.sync.idx"]);
+}
+
+#[test]
+fn warps_of_a_work_group_multiply_their_parts() {
+    let code = ptx(&product(32, 16, "f16", "f32", "workgroup"));
+    // Two warps: each has 16 of the rows.
+    assert_eq!(code.matches("mma.sync").count(), 1, "{code}");
+}
+
 #[test]
 fn what_is_not_done_is_refused_by_name() {
     let other = kernel("").replace("subgroup_size 32", "subgroup_size 16");

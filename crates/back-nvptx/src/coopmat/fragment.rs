@@ -7,6 +7,13 @@ use inkwell::values::BasicMetadataValueEnum;
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::Scalar;
 
+/// What an instruction does with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Memory {
+    None,
+    Read,
+}
+
 /// An instruction that multiplies fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Product {
@@ -71,15 +78,16 @@ impl<'c> Lower<'_, 'c> {
         let operands = [c.len(), a.len(), b.len(), c.len()].map(&mut operand).join(", ");
         let results: Vec<BasicTypeEnum<'c>> = c.iter().map(V::get_type).collect();
         let args: Vec<V<'c>> = [a, b, c].concat();
-        self.assembly(&format!("{} {operands};", product.name()), &results, &args)
+        self.assembly(&format!("{} {operands};", product.name()), &results, &args, Memory::None)
     }
 
-    /// An instruction of PTX that reads no memory and that all threads of a warp execute together.
+    /// An instruction of PTX that all threads of a warp execute together.
     pub(super) fn assembly(
         &mut self,
         text: &str,
         results: &[BasicTypeEnum<'c>],
         args: &[V<'c>],
+        memory: Memory,
     ) -> Result<Vec<V<'c>>> {
         let letter = |ty: BasicTypeEnum<'c>| match ty {
             BasicTypeEnum::FloatType(t) if t.get_bit_width() == 64 => "d",
@@ -99,10 +107,11 @@ impl<'c> Lower<'_, 'c> {
         let code = self.e.cx.create_inline_asm(ty, text.to_owned(), constraints, false, false, None, false);
         let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|&x| x.into()).collect();
         let call = self.e.b.build_indirect_call(ty, code, &args, "")?;
-        // Memory: neither read nor written.
-        for name in ["convergent", "nounwind", "willreturn", "memory"] {
+        // LLVM's effects on memory have two bits for each of three kinds of it: read, written.
+        let effects = if memory == Memory::Read { 0b01_01_01 } else { 0 };
+        for (name, value) in [("convergent", 0), ("nounwind", 0), ("willreturn", 0), ("memory", effects)] {
             let kind = Attribute::get_named_enum_kind_id(name);
-            call.add_attribute(AttributeLoc::Function, self.e.cx.create_enum_attribute(kind, 0));
+            call.add_attribute(AttributeLoc::Function, self.e.cx.create_enum_attribute(kind, value));
         }
         let value = call.try_as_basic_value().basic();
         let value = value.ok_or_else(|| Error::bug("an instruction without a result"))?;

@@ -42,7 +42,11 @@ impl<'c> Lower<'_, 'c> {
         }
         let most = m.result.mask() >> u32::from(m.flags.result_signed);
         let most = self.e.int_like(sum, most);
-        let least = if m.flags.result_signed { self.e.not(most)? } else { self.e.int_like(sum, 0) };
+        let mut least = self.e.int_like(sum, 0);
+        if m.flags.result_signed {
+            least = self.e.sub(least, most)?;
+            least = self.e.sub(least, self.e.int_like(sum, 1))?;
+        }
         let sum = self.e.map2("llvm.smin", sum, most)?;
         let sum = self.e.map2("llvm.smax", sum, least)?;
         self.e.zext_trunc(sum, bits)

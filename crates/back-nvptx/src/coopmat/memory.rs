@@ -7,6 +7,7 @@
 use super::Mat;
 use super::layout::Calc;
 use super::layout::{Layout, Share};
+use super::ldmatrix;
 use super::regroup::Later;
 use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
@@ -20,9 +21,9 @@ const MAX_STRIDE: i64 = 1 << 31;
 
 /// What this warp holds of a matrix, in memory.
 #[derive(Clone, Copy)]
-struct Place<'c> {
+pub(super) struct Place<'c> {
     /// Where its first element is.
-    p: Ptr<'c>,
+    pub(super) p: Ptr<'c>,
     /// The row and the column of that, and how many the whole matrix has; nothing where the warp holds all.
     part: Option<[(V<'c>, u32); 2]>,
     /// Bytes from a row to the next, or from a column.
@@ -30,14 +31,16 @@ struct Place<'c> {
     /// A power of two that divides all of them, as far as it is known.
     align: u64,
     column_major: bool,
-    flags: MemFlags,
-    layout: Layout,
-    elem: Scalar,
+    /// Whether the whole matrix is known to be in its object.
+    is_inside: bool,
+    pub(super) flags: MemFlags,
+    pub(super) layout: Layout,
+    pub(super) elem: Scalar,
 }
 
 impl Place<'_> {
     /// Whether a lane's consecutive elements are so in memory.
-    fn is_along(&self) -> bool {
+    pub(super) fn is_along(&self) -> bool {
         self.layout.by_cols() == self.column_major
     }
 
@@ -54,10 +57,15 @@ impl<'c> Lower<'_, 'c> {
         let (m, [pointer, stride]) = (self.mat_ty(info.results[0])?, [info.args[0], info.args[1]]);
         let place = self.mat_place(pointer, stride, column_major, flags, m)?;
         let layout = place.layout;
-        let words = match self.is_easy(&place)? {
-            Easy::Always => self.load_words(&place)?,
-            Easy::Never => self.load_each(&place)?,
-            Easy::If(easy) => self.either(easy, |l| l.load_words(&place), |l| l.load_each(&place))?,
+        let words = match place.has_fragments() {
+            true => {
+                self.load_if_easy(&place, ldmatrix::ALIGN, Self::load_fragments, |l| match place.align {
+                    // Nothing but the bounds can be in the way.
+                    align if align >= ldmatrix::ALIGN => l.load_each(&place),
+                    _ => l.load_if_easy(&place, place.piece(), Self::load_words, |l| l.load_each(&place)),
+                })?
+            }
+            false => self.load_if_easy(&place, place.piece(), Self::load_words, |l| l.load_each(&place))?,
         };
         self.set_mat(inst, Mat { layout, elem: m.elem, words: words.into() })
     }
@@ -67,7 +75,7 @@ impl<'c> Lower<'_, 'c> {
         let (m, ty) = (self.mat(info.args[1])?, self.mat_ty(info.args[1])?);
         let (pointer, stride) = (info.args[0], info.args[2]);
         let place = self.mat_place(pointer, stride, column_major, flags, ty)?;
-        match self.is_easy(&place)? {
+        match self.is_easy(&place, place.piece())? {
             Easy::Always => self.store_words(&place, &m),
             Easy::Never => self.store_each(&place, &m),
             Easy::If(easy) => {
@@ -75,6 +83,21 @@ impl<'c> Lower<'_, 'c> {
                 let each = |l: &mut Self| l.store_each(&place, &m).map(|()| Vec::new());
                 self.either(easy, whole, each).map(|_nothing| ())
             }
+        }
+    }
+
+    /// Loads in an easy way that wants addresses and strides to be multiples of something, or in another.
+    fn load_if_easy(
+        &mut self,
+        place: &Place<'c>,
+        align: u64,
+        easily: impl FnOnce(&mut Self, &Place<'c>) -> Result<Vec<V<'c>>>,
+        otherwise: impl FnOnce(&mut Self) -> Result<Vec<V<'c>>>,
+    ) -> Result<Vec<V<'c>>> {
+        match self.is_easy(place, align)? {
+            Easy::Always => easily(self, place),
+            Easy::Never => otherwise(self),
+            Easy::If(easy) => self.either(easy, |l| easily(l, place), otherwise),
         }
     }
 
@@ -86,11 +109,13 @@ impl<'c> Lower<'_, 'c> {
         flags: MemFlags,
         m: MatType,
     ) -> Result<Place<'c>> {
+        let is_inside = self.is_known_inside(pointer, stride, column_major, m);
         let of_stride = 1_u64 << self.uniformity.low_zeros(stride).min(4);
         let align = self.align_of(pointer).min(of_stride);
         let (p, stride) = (self.ptr(pointer)?, self.scalar(stride)?);
         let Share { layout, warps, columns } = self.share_of(m);
-        let mut place = Place { p, part: None, stride, align, column_major, flags, layout, elem: m.elem };
+        let elem = m.elem;
+        let mut place = Place { p, part: None, stride, align, column_major, is_inside, flags, layout, elem };
         if warps != (1, 1) {
             let warp = self.builtin(Builtin::SubgroupId)?;
             let (row, col) = (Later(self).quotient(warp, columns)?, Later(self).remainder(warp, columns)?);
@@ -105,6 +130,15 @@ impl<'c> Lower<'_, 'c> {
             place.part = Some([(row, m.rows), (col, m.cols)]);
         }
         Ok(place)
+    }
+
+    /// Whether the bounds of indices and the constants in the way say that a matrix is in its object.
+    fn is_known_inside(&self, pointer: Value, stride: Value, column_major: bool, m: MatType) -> bool {
+        let Some(stride) = self.f.const_bits(stride) else { return false };
+        let (lines, len) = if column_major { (m.cols, m.rows) } else { (m.rows, m.cols) };
+        let extent =
+            i128::from(stride) * i128::from(lines - 1) + i128::from(len) * i128::from(m.elem.bytes());
+        self.is_range_inside(pointer, extent)
     }
 
     /// Whether all that this warp holds is in the matrix, if that is not known; nothing if it may be in parts.
@@ -123,11 +157,11 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Whether the matrix can be moved without a look at each element.
-    fn is_easy(&mut self, place: &Place<'c>) -> Result<Easy<'c>> {
+    fn is_easy(&mut self, place: &Place<'c>, align: u64) -> Result<Easy<'c>> {
         let Some(whole) = self.is_held(place)? else { return Ok(Easy::Never) };
         let whole = (place.part.is_some()).then_some(whole);
         let inside = self.is_inside(place)?;
-        let aligned = match place.piece() {
+        let aligned = match align {
             piece if place.align >= piece => None,
             piece => {
                 let address = self.address(&place.p)?;
@@ -148,7 +182,7 @@ impl<'c> Lower<'_, 'c> {
 
     /// Whether the whole matrix is in its object; nothing where there are no bounds.
     fn is_inside(&mut self, place: &Place<'c>) -> Result<Option<V<'c>>> {
-        if place.p.space == Space::Global {
+        if place.p.space == Space::Global || place.is_inside {
             return Ok(None);
         }
         let Layout { rows, cols, .. } = place.layout;
@@ -180,7 +214,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Bytes from the first element to one.
-    fn offset_in(&mut self, place: &Place<'c>, (row, col): (V<'c>, V<'c>)) -> Result<V<'c>> {
+    pub(super) fn offset_in(&mut self, place: &Place<'c>, (row, col): (V<'c>, V<'c>)) -> Result<V<'c>> {
         let (line, along) = if place.column_major { (col, row) } else { (row, col) };
         let (line, along) = (self.e.zext_trunc(line, 64)?, self.e.zext_trunc(along, 64)?);
         let line = self.e.mul(line, place.stride)?;

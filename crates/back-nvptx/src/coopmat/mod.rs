@@ -11,6 +11,7 @@ mod fragment;
 mod general;
 mod integer;
 mod layout;
+mod ldmatrix;
 mod memory;
 mod mma;
 mod regroup;
