@@ -12,9 +12,8 @@
 //! takes the next number, which is that of its record; from [`MAX_LINES`] on calls are only counted. So in which order
 //! lines are is as unspecified as the order of execution.
 
-use crate::atomic::ORDER;
 use crate::lower::{ADDRESS_SPACE_GLOBAL, Lower};
-use inkwell::values::{BasicValue, PointerValue};
+use inkwell::values::PointerValue;
 use inkwell::{AddressSpace, AtomicRMWBinOp, IntPredicate};
 use phalanx_emit_llvm::{Error, Result};
 use phalanx_ir::{Inst, Module, Op, Value, printf};
@@ -143,15 +142,13 @@ impl<'c> Lower<'_, 'c> {
         let slot = self.e.field(report, at)?;
         let word = self.e.cx.i64_type();
         // Who comes later sees that without an atomic operation.
-        let told = self.e.load(word, slot, 8)?;
-        self.make_atomic(told.as_instruction_value())?;
+        let told = self.e.atomic_load(word, slot, 8)?;
         let is_told = self.e.icmp(IntPredicate::NE, told, self.e.i64(0))?;
         let try_it = self.new_block("try");
         self.e.cond_br(is_told, done, try_it)?;
         self.e.b.position_at_end(try_it);
-        let one = self.e.i64(1).into_int_value();
-        let before = self.e.b.build_atomicrmw(AtomicRMWBinOp::Xchg, slot, one, ORDER)?;
-        let is_first = self.e.icmp(IntPredicate::EQ, before.into(), self.e.i64(0))?;
+        let before = self.e.atomic_exchange_with(AtomicRMWBinOp::Xchg, slot, self.e.i64(1))?;
+        let is_first = self.e.icmp(IntPredicate::EQ, before, self.e.i64(0))?;
         self.e.cond_br(is_first, first, done)?;
         self.e.b.position_at_end(first);
         self.write_arguments(slot, args)?;
@@ -164,8 +161,7 @@ impl<'c> Lower<'_, 'c> {
         let f = self.f;
         let args = &f.inst(inst).args;
         let report = self.report()?;
-        let one = self.e.i64(1).into_int_value();
-        let number = self.e.b.build_atomicrmw(AtomicRMWBinOp::Add, report, one, ORDER)?.into();
+        let number = self.e.atomic_exchange_with(AtomicRMWBinOp::Add, report, self.e.i64(1))?;
         let has_room = self.e.icmp(IntPredicate::ULT, number, self.e.i64(MAX_LINES as i64))?;
         let [print, done] = ["print", "printed"].map(|name| self.new_block(name));
         self.e.cond_br(has_room, print, done)?;

@@ -9,6 +9,7 @@
 //! at them first.
 
 mod arith;
+mod atomic;
 mod convert;
 pub mod error;
 mod flow;
