@@ -17,6 +17,7 @@ mod memory;
 mod pointer;
 mod ptx;
 pub mod report;
+mod signs;
 mod subgroup;
 mod vars;
 

@@ -10,7 +10,9 @@ use inkwell::types::{AnyType, BasicType};
 use inkwell::values::{FunctionValue, PointerValue};
 use inkwell::{AddressSpace, IntPredicate};
 use phalanx_emit_llvm::{Emit, Error, Result, V};
-use phalanx_ir::{Block, CompareOp, Function, Inst, InstInfo, Module, Op, Scalar, Space, Uniformity, Value};
+use phalanx_ir::{
+    Block, CompareOp, Function, Inst, InstInfo, Module, Op, Scalar, Space, UnaryOp, Uniformity, Value,
+};
 use smallvec::SmallVec;
 
 /// The calling convention of kernels: LLVM's `ptx_kernel`.
@@ -260,6 +262,8 @@ impl<'c> Lower<'_, 'c> {
         let args = info.args.iter().map(|&v| self.scalar(v)).collect::<Result<SmallVec<[_; 4]>>>()?;
         let (from, to) = (self.scalar_ty(info.args[0])?, self.scalar_ty(info.results[0])?);
         let v = match (&info.op, &args[..]) {
+            (Op::Unary(UnaryOp::Fabs), &[x]) if from.bits() >= 32 => self.clear_sign(from, x)?,
+            (Op::Unary(UnaryOp::Fneg), &[x]) if from.bits() >= 32 => self.flip_sign(from, x)?,
             (Op::Unary(op), &[x]) => self.e.unary(*op, from, x, info.exact)?,
             (Op::Binary(op), &[x, y]) => self.e.binary(*op, from, x, y, info.exact)?,
             (Op::Compare(op), &[x, y]) => self.e.compare(*op, from, x, y)?,

@@ -70,6 +70,24 @@ fn floats_are_fused_where_that_is_allowed_and_never_flushed() {
     assert!(!exact.contains(".ftz"), "{exact}");
 }
 
+/// `abs` and `neg` may change the bits of a NaN.
+#[test]
+fn signs_are_bits() {
+    for (op, s, instruction) in [
+        ("fabs", "f32", "and.b32"),
+        ("fneg", "f32", "xor.b32"),
+        ("fabs", "f64", "and.b64"),
+        ("fneg", "f64", "xor.b64"),
+    ] {
+        let code = ptx(&kernel(&format!(
+            "%p: ptr<buffer> = ptr_add<scale=8> %in, %i\n%q: ptr<buffer> = ptr_add<scale=8> %out, %i\n\
+             %a: {s} = load %p\n%b: {s} = {op} %a\nstore %q, %b"
+        )));
+        assert_has(&code, &[instruction]);
+        assert!(!code.contains(&format!("abs.{s}")) && !code.contains(&format!("neg.{s}")), "{code}");
+    }
+}
+
 #[test]
 fn push_constants_and_descriptors_are_parameters() {
     let code = ptx(&kernel(
@@ -121,7 +139,8 @@ fn functions_are_made_in_place() {
 fn what_is_told_goes_to_the_report() {
     let told = kernel("%c: bool = ieq %i, %z\nwarn<format=0> %c, %i\nprintf<format=0> %i");
     let code = ptx(&told.replace("push 16\n", "push 16\nformat \"at %d\"\n"));
-    assert_has(&code, &["atom.global.exch.b64", "atom.global.add.u64", "+24];"]);
+    let place = format!("+{}];", phalanx_back_nvptx::abi::REPORT);
+    assert_has(&code, &["atom.global.exch.b64", "atom.global.add.u64", &place]);
 }
 
 /// A product of matrices of a type that lie in shared memory, added to sums of another.
