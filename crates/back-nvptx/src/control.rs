@@ -111,7 +111,7 @@ fn find_exits(f: &Function, block: Block, exits: &mut [Exits]) {
 /// Whether threads of a subgroup do something together.
 fn is_together(op: &Op) -> bool {
     match op {
-        Op::Subgroup(_) => true,
+        Op::Subgroup(_) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => true,
         Op::Barrier(Barrier { execution, .. }) => *execution == Scope::Subgroup,
         _ => false,
     }

@@ -16,10 +16,12 @@ mod lower;
 mod memory;
 mod pointer;
 mod ptx;
+mod repeat;
 pub mod report;
 mod signs;
 mod subgroup;
 mod vars;
+mod vector;
 
 pub use arch::{Arch, UnknownArch};
 pub use phalanx_emit_llvm::Error;

@@ -204,10 +204,10 @@ impl<'a, 'c> Lower<'a, 'c> {
             }
             Op::Printf(format) => self.lower_printf(inst, *format)?,
             Op::Warn(format) => self.lower_warn(inst, *format)?,
+            Op::VecMatMul(op) => self.lower_vec_mat_mul(inst, op)?,
+            Op::VecOuterAdd(op) => self.lower_vec_outer_add(inst, op)?,
+            Op::VecReduceAdd(var) => self.lower_vec_reduce_add(inst, *var)?,
             op @ (Op::Image(..)
-            | Op::VecMatMul(_)
-            | Op::VecOuterAdd(_)
-            | Op::VecReduceAdd(_)
             | Op::VarComponentLoad(_)
             | Op::VarComponentStore(_)
             | Op::MatSplat

@@ -139,7 +139,14 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Reads scalars that are all inside.
-    fn read(&mut self, p: &Ptr<'c>, s: Scalar, n: usize, align: u64, flags: MemFlags) -> Result<Vec<V<'c>>> {
+    pub(crate) fn read(
+        &mut self,
+        p: &Ptr<'c>,
+        s: Scalar,
+        n: usize,
+        align: u64,
+        flags: MemFlags,
+    ) -> Result<Vec<V<'c>>> {
         let at = self.place(p)?;
         let bytes = u64::from(s.bytes());
         if align >= bytes {
@@ -153,7 +160,14 @@ impl<'c> Lower<'_, 'c> {
         )
     }
 
-    fn write(&mut self, p: &Ptr<'c>, s: Scalar, values: &[V<'c>], align: u64, flags: MemFlags) -> Result<()> {
+    pub(crate) fn write(
+        &mut self,
+        p: &Ptr<'c>,
+        s: Scalar,
+        values: &[V<'c>],
+        align: u64,
+        flags: MemFlags,
+    ) -> Result<()> {
         let at = self.place(p)?;
         let bytes = u64::from(s.bytes());
         if align >= bytes {
@@ -170,7 +184,7 @@ impl<'c> Lower<'_, 'c> {
         self.either(aligned, whole, pieces).map(|_nothing| ())
     }
 
-    fn is_aligned(&mut self, at: PointerValue<'c>, bytes: u64) -> Result<V<'c>> {
+    pub(crate) fn is_aligned(&mut self, at: PointerValue<'c>, bytes: u64) -> Result<V<'c>> {
         let address = self.e.cast(I::PtrToInt, at.into(), self.e.cx.i64_type())?;
         let low = self.e.and(address, self.e.i64(bytes as i64 - 1))?;
         self.e.icmp(IntPredicate::EQ, low, self.e.i64(0))

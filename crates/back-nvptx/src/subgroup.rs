@@ -110,7 +110,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// The lowest lane of a mask that has one.
-    fn first_of(&mut self, mask: V<'c>) -> Result<V<'c>> {
+    pub(crate) fn first_of(&mut self, mask: V<'c>) -> Result<V<'c>> {
         let not_zero = self.e.bool(true);
         self.e.intrinsic("llvm.cttz", &[mask.get_type()], &[mask, not_zero])
     }
@@ -166,6 +166,11 @@ impl<'c> Lower<'_, 'c> {
 
     fn combine(&mut self, op: ReduceOp, s: Scalar, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         self.e.binary(op.step(), s, x, y, true)
+    }
+
+    /// The sum of what the lanes of a mask have (`f32`).
+    pub(crate) fn sum_of_lanes(&mut self, mask: V<'c>, x: V<'c>) -> Result<V<'c>> {
+        self.reduce(mask, ReduceOp::Fadd, Scalar::F32, x, Taken::Cluster(32))
     }
 
     fn reduce(&mut self, mask: V<'c>, op: ReduceOp, s: Scalar, x: V<'c>, taken: Taken<'c>) -> Result<V<'c>> {

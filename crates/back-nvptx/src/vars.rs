@@ -5,7 +5,7 @@ use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Error, Result, V, const_int};
-use phalanx_ir::{Inst, Space, Type, Var};
+use phalanx_ir::{Inst, Scalar, Space, Type, Var};
 
 /// Where a variable lives.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +110,12 @@ impl<'c> Lower<'_, 'c> {
             }
         }
         Ok(())
+    }
+
+    /// Where the elements of a variable of scalars are, and their type.
+    pub(crate) fn vector(&self, var: Var) -> Result<(PointerValue<'c>, Scalar)> {
+        let s = self.f.var(var).ty.scalar();
+        Ok((self.slot(var)?.at, s.ok_or_else(|| Error::bug(format!("{var} holds no scalars")))?))
     }
 
     fn slot(&self, var: Var) -> Result<Slot<'c>> {

@@ -1,0 +1,188 @@
+//! The product of a matrix and a vector.
+//!
+//! Some rows are summed at a time, so that an element of the vector serves all of them. The vector is first made into the
+//! numbers that are multiplied, in memory of the invocation: the result may replace it.
+
+use super::Matrix;
+use crate::lower::{Lower, Ptr};
+use inkwell::types::BasicTypeEnum;
+use inkwell::values::PointerValue;
+use phalanx_emit_llvm::{Result, V};
+use phalanx_ir::{Component, ConvertKind, ConvertOp, Inst, Scalar, VecMatMul};
+
+/// Rows that are summed at a time.
+const ROWS: u32 = 8;
+
+/// The product that is made.
+#[derive(Clone, Copy)]
+struct Product<'a, 'c> {
+    op: &'a VecMatMul,
+    matrix: Matrix<'c>,
+    bias: Option<(Component, Ptr<'c>)>,
+    /// The numbers of the vector, and their type.
+    input: (PointerValue<'c>, BasicTypeEnum<'c>),
+}
+
+impl<'c> Lower<'_, 'c> {
+    pub(crate) fn lower_vec_mat_mul(&mut self, inst: Inst, op: &VecMatMul) -> Result<()> {
+        let f = self.f;
+        let args = &f.inst(inst).args;
+        let stride = self.scalar(args[1])?;
+        // Steps that follow the operand are those that differ with it.
+        let (along_row, along_column) = op.steps(0);
+        let (other_row, other_column) = op.steps(1);
+        let steps =
+            [(along_row, other_row), (along_column, other_column)].map(|(a, b)| (a == b).then_some(a));
+        let matrix = self.matrix(args[0], op.layout.kept(op.matrix), [op.m, op.k], steps, stride)?;
+        let bias = match op.bias {
+            Some(component) => Some((component, self.ptr(args[2])?)),
+            None => None,
+        };
+        let product = Product { op, matrix, bias, input: self.numbers(op)? };
+        let is_whole = self.is_inside_and_aligned(&matrix)?;
+        let multiply =
+            |is_whole| move |l: &mut Self| l.multiply_vector(&product, is_whole).map(|()| Vec::new());
+        let (all, each) = (multiply(true), multiply(false));
+        self.either(is_whole, all, each).map(|_nothing| ())
+    }
+
+    /// The vector as numbers to multiply: `f32`, or `i32` that wrap.
+    fn numbers(&mut self, op: &VecMatMul) -> Result<(PointerValue<'c>, BasicTypeEnum<'c>)> {
+        let number: BasicTypeEnum<'c> = match op.interpretation.is_float() {
+            true => self.e.cx.f32_type().into(),
+            false => self.e.cx.i32_type().into(),
+        };
+        let numbers = self.reserve(self.array_ty(number, op.k))?;
+        let (input, from) = self.vector(op.input)?;
+        self.repeat(op.k, &[], |l, i, _| {
+            let x = if op.packed {
+                let at = l.e.element_ptr(l.e.scalar_ty(from), input.into(), l.e.lshr(i, l.e.i64(2))?)?;
+                let word = l.e.load(l.e.scalar_ty(from), at.into_pointer_value(), from.bytes())?;
+                let shift = l.e.shl(l.e.and(i, l.e.i64(3))?, l.e.i64(3))?;
+                let byte = l.e.lshr(word, l.e.zext_trunc(shift, 32)?)?;
+                l.multiplicand(op.interpretation, l.e.zext_trunc(byte, 8)?)?
+            } else {
+                let at = l.e.element_ptr(l.e.scalar_ty(from), input.into(), i)?;
+                let x = l.e.load(l.e.scalar_ty(from), at.into_pointer_value(), from.bytes())?;
+                l.interpreted(from, op.input_signed, op.interpretation, x)?
+            };
+            let at = l.e.element_ptr(number, numbers.into(), i)?;
+            l.e.store(x, at.into_pointer_value(), 4)?;
+            Ok(Vec::new())
+        })?;
+        Ok((numbers, number))
+    }
+
+    /// An element of the vector as a number of the interpretation, in the type that is multiplied.
+    fn interpreted(&mut self, from: Scalar, signed: bool, to: Component, x: V<'c>) -> Result<V<'c>> {
+        let nearest = |kind| ConvertOp { saturate: true, ..ConvertOp::new(kind) };
+        if to.is_float() {
+            let s = to.scalar();
+            let kind = match (from.is_float(), signed) {
+                (true, _) => ConvertKind::FToF,
+                (false, true) => ConvertKind::SToF,
+                (false, false) => ConvertKind::UToF,
+            };
+            let x = if from == s { x } else { self.e.convert(nearest(kind), from, s, x)? };
+            return self.multiplicand(to, x);
+        }
+        let (least, most) = if to.is_signed() { (-0x80, 0x7f) } else { (0, 0xff) };
+        let x = match (from.is_float(), signed) {
+            (true, _) => {
+                let x = self.e.as_f32(from, x)?;
+                let x = self.e.map1("llvm.roundeven", x)?;
+                self.e.convert(nearest(ConvertKind::FToS), Scalar::F32, Scalar::I64, x)?
+            }
+            (false, true) => self.e.sext_trunc(x, 64)?,
+            (false, false) => {
+                let x = self.e.zext_trunc(x, 64)?;
+                self.e.map2("llvm.umin", x, self.e.i64(0xff))?
+            }
+        };
+        let x = self.e.map2("llvm.smax", x, self.e.i64(least))?;
+        let x = self.e.map2("llvm.smin", x, self.e.i64(most))?;
+        self.e.zext_trunc(x, 32)
+    }
+
+    /// A component as what is multiplied and summed: an `f32`, or an `i32`.
+    fn multiplicand(&mut self, component: Component, x: V<'c>) -> Result<V<'c>> {
+        match (component.is_float(), component.is_signed()) {
+            (true, _) => self.e.as_f32(component.scalar(), x),
+            (false, true) => self.e.sext_trunc(x, 32),
+            (false, false) => self.e.zext_trunc(x, 32),
+        }
+    }
+
+    fn multiply_vector(&mut self, product: &Product<'_, 'c>, is_whole: bool) -> Result<()> {
+        let (m, whole) = (product.op.m, product.op.m / ROWS);
+        if whole > 0 {
+            self.repeat(whole, &[], |l, i, _| {
+                let first = l.e.mul(i, l.e.i64(ROWS.into()))?;
+                l.multiply_rows(product, is_whole, first, ROWS)?;
+                Ok(Vec::new())
+            })?;
+        }
+        match m % ROWS {
+            0 => Ok(()),
+            rest => self.multiply_rows(product, is_whole, self.e.i64((m - rest).into()), rest),
+        }
+    }
+
+    /// Rows from one on.
+    fn multiply_rows(
+        &mut self,
+        product: &Product<'_, 'c>,
+        is_whole: bool,
+        first: V<'c>,
+        count: u32,
+    ) -> Result<()> {
+        let Product { op, matrix, bias, input: (input, number) } = *product;
+        let rows = (0..count).map(|i| self.e.add(first, self.e.i64(i.into())));
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        let mut sums = Vec::new();
+        for &row in &rows {
+            sums.push(match bias {
+                Some((component, p)) => {
+                    let s = component.scalar();
+                    let step = self.e.mul(row, self.e.i64(s.bytes().into()))?;
+                    let p = Ptr { offset: self.e.add(p.offset, step)?, ..p };
+                    let x = self.scalar_at(&p, s, false)?;
+                    self.multiplicand(component, x)?
+                }
+                None => self.e.zero(number),
+            });
+        }
+        let sums = self.repeat(op.k, &sums, |l, k, sums| {
+            let at = l.e.element_ptr(number, input.into(), k)?;
+            let x = l.e.load(number, at.into_pointer_value(), 4)?;
+            let mut next = Vec::new();
+            for (&row, &sum) in rows.iter().zip(sums) {
+                let at = l.place_in(&matrix, row, k)?;
+                let a = l.scalar_at(&at, matrix.elem, is_whole)?;
+                next.push(if op.matrix.is_float() {
+                    let a = l.e.as_f32(matrix.elem, a)?;
+                    l.e.fma(Scalar::F32, a, x, sum)?
+                } else {
+                    let a = l.multiplicand(op.matrix, a)?;
+                    l.e.add(sum, l.e.mul(a, x)?)?
+                });
+            }
+            Ok(next)
+        })?;
+        let (result, s) = self.vector(op.result)?;
+        for (row, sum) in rows.into_iter().zip(sums) {
+            let sum = match op.matrix.is_float() {
+                // No sum is a zero with a sign.
+                true => {
+                    let sum =
+                        self.e.bin(inkwell::values::InstructionOpcode::FAdd, sum, self.e.zero(number))?;
+                    self.e.round_f32(s, sum)?
+                }
+                false => sum,
+            };
+            let at = self.e.element_ptr(self.e.scalar_ty(s), result.into(), row)?;
+            self.e.store(sum, at.into_pointer_value(), s.bytes())?;
+        }
+        Ok(())
+    }
+}
