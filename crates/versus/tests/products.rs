@@ -131,7 +131,7 @@ fn matrices_of_other_sizes_are_refused() {
 #[test]
 fn what_is_missing_is_named_with_its_package() {
     let cause = libloading::Error::DlOpenUnknown;
-    let text = Error::Missing { kind: Kind::OneDnn, cause }.to_string();
+    let text = Error::Missing { kind: Kind::OneDnn, cause: cause.to_string() }.to_string();
     assert!(text.starts_with("oneDNN cannot be loaded: install it (the package libdnnl-dev"), "{text}");
     let environment = Kind::OpenBlas.environment();
     assert_eq!(

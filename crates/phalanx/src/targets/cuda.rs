@@ -49,7 +49,7 @@ fn machine_of(properties: &Properties) -> Machine {
         processor: None,
         limits,
         subgroup_sizes: &[phalanx_back_nvptx::abi::SUBGROUP_SIZE],
-        matrix_scopes: &[Scope::Subgroup],
+        matrix_scopes: &[Scope::Subgroup, Scope::Workgroup],
         has_vectors: false,
         rates: Some(properties.rates()),
     }
