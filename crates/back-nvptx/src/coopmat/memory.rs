@@ -11,7 +11,6 @@ use super::ldmatrix;
 use super::regroup::Later;
 use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
-use inkwell::types::BasicType;
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Result, V};
 use phalanx_ir::{Builtin, Inst, MatType, MemFlags, Scalar, Space, Value};
@@ -25,14 +24,14 @@ pub(super) struct Place<'c> {
     /// Where its first element is.
     pub(super) p: Ptr<'c>,
     /// The row and the column of that, and how many the whole matrix has; nothing where the warp holds all.
-    part: Option<[(V<'c>, u32); 2]>,
+    pub(super) part: Option<[(V<'c>, u32); 2]>,
     /// Bytes from a row to the next, or from a column.
-    stride: V<'c>,
+    pub(super) stride: V<'c>,
     /// A power of two that divides all of them, as far as it is known.
-    align: u64,
-    column_major: bool,
+    pub(super) align: u64,
+    pub(super) column_major: bool,
     /// Whether the whole matrix is known to be in its object.
-    is_inside: bool,
+    pub(super) is_inside: bool,
     pub(super) flags: MemFlags,
     pub(super) layout: Layout,
     pub(super) elem: Scalar,
@@ -262,85 +261,6 @@ impl<'c> Lower<'_, 'c> {
             let at = self.register_at(place, i * width)?;
             self.write_aligned(at, Self::word_scalar(elem), words, place.piece(), place.flags)?;
         }
-        Ok(())
-    }
-
-    /// Reads each element by itself.
-    fn load_each(&mut self, place: &Place<'c>) -> Result<Vec<V<'c>>> {
-        let ty = self.e.scalar_ty(place.elem);
-        let array = self.reserve(ty.array_type(place.layout.registers()))?;
-        self.each_register(place, |l, p, exists, register| {
-            let zero = l.e.zero(ty);
-            let read = |l: &mut Self| l.read_each(&p, place.elem, 1, 1, place.flags);
-            let x = l.either(exists, read, |_| Ok(vec![zero]))?[0];
-            let register = l.e.zext_trunc(register, 64)?;
-            let at = l.e.element_ptr(ty, array.into(), register)?.into_pointer_value();
-            l.e.b.build_store(at, x)?;
-            Ok(())
-        })?;
-        let mut elements = Vec::new();
-        for register in 0..place.layout.registers() {
-            let at = self.e.element_ptr(ty, array.into(), self.e.i64(register.into()))?.into_pointer_value();
-            elements.push(self.e.b.build_load(ty, at, "")?);
-        }
-        let m = self.pack_elements(place.layout, place.elem, &elements)?;
-        Ok(m.words.to_vec())
-    }
-
-    fn store_each(&mut self, place: &Place<'c>, m: &Mat<'c>) -> Result<()> {
-        let ty = self.e.scalar_ty(place.elem);
-        let array = self.reserve(ty.array_type(place.layout.registers()))?;
-        for (element, register) in self.elements(m)?.into_iter().zip(0..) {
-            let at = self.e.element_ptr(ty, array.into(), self.e.i64(register))?.into_pointer_value();
-            self.e.b.build_store(at, element)?;
-        }
-        self.each_register(place, |l, p, exists, register| {
-            let register = l.e.zext_trunc(register, 64)?;
-            let at = l.e.element_ptr(ty, array.into(), register)?.into_pointer_value();
-            let x = l.e.b.build_load(ty, at, "")?;
-            let write =
-                |l: &mut Self| l.write_each(&p, place.elem, &[x], 1, place.flags).map(|()| Vec::new());
-            l.either(exists, write, |_| Ok(Vec::new())).map(|_nothing| ())
-        })
-    }
-
-    /// Does something for each register of this lane, in a loop: with where its element is, whether there is one, and its
-    /// number.
-    fn each_register(
-        &mut self,
-        place: &Place<'c>,
-        body: impl FnOnce(&mut Self, Ptr<'c>, V<'c>, V<'c>) -> Result<()>,
-    ) -> Result<()> {
-        let lane = self.lane()?;
-        let [again, done] = ["registers", "registers_done"].map(|name| self.new_block(name));
-        let before = self.e.here()?;
-        self.e.br(again)?;
-        self.e.b.position_at_end(again);
-        let phi = self.e.b.build_phi(self.e.cx.i32_type(), "register")?;
-        phi.add_incoming(&[(&self.e.cx.i32_type().const_zero(), before)]);
-        let register = phi.as_basic_value();
-        let (row, col) = place.layout.place(&mut Later(self), lane, register)?;
-        let mut exists = self.e.bool(true);
-        for (i, (number, side)) in
-            [(row, place.layout.rows), (col, place.layout.cols)].into_iter().enumerate()
-        {
-            let is_held = self.e.icmp(IntPredicate::ULT, number, self.e.i32(side))?;
-            exists = self.e.and(exists, is_held)?;
-            if let Some(part) = place.part {
-                let (first, all) = part[i];
-                let number = self.e.add(first, number)?;
-                let is_element = self.e.icmp(IntPredicate::ULT, number, self.e.i32(all))?;
-                exists = self.e.and(exists, is_element)?;
-            }
-        }
-        let further = self.offset_in(place, (row, col))?;
-        let offset = self.e.add(place.p.offset, further)?;
-        body(self, Ptr { offset, ..place.p }, exists, register)?;
-        let next = self.e.add(register, self.e.i32(1))?;
-        phi.add_incoming(&[(&next, self.e.here()?)]);
-        let more = self.e.icmp(IntPredicate::ULT, next, self.e.i32(place.layout.registers()))?;
-        self.e.cond_br(more, again, done)?;
-        self.e.b.position_at_end(done);
         Ok(())
     }
 }

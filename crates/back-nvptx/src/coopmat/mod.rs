@@ -7,6 +7,7 @@
 //! All threads of the warp execute operations on matrices together, so the instructions name all of them.
 
 mod components;
+mod each;
 mod fragment;
 mod general;
 mod integer;
@@ -19,6 +20,7 @@ mod vars;
 mod words;
 
 use crate::lower::Lower;
+use inkwell::values::{FunctionValue, PointerValue};
 use layout::{Kind, LANES, Layout, Share};
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{
@@ -47,6 +49,10 @@ pub(crate) struct Matrices<'c> {
     components: Vec<Option<Mat<'c>>>,
     is_extracted: Vec<bool>,
     vars: Vec<Option<vars::Slot<'c>>>,
+    /// What goes through elements one by one.
+    routines: Vec<(each::Kind, FunctionValue<'c>)>,
+    /// Their arrays, by type and number of elements.
+    arrays: Vec<((Scalar, u32), PointerValue<'c>)>,
 }
 
 impl Matrices<'_> {
@@ -61,6 +67,8 @@ impl Matrices<'_> {
             components: vec![None; count],
             is_extracted,
             vars: vec![None; f.vars.len()],
+            routines: Vec::new(),
+            arrays: Vec::new(),
         }
     }
 }
