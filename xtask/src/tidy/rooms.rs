@@ -17,7 +17,7 @@ pub(crate) struct Package {
 }
 
 /// The workspace crates that each workspace crate may use.
-const ROOMS: [(&str, &[&str]); 19] = [
+const ROOMS: [(&str, &[&str]); 20] = [
     ("phalanx-ir", &[]),
     ("phalanx-polynomials", &[]),
     ("phalanx-kernels", &["phalanx-polynomials"]),
