@@ -46,7 +46,7 @@ pub(crate) enum Command {
     /// Compile GLSL, or assemble the text form of SPIR-V, to a SPIR-V file
     #[command(after_help = COMPILE_HELP)]
     Compile(CompileArgs),
-    /// Lower a kernel to SPIR-V or to MLIR's spirv dialect, for other devices and compilers
+    /// Lower a kernel to SPIR-V, to MLIR's spirv dialect or to PTX, for other devices and compilers
     #[command(after_help = LOWER_HELP)]
     Lower(LowerArgs),
     /// Bring a matrix of a file to the layout that cooperative vectors are multiplied by

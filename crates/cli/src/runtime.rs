@@ -22,7 +22,7 @@ use phalanx::{DeviceOptions, ErrorClass, ModuleInfo, PipelineDescriptor, SpecVal
 use serde::Serialize;
 
 pub(crate) use self::diagnostics::brief;
-pub(crate) use self::lower::Dialect;
+pub(crate) use self::lower::{Arch, Dialect};
 pub(crate) use self::reflection::{BindingInfo, Constant, EntryPoint, Member, Reflection, reflect};
 use crate::args::Relax;
 use crate::data::DType;

@@ -19,15 +19,20 @@
 //! assert!(lowered.disassemble().contains("OpFAdd"));
 //! let text = lowered.to_mlir(lower::Llvm::V22).map_err(phalanx::Error::from)?;
 //! assert!(text.contains("spirv.FAdd"));
+//! let ptx = lower::to_ptx(&PipelineDescriptor::new(&module), lower::Arch::Sm80)?;
+//! assert!(ptx.contains(".target sm_80"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use phalanx_back_spirv::Error as LowerError;
+use phalanx_cpu::Attempt;
+use phalanx_ir::passes;
 
 use crate::error::Error;
 use crate::explain::translated;
 use crate::pipeline::PipelineDescriptor;
 
+pub use phalanx_back_nvptx::{Arch, UnknownArch};
 pub use phalanx_back_spirv::{Llvm, Lowered, Options};
 
 /// Lowers an entry point to SPIR-V; without a number in subgroups of 32.
@@ -38,6 +43,23 @@ pub use phalanx_back_spirv::{Llvm, Lowered, Options};
 /// [`Error::Unsupported`] for what is not lowered.
 pub fn lower(descriptor: &PipelineDescriptor<'_>, options: Options) -> Result<Lowered, Error> {
     Ok(phalanx_back_spirv::lower(&translated(descriptor)?, options)?)
+}
+
+/// Lowers an entry point to PTX for GPUs of NVIDIA, in subgroups of 32. What its entry takes is stated in
+/// `phalanx_back_nvptx::abi`.
+///
+/// # Errors
+///
+/// As [`lower`].
+pub fn to_ptx(descriptor: &PipelineDescriptor<'_>, arch: Arch) -> Result<String, Error> {
+    let module = translated(descriptor)?;
+    // Where LLVM gives up, it ends a thread of its own.
+    Attempt::default().run(move || {
+        let options = passes::Options::default();
+        let module =
+            passes::optimize_by(passes::THREADS, module, &options).map_err(|e| Error::bug(e.to_string()))?;
+        Ok(phalanx_back_nvptx::compile(&module, arch)?.ptx)
+    })?
 }
 
 impl From<LowerError> for Error {

@@ -1,4 +1,4 @@
-//! `phalanx lower`: a kernel as SPIR-V or as text of MLIR's `spirv` dialect, for other devices and compilers.
+//! `phalanx lower`: a kernel as SPIR-V, as text of MLIR's `spirv` dialect or as PTX, for other devices and compilers.
 
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
@@ -9,18 +9,20 @@ use clap::{Args, ValueEnum};
 use super::load_shader;
 use crate::args::{GlslArgs, SizeArgs};
 use crate::data::spec::SpecConstant;
-use crate::runtime::{self, Dialect};
+use crate::runtime::{self, Arch, Dialect};
 use crate::{Status, output};
 
 pub(crate) const LOWER_HELP: &str = "\
 SPIR-V is for Vulkan, with the subgroup size that it is made for. Without -o it is printed as text; a file gets the
 words, or text if it is called .spvasm; `-o -` writes the words to standard output.
+PTX is for GPUs of NVIDIA, as `--device cuda:0` runs it; it is printed, or written as text.
 What has no counterpart is refused by its name.
 
 Example:
   phalanx lower conv.mlir --entry rotations --to spirv -o conv.spv
   phalanx lower conv.mlir --entry rotations --to mlir-spirv --subgroup-size 16
-  phalanx lower gemm.comp --to mlir-spirv --llvm 19 -o gemm.mlir";
+  phalanx lower gemm.comp --to mlir-spirv --llvm 19 -o gemm.mlir
+  phalanx lower sum.comp --to ptx --sm 80 -o sum.ptx";
 
 #[derive(Debug, Args)]
 pub(crate) struct LowerArgs {
@@ -43,6 +45,9 @@ pub(crate) struct LowerArgs {
     /// The version of LLVM that the text is for; 19 has no rotation of a subgroup, and gets a shuffle
     #[arg(long, value_name = "VERSION", default_value = "22")]
     pub(crate) llvm: Llvm,
+    /// The architecture that PTX is for: 80, 89 or 90a
+    #[arg(long, value_name = "SM", default_value = "90a")]
+    pub(crate) sm: Arch,
     #[command(flatten)]
     pub(crate) glsl: GlslArgs,
 }
@@ -54,6 +59,8 @@ pub(crate) enum Form {
     Spirv,
     /// Text of MLIR's `spirv` dialect
     MlirSpirv,
+    /// Assembly of NVIDIA's GPUs
+    Ptx,
 }
 
 /// Versions of LLVM whose dialect is known.
@@ -70,20 +77,18 @@ pub(crate) fn run(args: &LowerArgs) -> Result<Status> {
     runtime::check_subgroup_size(sizes.subgroup)?;
     let shader = load_shader(&args.shader, &args.glsl)?;
     let entry = shader.entry(args.entry.as_deref())?;
-    let dialect = match (args.to, args.llvm) {
-        (Form::Spirv, _) => None,
-        (Form::MlirSpirv, Llvm::V19) => Some(Dialect::Llvm19),
-        (Form::MlirSpirv, Llvm::V22) => Some(Dialect::Llvm22),
-    };
-    let lowered = shader
-        .lower(&entry, &args.spec, sizes, dialect)
-        .with_context(|| format!("{} is not lowered", args.shader.display()))?;
     let is_words = args.to == Form::Spirv && args.output.as_deref().is_some_and(|path| !is_text(path));
-    let bytes = if is_words {
-        lowered.words.iter().flat_map(|word| word.to_le_bytes()).collect()
-    } else {
-        lowered.text.into_bytes()
+    let spirv = |dialect| shader.lower(&entry, &args.spec, sizes, dialect);
+    let bytes = match (args.to, args.llvm) {
+        (Form::Spirv, _) if is_words => {
+            spirv(None).map(|lowered| lowered.words.iter().flat_map(|word| word.to_le_bytes()).collect())
+        }
+        (Form::Spirv, _) => spirv(None).map(|lowered| lowered.text.into_bytes()),
+        (Form::MlirSpirv, Llvm::V19) => spirv(Some(Dialect::Llvm19)).map(|lowered| lowered.text.into_bytes()),
+        (Form::MlirSpirv, Llvm::V22) => spirv(Some(Dialect::Llvm22)).map(|lowered| lowered.text.into_bytes()),
+        (Form::Ptx, _) => shader.to_ptx(&entry, &args.spec, sizes, args.sm).map(String::into_bytes),
     };
+    let bytes: Vec<u8> = bytes.with_context(|| format!("{} is not lowered", args.shader.display()))?;
     match args.output.as_deref() {
         Some(path) if path.as_os_str() != "-" => output::write(path, bytes)?,
         Some(_) if is_words => {

@@ -1,8 +1,10 @@
 //! Kernels for other devices and compilers.
 
 use anyhow::Result;
-use phalanx::PipelineDescriptor;
 use phalanx::lower::{Llvm, Options};
+use phalanx::{PipelineDescriptor, SpecValue};
+
+pub(crate) use phalanx::lower::Arch;
 
 use super::{Shader, Sizes, spec_values};
 use crate::data::spec::SpecConstant;
@@ -31,13 +33,8 @@ impl Shader {
         sizes: Sizes,
         dialect: Option<Dialect>,
     ) -> Result<Lowered> {
-        let descriptor = PipelineDescriptor {
-            module: &self.0,
-            entry: Some(entry),
-            specialization: &spec_values(self.0.info(), constants)?,
-            subgroup_size: sizes.subgroup,
-            workgroup_size: sizes.workgroup,
-        };
+        let constants = spec_values(self.0.info(), constants)?;
+        let descriptor = self.descriptor(entry, &constants, sizes);
         let options = Options { rotates_by_shuffle: dialect == Some(Dialect::Llvm19) };
         let lowered = phalanx::lower::lower(&descriptor, options)?;
         let text = match dialect {
@@ -46,5 +43,32 @@ impl Shader {
             Some(Dialect::Llvm22) => lowered.to_mlir(Llvm::V22).map_err(phalanx::Error::from)?,
         };
         Ok(Lowered { words: lowered.words(), text })
+    }
+
+    /// Lowers an entry point to PTX.
+    pub(crate) fn to_ptx(
+        &self,
+        entry: &str,
+        constants: &[SpecConstant],
+        sizes: Sizes,
+        arch: Arch,
+    ) -> Result<String> {
+        let constants = spec_values(self.0.info(), constants)?;
+        Ok(phalanx::lower::to_ptx(&self.descriptor(entry, &constants, sizes), arch)?)
+    }
+
+    fn descriptor<'a>(
+        &'a self,
+        entry: &'a str,
+        specialization: &'a [(u32, SpecValue)],
+        sizes: Sizes,
+    ) -> PipelineDescriptor<'a> {
+        PipelineDescriptor {
+            module: &self.0,
+            entry: Some(entry),
+            specialization,
+            subgroup_size: sizes.subgroup,
+            workgroup_size: sizes.workgroup,
+        }
     }
 }

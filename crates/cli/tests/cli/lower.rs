@@ -85,3 +85,21 @@ void main() { imageStore(picture, ivec2(0), vec4(1)); }";
     );
     refuses(&["lower", "image.comp"], directory.path(), &["--to"]);
 }
+
+#[test]
+fn a_kernel_becomes_ptx() {
+    let directory = empty_directory();
+    let source = "#version 450
+layout(local_size_x = 64) in;
+layout(set = 0, binding = 0) buffer Data { float x[]; };
+void main() { x[gl_GlobalInvocationID.x] *= 2; }";
+    std::fs::write(directory.path().join("double.comp"), source).expect("writable");
+    let ptx =
+        |sm: &[&str]| succeeds(&[&["lower", "double.comp", "--to", "ptx"], sm].concat(), directory.path());
+    assert!(ptx(&["--sm", "80"]).contains(".target sm_80"));
+    let newest = ptx(&[]);
+    assert!(newest.contains(".target sm_90a") && newest.contains("st.global"), "{newest}");
+    let small = ["lower", "double.comp", "--to", "ptx", "--subgroup-size", "16"];
+    refuses(&small, directory.path(), &["double.comp", "subgroups of 16"]);
+    refuses(&["lower", "double.comp", "--to", "ptx", "--sm", "70"], directory.path(), &["70", "90a"]);
+}
