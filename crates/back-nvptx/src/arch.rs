@@ -47,6 +47,15 @@ impl Arch {
         }
     }
 
+    /// Most bytes of memory that a work-group shares.
+    pub const fn shared_bytes(self) -> u32 {
+        match self {
+            Self::Sm80 => 163 << 10,
+            Self::Sm89 => 99 << 10,
+            Self::Sm90a => 227 << 10,
+        }
+    }
+
     /// What its instructions do.
     pub(crate) const fn caps(self) -> Caps {
         Caps {

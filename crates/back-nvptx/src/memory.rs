@@ -328,7 +328,10 @@ impl<'c> Lower<'_, 'c> {
         };
         match barrier.execution {
             Scope::Workgroup | Scope::Device => {
-                self.e.intrinsic_effect("llvm.nvvm.barrier0", &[], &[])?;
+                // Not the aligned one, which wants the threads of a warp to come together: the IR does not promise that the
+                // hardware has brought them together behind what they did apart.
+                let number = self.e.i32(0);
+                self.e.intrinsic_effect("llvm.nvvm.barrier.sync", &[], &[number])?;
             }
             Scope::Subgroup => {
                 let mask = self.mask()?;

@@ -37,6 +37,12 @@ pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
         let found = layout.bytes;
         return Err(Error::unsupported(format!("{found} bytes of arguments, at most {}", abi::MAX_BYTES)));
     }
+    if layout.shared_bytes > arch.shared_bytes() {
+        let (found, most) = (layout.shared_bytes, arch.shared_bytes());
+        let what =
+            format!("{found} bytes of shared memory, those for whole matrices among them, at most {most}");
+        return Err(Error::unsupported(what));
+    }
     let machine = machine(arch)?;
     let cx = Context::create();
     let e = Emit::new(&cx, &module.name, arch.caps());

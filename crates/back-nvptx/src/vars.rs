@@ -24,7 +24,7 @@ impl<'c> Lower<'_, 'c> {
     pub(crate) fn declare_vars(&mut self) -> Result<()> {
         for (info, var) in self.f.vars.iter().zip((0..).map(Var::new)) {
             let elem = match info.ty {
-                Type::Scalar(s) => self.e.scalar_ty(s),
+                Type::Scalar(s) => self.kept_ty(s),
                 Type::Ptr(space) => self.pointer_ty(space),
                 Type::Mat(m) => {
                     self.declare_matrix(var, m, info.count)?;
@@ -34,7 +34,7 @@ impl<'c> Lower<'_, 'c> {
             };
             let at = match (&info.table, info.ty.scalar()) {
                 (Some(bits), Some(s)) => {
-                    let elems: Vec<V<'c>> = bits.iter().map(|&bits| self.e.scalar_const(s, bits)).collect();
+                    let elems: Vec<V<'c>> = bits.iter().map(|&bits| self.kept(s, bits)).collect();
                     self.table(elem, &elems, s.bytes())
                 }
                 _ => self.reserve(self.array_ty(elem, info.count))?,
@@ -42,6 +42,23 @@ impl<'c> Lower<'_, 'c> {
             self.vars.push(Some(Slot { at, elem, count: info.count }));
         }
         Ok(())
+    }
+
+    /// A constant in a variable.
+    fn kept(&self, s: Scalar, bits: u64) -> V<'c> {
+        match s {
+            Scalar::Bool => self.e.int(8, bits & 1),
+            s => self.e.scalar_const(s, bits),
+        }
+    }
+
+    /// The type of a scalar in a variable. A truth value is a byte: LLVM 19 stores a constant `true` as 255 and reads it as a
+    /// number of eight bits.
+    fn kept_ty(&self, s: Scalar) -> BasicTypeEnum<'c> {
+        match s {
+            Scalar::Bool => self.e.cx.i8_type().into(),
+            s => self.e.scalar_ty(s),
+        }
     }
 
     /// A pointer in a variable: base, size and offset.
@@ -71,6 +88,10 @@ impl<'c> Lower<'_, 'c> {
                 let p = Ptr { space, base: part(0)?, size: part(1)?, offset: part(2)? };
                 self.set_ptr(inst, p);
             }
+            Type::Scalar(Scalar::Bool) => {
+                let is_set = self.e.icmp(IntPredicate::NE, v, zero)?;
+                self.set(inst, is_set);
+            }
             Type::Scalar(_) | Type::Mat(_) => self.set(inst, v),
         }
         Ok(())
@@ -91,6 +112,10 @@ impl<'c> Lower<'_, 'c> {
                     all = self.e.b.build_insert_value(all, part, i, "")?.into_struct_value();
                 }
                 all.into()
+            }
+            Type::Scalar(Scalar::Bool) => {
+                let bit = self.scalar(value)?;
+                self.e.zext_trunc(bit, 8)?
             }
             Type::Scalar(_) | Type::Mat(_) => self.scalar(value)?,
         };

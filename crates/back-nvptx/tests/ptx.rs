@@ -105,7 +105,7 @@ fn a_work_group_shares_memory_and_waits() {
          %n: i32 = xor %l, %z\n%a: i32 = load %p\n%o: i32 = atomic_iadd %p, %a\n\
          %q: ptr<buffer> = ptr_add<scale=4> %out, %i\nstore %q, %o",
     ));
-    assert_has(&code, &["st.shared.u32", "bar.sync", "atom.shared.add.u32", ".extern .shared"]);
+    assert_has(&code, &["st.shared.u32", "barrier.sync", "atom.shared.add.u32", ".extern .shared"]);
 }
 
 #[test]

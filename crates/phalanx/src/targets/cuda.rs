@@ -50,7 +50,7 @@ fn machine_of(properties: &Properties) -> Machine {
         limits,
         subgroup_sizes: &[phalanx_back_nvptx::abi::SUBGROUP_SIZE],
         matrix_scopes: &[Scope::Subgroup, Scope::Workgroup],
-        has_vectors: false,
+        has_vectors: true,
         rates: Some(properties.rates()),
     }
 }
