@@ -125,7 +125,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             constructs: Constructs::new(&ir.body, ret),
             here: Function::ENTRY,
             vars: Vec::new(),
-            matrices: Matrices::new(&ir.body),
+            matrices: Matrices::new(ir),
             entry,
             values: vec![None; ir.body.values.len()],
         };
@@ -154,7 +154,7 @@ impl<'a, 'c> Lower<'a, 'c> {
     }
 
     /// Sends an instruction to those who lower its kind.
-    fn inst(&mut self, inst: Inst) -> Result<Flow> {
+    pub(crate) fn inst(&mut self, inst: Inst) -> Result<Flow> {
         let f = self.f;
         let info = f.inst(inst);
         if coopmat::concerns(f, info) {

@@ -33,6 +33,22 @@ const GROUP: u32 = 4;
 /// What rows and columns of a matrix that is shared out are held in multiples of.
 const BLOCK: u32 = 16;
 
+/// The warps of a work-group, as a grid: warp `w` is at `(w / columns, w % columns)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grid {
+    pub(super) warps: u32,
+    pub(super) columns: u32,
+}
+
+impl Grid {
+    /// A grid of so many warps, nearly as wide as it is high; or one above the other, so that each holds whole rows.
+    pub(super) fn new(warps: u32, has_whole_rows: bool) -> Self {
+        let fits = |n: &u32| n * n <= warps && warps.is_multiple_of(*n) && !has_whole_rows;
+        let columns = (1..).map(|i| 1 << i).take_while(fits).last().unwrap_or(1);
+        Self { warps, columns }
+    }
+}
+
 /// The part of a matrix that a warp holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Share {
@@ -40,20 +56,17 @@ pub(super) struct Share {
     pub(super) layout: Layout,
     /// Warps along rows and along columns; 1 where all hold everything.
     pub(super) warps: (u32, u32),
-    /// How many there are along columns for any matrix: warp `w` is at `(w / columns, w % columns)`.
-    pub(super) columns: u32,
 }
 
 impl Share {
-    /// The part of a matrix of a type that each of so many warps of a work-group holds.
-    pub(super) fn of(m: MatType, warps: u32) -> Self {
+    /// The part of a matrix of a type that each warp of a work-group holds.
+    pub(super) fn of(m: MatType, grid: Grid) -> Self {
         let layout = Layout::of(m);
-        if m.scope != Scope::Workgroup || warps == 1 {
-            return Self { layout, warps: (1, 1), columns: 1 };
+        if m.scope != Scope::Workgroup || grid.warps == 1 {
+            return Self { layout, warps: (1, 1) };
         }
-        let columns = (0..).map(|i| 1 << i).take_while(|n| n * n <= warps && warps.is_multiple_of(*n));
-        let columns = columns.last().unwrap_or(1);
-        let grid = match m.use_ {
+        let Grid { warps, columns } = grid;
+        let warps = match m.use_ {
             Use::A => (warps / columns, 1),
             Use::B => (1, columns),
             Use::Accumulator | Use::Any => (warps / columns, columns),
@@ -62,8 +75,20 @@ impl Share {
             1 => side,
             _ => side.div_ceil(BLOCK * warps) * BLOCK,
         };
-        let layout = Layout { rows: part(m.rows, grid.0), cols: part(m.cols, grid.1), ..layout };
-        Self { layout, warps: grid, columns }
+        let layout = Layout { rows: part(m.rows, warps.0), cols: part(m.cols, warps.1), ..layout };
+        Self { layout, warps }
+    }
+
+    /// Whether no register of any warp is padding.
+    pub(super) fn is_full(&self, m: MatType) -> bool {
+        let Layout { rows, cols, .. } = self.layout;
+        !self.layout.is_padded() && (rows * self.warps.0, cols * self.warps.1) == (m.rows, m.cols)
+    }
+
+    /// Whether a warp holds the same elements of a matrix with this share and of one with another.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let sides = |share: &Self| (share.layout.rows, share.layout.cols, share.warps);
+        sides(self) == sides(other)
     }
 }
 
@@ -313,7 +338,7 @@ mod tests {
     fn a_work_group_shares_matrices_out() {
         let m = |rows, cols, use_| MatType { elem: Scalar::F16, scope: Scope::Workgroup, rows, cols, use_ };
         let part = |m, warps| {
-            let share = Share::of(m, warps);
+            let share = Share::of(m, Grid::new(warps, false));
             (share.layout.rows, share.layout.cols, share.warps)
         };
         assert_eq!(part(m(128, 128, Use::Accumulator), 8), (32, 64, (4, 2)));
@@ -322,6 +347,9 @@ mod tests {
         assert_eq!(part(m(24, 8, Use::Accumulator), 4), (16, 16, (2, 2)));
         assert_eq!(part(m(64, 64, Use::Accumulator), 3), (32, 64, (3, 1)));
         assert_eq!(part(m(64, 64, Use::Accumulator), 1), (64, 64, (1, 1)));
+        let rows = Share::of(m(64, 64, Use::Accumulator), Grid::new(4, true));
+        assert_eq!((rows.layout.cols, rows.warps), (64, (4, 1)));
+        assert!(rows.is_like(&Share::of(m(64, 64, Use::A), Grid::new(4, true))));
     }
 
     #[test]

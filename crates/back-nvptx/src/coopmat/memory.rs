@@ -112,18 +112,10 @@ impl<'c> Lower<'_, 'c> {
         let of_stride = 1_u64 << self.uniformity.low_zeros(stride).min(4);
         let align = self.align_of(pointer).min(of_stride);
         let (p, stride) = (self.ptr(pointer)?, self.scalar(stride)?);
-        let Share { layout, warps, columns } = self.share_of(m);
-        let elem = m.elem;
+        let share = self.share_of(m);
+        let (layout, elem) = (share.layout, m.elem);
         let mut place = Place { p, part: None, stride, align, column_major, is_inside, flags, layout, elem };
-        if warps != (1, 1) {
-            let warp = self.builtin(Builtin::SubgroupId)?;
-            let (row, col) = (Later(self).quotient(warp, columns)?, Later(self).remainder(warp, columns)?);
-            let first = |number, warps: u32, side: u32| match warps {
-                1 => Ok(self.e.i32(0)),
-                _ => self.e.mul(number, self.e.i32(side)),
-            };
-            let row = first(row, warps.0, layout.rows)?;
-            let col = first(col, warps.1, layout.cols)?;
+        if let Some((row, col)) = self.first_of_share(share)? {
             let further = self.offset_in(&place, (row, col))?;
             place.p.offset = self.e.add(place.p.offset, further)?;
             place.part = Some([(row, m.rows), (col, m.cols)]);
@@ -138,6 +130,21 @@ impl<'c> Lower<'_, 'c> {
         let extent =
             i128::from(stride) * i128::from(lines - 1) + i128::from(len) * i128::from(m.elem.bytes());
         self.is_range_inside(pointer, extent)
+    }
+
+    /// Row and column of the first element that this warp holds, if it is not the matrix's.
+    pub(super) fn first_of_share(&mut self, share: Share) -> Result<Option<(V<'c>, V<'c>)>> {
+        if share.warps == (1, 1) {
+            return Ok(None);
+        }
+        let (warp, columns) = (self.builtin(Builtin::SubgroupId)?, self.matrices.grid.columns);
+        let (row, col) = (Later(self).quotient(warp, columns)?, Later(self).remainder(warp, columns)?);
+        let first = |number, warps: u32, side: u32| match warps {
+            1 => Ok(self.e.i32(0)),
+            _ => self.e.mul(number, self.e.i32(side)),
+        };
+        let row = first(row, share.warps.0, share.layout.rows)?;
+        Ok(Some((row, first(col, share.warps.1, share.layout.cols)?)))
     }
 
     /// Whether all that this warp holds is in the matrix, if that is not known; nothing if it may be in parts.

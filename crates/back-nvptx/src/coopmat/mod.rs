@@ -13,20 +13,25 @@ mod general;
 mod integer;
 mod layout;
 mod ldmatrix;
+mod map;
 mod memory;
 mod mma;
+mod prepare;
+mod reduce;
 mod regroup;
 mod vars;
 mod words;
 
 use crate::lower::Lower;
 use inkwell::values::{FunctionValue, PointerValue};
-use layout::{Kind, LANES, Layout, Share};
+use layout::{Grid, Kind, LANES, Layout, Share};
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{
-    BinaryOp, Function, Inst, InstInfo, MatType, Module, Op, Scalar, Scope, Value, Var, Verified,
+    BinaryOp, Function, Inst, InstInfo, MatReduceKind, MatType, Module, Op, Scalar, Scope, Use, Value, Var,
 };
 use std::rc::Rc;
+
+pub(crate) use prepare::prepare;
 
 /// Most elements that a lane holds of a matrix.
 const MAX_REGISTERS: u32 = 512;
@@ -40,8 +45,9 @@ pub(crate) struct Mat<'c> {
 }
 
 /// The matrices of a module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Matrices<'c> {
+    grid: Grid,
     /// By value.
     values: Vec<Option<Mat<'c>>>,
     /// Values of which components are looked at, as components: an invocation does that alone, when nobody could send it
@@ -56,13 +62,15 @@ pub(crate) struct Matrices<'c> {
 }
 
 impl Matrices<'_> {
-    pub(crate) fn new(f: &Function) -> Self {
+    pub(crate) fn new(ir: &Module) -> Self {
+        let f = &ir.body;
         let count = f.values.len();
         let mut is_extracted = vec![false; count];
         for info in f.insts.iter().filter(|info| info.op == Op::MatExtract) {
             is_extracted[info.args[0].index()] = true;
         }
         Self {
+            grid: grid(ir),
             values: vec![None; count],
             components: vec![None; count],
             is_extracted,
@@ -73,52 +81,39 @@ impl Matrices<'_> {
     }
 }
 
-/// The same module without the operations on whole matrices that are not done in registers.
-pub(crate) fn prepare(module: &Verified) -> Result<Option<Verified>> {
-    use phalanx_ir::passes::{Options, Scratch, SpreadError, expand_but, spread};
-    let options = Options::default();
-    let spread = spread(module, &options).map_err(|error| match error {
-        SpreadError::SharedMemory(_) => Error::unsupported(error.to_string()),
-        SpreadError::Bug(bug) => Error::bug(bug.to_string()),
-    })?;
-    let mut prepared = spread;
-    for of_scope in [Scratch::of, Scratch::of_workgroup] {
-        let module = prepared.as_ref().unwrap_or(module);
-        let scratch = Scratch { is_free: true, ..of_scope(module) };
-        let is_whole = |f: &Function, info: &InstInfo| is_in_registers(module, f, info);
-        let expanded = expand_but(&is_whole, module, scratch, &options);
-        prepared = expanded.map_err(|error| Error::bug(error.to_string()))?.or(prepared);
-    }
-    Ok(prepared)
+/// The grid of the warps of a module.
+fn grid(ir: &Module) -> Grid {
+    let f = &ir.body;
+    let of_group = |v: Option<&Value>| f.ty(*v?).mat().filter(|m| m.scope == Scope::Workgroup);
+    let has_whole_rows = f.insts.iter().any(|info| {
+        let (Some(from), Some(to)) = (of_group(info.args.first()), of_group(info.results.first())) else {
+            return false;
+        };
+        match info.op {
+            Op::MatReduce { kind, .. } => kind == MatReduceKind::Row,
+            Op::Bitcast | Op::Convert(_) => (from.use_, to.use_) == (Use::Accumulator, Use::A),
+            _ => false,
+        }
+    });
+    Grid::new(ir.num_subgroups(), has_whole_rows)
 }
 
-/// Whether an operation that a pass can take apart is lowered as it is.
-fn is_in_registers(ir: &Module, f: &Function, info: &InstInfo) -> bool {
-    let mut types = info.args.iter().chain(&info.results).filter_map(|&v| f.ty(v).mat());
-    match info.op {
-        Op::MatTranspose => {
-            types.all(|m| check(ir, m).is_ok() && Share::of(m, ir.num_subgroups()).warps == (1, 1))
-        }
-        _ => false,
+/// Refuses what is not done with matrices of a type.
+fn check(ir: &Module, grid: Grid, m: MatType) -> Result<()> {
+    if !ir.workgroup_invocations().is_multiple_of(LANES) {
+        return Err(Error::unsupported("matrices in a subgroup that is partly filled"));
     }
+    let warps = if m.scope == Scope::Workgroup { grid.warps } else { 1 };
+    let most = u64::from(MAX_REGISTERS * LANES * warps);
+    if m.len() > most || Share::of(m, grid).layout.registers() > MAX_REGISTERS {
+        return Err(Error::unsupported(format!("matrices of more than {most} elements")));
+    }
+    Ok(())
 }
 
 /// Whether an instruction takes, gives or accesses matrices.
 pub(crate) fn concerns(f: &Function, info: &InstInfo) -> bool {
     f.concerns_matrices(info, Scope::Subgroup) || f.concerns_matrices(info, Scope::Workgroup)
-}
-
-/// Refuses what is not done with matrices of a type.
-pub(crate) fn check(ir: &Module, m: MatType) -> Result<()> {
-    if !ir.workgroup_invocations().is_multiple_of(LANES) {
-        return Err(Error::unsupported("matrices in a subgroup that is partly filled"));
-    }
-    let warps = if m.scope == Scope::Workgroup { ir.num_subgroups() } else { 1 };
-    let most = u64::from(MAX_REGISTERS * LANES * warps);
-    if m.len() > most || Share::of(m, warps).layout.registers() > MAX_REGISTERS {
-        return Err(Error::unsupported(format!("matrices of more than {most} elements")));
-    }
-    Ok(())
 }
 
 impl<'c> Lower<'_, 'c> {
@@ -128,7 +123,7 @@ impl<'c> Lower<'_, 'c> {
         let info = f.inst(inst);
         for &v in info.args.iter().chain(&info.results) {
             if let Some(m) = f.ty(v).mat() {
-                check(self.ir, m)?;
+                check(self.ir, self.matrices.grid, m)?;
             }
         }
         match &info.op {
@@ -149,6 +144,8 @@ impl<'c> Lower<'_, 'c> {
                 let turned = self.regroup(&m, to, true)?;
                 self.set_mat(inst, turned)
             }
+            Op::MatMap { body } => self.mat_map(inst, *body),
+            Op::MatReduce { body, .. } => self.mat_reduce(inst, *body),
             Op::Unary(_) | Op::Binary(_) | Op::Fma | Op::Select | Op::Convert(_) | Op::Bitcast => {
                 self.mat_elementwise(inst)
             }
@@ -176,7 +173,7 @@ impl<'c> Lower<'_, 'c> {
 
     /// What a warp holds of a matrix of a type.
     fn share_of(&self, m: MatType) -> Share {
-        Share::of(m, self.ir.num_subgroups())
+        Share::of(m, self.matrices.grid)
     }
 
     /// Defines the result of an instruction as a matrix.
@@ -194,7 +191,7 @@ impl<'c> Lower<'_, 'c> {
     /// A matrix of which each component is an invocation's scalar.
     fn spread(&mut self, scalar: Value, m: MatType) -> Result<Mat<'c>> {
         let x = self.scalar(scalar)?;
-        let Share { layout, warps, .. } = self.share_of(m);
+        let Share { layout, warps } = self.share_of(m);
         // Of several warps a pass has left no other matrices than those of one scalar.
         let is_uniform = warps != (1, 1) || self.uniformity.is_uniform(scalar);
         let own = if is_uniform { layout } else { layout.with(Kind::Components) };

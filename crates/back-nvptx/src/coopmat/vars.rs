@@ -28,7 +28,7 @@ pub(super) struct Slot<'c> {
 impl<'c> Lower<'_, 'c> {
     /// Reserves memory for a variable.
     pub(crate) fn declare_matrix(&mut self, var: Var, m: MatType, count: u32) -> Result<()> {
-        if super::check(self.ir, m).is_err() {
+        if super::check(self.ir, self.matrices.grid, m).is_err() {
             // What uses it is refused.
             return Ok(());
         }
@@ -43,7 +43,7 @@ impl<'c> Lower<'_, 'c> {
 
     fn mat_slot(&self, var: Var) -> Result<Slot<'c>> {
         if let Some(m) = self.f.var(var).ty.mat() {
-            super::check(self.ir, m)?;
+            super::check(self.ir, self.matrices.grid, m)?;
         }
         self.matrices.vars[var.index()].ok_or_else(|| Error::bug(format!("{var} has no place")))
     }

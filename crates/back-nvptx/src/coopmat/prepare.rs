@@ -1,0 +1,141 @@
+//! What of operations on whole matrices is done in registers, and what a pass takes apart before.
+
+use super::layout::{Grid, Share};
+use super::{check, grid};
+use phalanx_emit_llvm::{Error, Result};
+use phalanx_ir::passes::{Options, Scratch, SpreadError, expand_but, spread};
+use phalanx_ir::{
+    Block, Builtin, Function, Inst, InstInfo, MatReduceKind, MatType, Module, Op, Scope, Uniformity, Use,
+    Var, Verified,
+};
+
+/// Most instructions that a region becomes, repeated for each register.
+const MAX_REPEATED: usize = 8192;
+
+/// The same module without the operations on whole matrices that are not done in registers.
+pub(crate) fn prepare(module: &Verified) -> Result<Option<Verified>> {
+    if !module.body.insts.iter().any(|info| super::concerns(&module.body, info)) {
+        return Ok(None);
+    }
+    let options = Options::default();
+    let mut prepared = spread(module, &options).map_err(|error| match error {
+        SpreadError::SharedMemory(_) => Error::unsupported(error.to_string()),
+        SpreadError::Bug(bug) => Error::bug(bug.to_string()),
+    })?;
+    for of_scope in [Scratch::of, Scratch::of_workgroup] {
+        let module = prepared.as_ref().unwrap_or(module);
+        let scratch = Scratch { is_free: true, ..of_scope(module) };
+        let uniformity = match scratch.scope {
+            Scope::Workgroup => Uniformity::of_workgroup(module),
+            _ => Uniformity::analyse(module),
+        };
+        let choice = Choice { ir: module, grid: grid(module), uniformity };
+        let is_whole = |_: &Function, info: &InstInfo| choice.is_in_registers(info);
+        let expanded = expand_but(&is_whole, module, scratch, &options);
+        prepared = expanded.map_err(|error| Error::bug(error.to_string()))?.or(prepared);
+    }
+    Ok(prepared)
+}
+
+/// How to choose.
+struct Choice<'m> {
+    ir: &'m Module,
+    grid: Grid,
+    /// What is the same for all invocations of the scope.
+    uniformity: Uniformity,
+}
+
+impl Choice<'_> {
+    /// Whether an operation that a pass can take apart is lowered as it is.
+    fn is_in_registers(&self, info: &InstInfo) -> bool {
+        let f = &self.ir.body;
+        let types: Vec<MatType> =
+            info.args.iter().chain(&info.results).filter_map(|&v| f.ty(v).mat()).collect();
+        let shares: Vec<Share> = types.iter().map(|&m| Share::of(m, self.grid)).collect();
+        if shares.is_empty() || types.iter().any(|&m| check(self.ir, self.grid, m).is_err()) {
+            return false;
+        }
+        let is_full = shares.iter().zip(&types).all(|(share, &m)| share.is_full(m));
+        let is_alike = shares.iter().all(|share| share.is_like(&shares[0]));
+        match info.op {
+            Op::MatTranspose => shares.iter().all(|share| share.warps == (1, 1)),
+            Op::Bitcast | Op::Convert(_) => is_alike,
+            Op::MatMap { body } => {
+                is_full && is_alike && self.is_repeatable(body, shares[0].layout.registers())
+            }
+            Op::MatReduce { kind: MatReduceKind::Row, body } => {
+                let is_row = |share: &Share| {
+                    share.warps.1 == 1
+                        && !share.layout.by_cols()
+                        && share.layout.rows == shares[0].layout.rows
+                };
+                types[0].use_ != Use::Any
+                    && is_full
+                    && shares.iter().all(is_row)
+                    && types[0].cols.is_power_of_two()
+                    && self.is_repeatable(body, shares[0].layout.registers())
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a region may be repeated for so many registers, in whichever invocation has them: whether it does nothing
+    /// but compute, and looks at nothing that is an invocation's own.
+    fn is_repeatable(&self, body: Block, registers: u32) -> bool {
+        let f = &self.ir.body;
+        let mut inside = Vec::new();
+        instructions(f, body, &mut inside);
+        let is_inside = |inst: &Inst| inside.contains(inst);
+        let is_own = |var: Var| {
+            let mut users =
+                (0..f.insts.len()).map(Inst::new).filter(|&i| f.inst(i).op.vars().any(|(v, _)| v == var));
+            users.all(|inst| is_inside(&inst))
+        };
+        let is_alike = |inst: &Inst| {
+            let info = f.inst(*inst);
+            let known =
+                |&v: &phalanx_ir::Value| is_inside(&f.values[v.index()].def) || self.uniformity.is_uniform(v);
+            let does = match info.op {
+                Op::Const(_)
+                | Op::Unary(_)
+                | Op::Binary(_)
+                | Op::Compare(_)
+                | Op::Fma
+                | Op::Select
+                | Op::Convert(_)
+                | Op::Bitcast
+                | Op::BufferPtr(_)
+                | Op::PushPtr
+                | Op::SharedPtr { .. }
+                | Op::PtrAdd { .. }
+                | Op::PtrBytesLeft
+                | Op::PtrDiff
+                | Op::PtrToInt
+                | Op::IntToPtr
+                | Op::Params
+                | Op::Yield
+                | Op::If { .. }
+                | Op::Block { .. }
+                | Op::Loop { .. }
+                | Op::Br(_)
+                | Op::Builtin(Builtin::NumWorkgroups(_) | Builtin::WorkgroupId(_)) => true,
+                Op::Load(flags) => !flags.volatile,
+                Op::VarLoad(var) => is_own(var) || self.uniformity.is_var_uniform(var),
+                Op::VarStore(var) => is_own(var),
+                _ => false,
+            };
+            does && info.args.iter().all(known)
+        };
+        inside.len() * registers as usize <= MAX_REPEATED && inside.iter().all(is_alike)
+    }
+}
+
+/// The instructions of a block and of those within.
+fn instructions(f: &Function, block: Block, all: &mut Vec<Inst>) {
+    for &inst in f.block(block) {
+        all.push(inst);
+        for body in f.inst(inst).op.bodies() {
+            instructions(f, body, all);
+        }
+    }
+}
