@@ -16,6 +16,7 @@ mod flow;
 mod halves;
 mod math;
 mod memory;
+pub mod texel;
 mod vector;
 
 pub use error::{Error, Result};

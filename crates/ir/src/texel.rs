@@ -160,9 +160,14 @@ impl Format {
         matches!(self.numeric(), Numeric::Uint | Numeric::Sint)
     }
 
+    /// The first bit and the number of bits of its components, from red, in the little-endian word that is a texel.
+    pub fn component_bits(self) -> &'static [(u32, u32)] {
+        self.layout().1
+    }
+
     /// Number of components, from red.
     pub fn components(self) -> usize {
-        self.layout().1.len()
+        self.component_bits().len()
     }
 
     /// The components of a texel. What the format lacks is 0, and alpha 1. Missing bytes are zeros.
