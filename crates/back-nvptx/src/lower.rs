@@ -3,6 +3,7 @@
 use crate::abi::{self, Layout};
 use crate::control::Constructs;
 use crate::coopmat::{self, Matrices};
+use crate::image;
 use crate::vars::Slot;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
@@ -65,6 +66,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) constructs: Constructs<'c>,
     /// The block that is lowered.
     pub(crate) here: Block,
+    /// Functions that work on images.
+    pub(crate) images: image::Functions<'c>,
     /// Where variables live.
     pub(crate) vars: Vec<Option<Slot<'c>>>,
     /// Matrices, in values and in variables.
@@ -124,6 +127,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             shared,
             constructs: Constructs::new(&ir.body, ret),
             here: Function::ENTRY,
+            images: image::Functions::default(),
             vars: Vec::new(),
             matrices: Matrices::new(ir),
             entry,
@@ -207,8 +211,8 @@ impl<'a, 'c> Lower<'a, 'c> {
             Op::VecMatMul(op) => self.lower_vec_mat_mul(inst, op)?,
             Op::VecOuterAdd(op) => self.lower_vec_outer_add(inst, op)?,
             Op::VecReduceAdd(var) => self.lower_vec_reduce_add(inst, *var)?,
-            op @ (Op::Image(..)
-            | Op::VarComponentLoad(_)
+            Op::Image(binding, op) => self.lower_image(inst, *binding, *op)?,
+            op @ (Op::VarComponentLoad(_)
             | Op::VarComponentStore(_)
             | Op::MatSplat
             | Op::MatLoad { .. }

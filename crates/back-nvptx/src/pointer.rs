@@ -153,7 +153,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Base and size of a buffer; of an empty one for an index out of range.
-    fn buffer(&mut self, binding: Binding, index: V<'c>) -> Result<(V<'c>, V<'c>)> {
+    pub(crate) fn buffer(&mut self, binding: Binding, index: V<'c>) -> Result<(V<'c>, V<'c>)> {
         let place = self.layout.binding(binding);
         let at = self.e.field(self.arguments, place.offset)?;
         let index = self.e.zext_trunc(index, 64)?;

@@ -149,6 +149,19 @@ fn vectors_are_multiplied_by_memory_and_added_to_it() {
 }
 
 #[test]
+fn images_are_found_read_and_written_by_functions() {
+    let source = "kernel \"main\"\nworkgroup_size 32 1 1\nsubgroup_size 32\n\
+        binding buf0 = 0.0 storage_image_2d writable\nbinding buf1 = 0.1 storage_image_2d writable\n\
+        {\n%z: i32 = const 0\n%i: i32 = global_invocation_id<x>\n\
+        %r: f32, %g: f32, %b: f32, %a: f32 = image_load<buf0> %z, %i, %z\n\
+        image_store<buf1> %z, %i, %z, %g, %r, %b, %a\n}\n";
+    let code = ptx(source);
+    for name in ["image_place", "image_read", "image_write"] {
+        assert!(code.contains(&format!("{name}(")), "{code}");
+    }
+}
+
+#[test]
 fn what_is_told_goes_to_the_report() {
     let told = kernel("%c: bool = ieq %i, %z\nwarn<format=0> %c, %i\nprintf<format=0> %i");
     let code = ptx(&told.replace("push 16\n", "push 16\nformat \"at %d\"\n"));
