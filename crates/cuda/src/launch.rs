@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{self, CUevent, CUresult, CUstream};
 use phalanx_back_nvptx::abi::{self, Place};
+use phalanx_back_nvptx::image;
 use phalanx_back_nvptx::report::Told;
 use phalanx_host::{Buffer, CancelToken, Descriptor};
-use phalanx_ir::{MAX_DISPATCH_INVOCATIONS, excess};
+use phalanx_ir::{BindingKind, MAX_DISPATCH_INVOCATIONS, excess};
 
 use crate::code::Pipeline;
 use crate::context::Context;
@@ -74,6 +75,8 @@ pub(crate) struct Queue {
     shared: Pinned,
     /// What kernels tell.
     report: Option<Buffer>,
+    /// What kernels are told of images.
+    images: Option<Buffer>,
 }
 
 // SAFETY: the driver lets any thread use its streams and events.
@@ -83,7 +86,8 @@ impl Queue {
     pub(crate) fn new(context: &Arc<Context>) -> Result<Self, Error> {
         let shared = Pinned::new(context, 4096)?;
         let (stream, events) = (ptr::null_mut(), [ptr::null_mut(); 2]);
-        let mut queue = Self { context: Arc::clone(context), stream, events, shared, report: None };
+        let mut queue =
+            Self { context: Arc::clone(context), stream, events, shared, report: None, images: None };
         // SAFETY: `Pinned::new` entered the context; `stream` is written.
         let result = unsafe { sys::cuStreamCreate(&raw mut queue.stream, 0) };
         context.check("making a stream", result)?;
@@ -175,6 +179,27 @@ impl Queue {
         Ok(report.read(pipeline.formats(), &bytes))
     }
 
+    /// Writes down what kernels are told of images, one record behind the other, and gives the address of the first.
+    fn image_records(&mut self, dispatch: &Dispatch<'_>) -> Result<u64, Error> {
+        let images =
+            dispatch.descriptors.iter().flat_map(|table| table.iter()).filter_map(Descriptor::as_image);
+        let mut records = Vec::new();
+        for view in images {
+            let memory = view.memory();
+            records.extend(image::record(view.layout(), memory.address(), memory.size()));
+        }
+        if records.is_empty() {
+            return Ok(0);
+        }
+        let bytes = records.len() as u64;
+        let buffer = match self.images.take().filter(|buffer| buffer.size() >= bytes) {
+            Some(buffer) => buffer,
+            None => memory::managed(&self.context, bytes.next_power_of_two())?,
+        };
+        buffer.write(0, &records)?;
+        Ok(self.images.insert(buffer).device_address())
+    }
+
     /// The block of bytes that a kernel takes, but for the first work-group.
     fn arguments(&mut self, dispatch: &Dispatch<'_>) -> Result<Vec<u8>, Error> {
         let layout = &dispatch.pipeline.layout;
@@ -193,9 +218,23 @@ impl Queue {
         }
         put(&mut block, abi::WATCH as usize, &self.shared.address().to_le_bytes());
         put(&mut block, abi::REPORT as usize, &self.start_report(dispatch.pipeline)?.to_le_bytes());
+        let (mut records, record_bytes) = (self.image_records(dispatch)?, image::RECORD_BYTES as u64);
         let mut next = TABLES;
-        for (place, table) in tables {
+        for ((place, table), binding) in tables.zip(dispatch.pipeline.bindings()) {
             let at = place.offset as usize;
+            // A kernel finds nothing where it expects something else.
+            let is_image = matches!(binding.kind, BindingKind::Image(_));
+            let mut next_record = records;
+            records += table.iter().filter_map(Descriptor::as_image).count() as u64 * record_bytes;
+            let mut described = |descriptor: &Descriptor<'_>| match descriptor.as_image() {
+                Some(_) => {
+                    let record = [next_record, record_bytes];
+                    next_record += record_bytes;
+                    described(if is_image { record } else { [0; 2] })
+                }
+                None if is_image => described([0; 2]),
+                None => described([descriptor.buffer().address(), descriptor.buffer().size()]),
+            };
             match place.inline {
                 Some(count) => {
                     for (i, descriptor) in table.iter().take(count as usize).enumerate() {
@@ -310,11 +349,10 @@ impl Drop for Queue {
 }
 
 /// A descriptor as kernels read it: address and size.
-fn described(descriptor: &Descriptor<'_>) -> [u8; abi::DESCRIPTOR_BYTES as usize] {
-    let part = descriptor.buffer();
+fn described([address, size]: [u64; 2]) -> [u8; abi::DESCRIPTOR_BYTES as usize] {
     let mut bytes = [0; abi::DESCRIPTOR_BYTES as usize];
-    put(&mut bytes, 0, &part.address().to_le_bytes());
-    put(&mut bytes, 8, &part.size().to_le_bytes());
+    put(&mut bytes, 0, &address.to_le_bytes());
+    put(&mut bytes, 8, &size.to_le_bytes());
     bytes
 }
 
