@@ -24,6 +24,7 @@ mod lower;
 mod masks;
 mod math;
 mod memory;
+mod neighbours;
 mod optimize;
 mod pick;
 mod pieces;

@@ -92,6 +92,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) copies: FxHashSet<Inst>,
     /// Loads that the next work-groups go on with.
     pub(crate) streams: FxHashSet<Inst>,
+    /// What loads give that were read with one before them.
+    pub(crate) read_before: FxHashMap<Inst, Vec<Val<'c>>>,
     /// What was read together, by its first scalar.
     pub(crate) together: FxHashMap<V<'c>, Together<'c>>,
     /// Scalars that stay in the order of memory.
@@ -135,6 +137,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             patterns: Patterns::default(),
             copies: pieces::copies(&ir.body),
             streams: ahead::streams(&ir.body),
+            read_before: FxHashMap::default(),
             together: FxHashMap::default(),
             bundles: bundles::State::new(bundles::find(&ir.body, uniformity)),
             here: Here::default(),

@@ -38,6 +38,8 @@ pub(crate) struct Access<'c> {
     pub(crate) is_copy: bool,
     /// In a loop, at a place that depends on the work-group.
     pub(crate) is_stream: bool,
+    /// What does it.
+    pub(crate) inst: Inst,
 }
 
 impl Access<'_> {
@@ -65,8 +67,13 @@ impl Access<'_> {
 impl<'c> Lower<'_, 'c> {
     pub(crate) fn lower_load(&mut self, inst: Inst, flags: MemFlags) -> Result<()> {
         let f = self.f;
-        let access = self.load_access(inst, flags)?;
-        let values = self.load_scalars(&access)?;
+        let values = match self.read_before.remove(&inst) {
+            Some(values) => values,
+            None => {
+                let access = self.load_access(inst, flags)?;
+                self.load_scalars(&access)?
+            }
+        };
         for (&result, v) in f.inst(inst).results.iter().zip(values) {
             self.define(result, Lowered::Scalar(v));
         }
@@ -83,6 +90,7 @@ impl<'c> Lower<'_, 'c> {
             volatile: flags.volatile,
             is_copy: self.copies.contains(&inst),
             is_stream: self.streams.contains(&inst) && self.frames.is_in_loop(),
+            inst,
         };
         self.check_access(inst, &access.ptr, u64::from(access.n) * access.elem_bytes(), false)?;
         Ok(access)
@@ -104,6 +112,7 @@ impl<'c> Lower<'_, 'c> {
             volatile: flags.volatile,
             is_copy: self.copies.contains(&inst),
             is_stream: false,
+            inst,
         };
         self.check_access(inst, &access.ptr, u64::from(access.n) * access.elem_bytes(), true)?;
         Ok(access)

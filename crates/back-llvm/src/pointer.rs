@@ -151,7 +151,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Whether the lanes behind a wrap of an index may come back to the object.
-    fn may_wrap_into(&self, index: Val<'c>) -> bool {
+    pub(crate) fn may_wrap_into(&self, index: Val<'c>) -> bool {
         const FAR: u64 = 1 << 24;
         let spread = match index.shape {
             Shape::Uniform | Shape::Varying => return false,

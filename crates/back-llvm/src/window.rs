@@ -25,19 +25,22 @@ use inkwell::values::PointerValue;
 const MAX_SPAN_BYTES: u64 = 4096;
 
 /// How the scalars of an access are read.
-struct Plan {
+#[derive(Clone)]
+pub(crate) struct Plan {
     /// Bytes that the first lane in memory is before the scalar offset; negative if it is behind.
-    low: i64,
+    pub(crate) low: i64,
     /// Bytes of a unit.
-    unit_bytes: u64,
+    pub(crate) unit_bytes: u64,
     /// Units that are looked at in all.
-    span: u64,
+    pub(crate) span: u64,
     /// Units in a window.
     window: u64,
     /// Scalars of a lane that registers have one after the other: all, if they are a power of two, or one.
     together: u32,
     /// By each so many scalars, and then by register: the units in it, lane by lane.
     registers: Vec<Vec<Vec<u64>>>,
+    /// Where windows begin that several accesses share; none if it has its own.
+    shared: Vec<u64>,
 }
 
 impl Plan {
@@ -64,7 +67,32 @@ impl Plan {
             let units: Vec<u64> = steps.iter().flat_map(of_lane).collect();
             units.chunks(register as usize).map(<[u64]>::to_vec).collect()
         });
-        Some(Self { low, unit_bytes, span, window, together, registers: registers.collect() })
+        let registers = registers.collect();
+        Some(Self { low, unit_bytes, span, window, together, registers, shared: Vec::new() })
+    }
+
+    /// Plans for the same accesses that look at the same windows, unless their units differ or lie too far apart.
+    pub(crate) fn joined(plans: &[&Self]) -> Option<Vec<Self>> {
+        let unit_bytes = plans.first()?.unit_bytes;
+        let low = plans.iter().map(|p| p.low).min()?;
+        let before = |p: &Self| p.low.abs_diff(low);
+        let fits = |p: &&Self| p.unit_bytes == unit_bytes && before(p).is_multiple_of(unit_bytes);
+        let end = plans.iter().map(|p| before(p) / unit_bytes + p.span).max()?;
+        if !plans.iter().all(fits) || end * unit_bytes > MAX_SPAN_BYTES {
+            return None;
+        }
+        let window = plans.iter().map(|p| p.window).max()?;
+        let mut plans: Vec<Self> = plans.iter().map(|&p| p.clone()).collect();
+        for plan in &mut plans {
+            let behind = before(plan) / unit_bytes;
+            plan.registers.iter_mut().flatten().flatten().for_each(|unit| *unit += behind);
+            (plan.low, plan.span, plan.window) = (low, end, window);
+        }
+        let all: Vec<u64> =
+            plans.iter().flat_map(|p| p.registers.iter().flatten().flatten().copied()).collect();
+        let shared = plans[0].windows(&all);
+        plans.iter_mut().for_each(|plan| plan.shared.clone_from(&shared));
+        Some(plans)
     }
 
     /// Where the windows begin that hold these units.
@@ -74,15 +102,23 @@ impl Plan {
         let mut starts: Vec<u64> = Vec::new();
         for unit in sorted {
             if starts.last().is_none_or(|s| unit >= s + self.window) {
-                starts.push(unit.min(self.span - self.window));
+                // Of those that are there anyway, the one that reaches farthest.
+                let shared = self.shared.iter().copied().filter(|&s| s <= unit).max();
+                starts.push(shared.unwrap_or_else(|| unit.min(self.span - self.window)));
             }
         }
         starts
     }
 
     /// Windows that are looked at, once for each register that takes something from them.
-    fn cost(&self) -> usize {
+    pub(crate) fn cost(&self) -> usize {
         self.registers.iter().flatten().map(|units| self.windows(units).len()).sum()
+    }
+
+    /// Where all windows begin that are looked at, in bytes from where the scalar offset is.
+    pub(crate) fn starts(&self) -> impl Iterator<Item = i64> {
+        let starts = self.registers.iter().flatten().flat_map(|units| self.windows(units));
+        starts.map(|s| self.low + (s * self.unit_bytes) as i64)
     }
 }
 
@@ -98,16 +134,8 @@ impl<'c> Lower<'_, 'c> {
             return Ok(None);
         }
         let Some(steps) = self.patterns.of(a.ptr.offset, self.w) else { return Ok(None) };
-        let register_bytes = self.e.caps.register_bytes.into();
-        let Some(plan) = Plan::new(&steps, a.n, a.elem_bytes(), register_bytes) else { return Ok(None) };
-        // A gather takes about as long for two lanes as a shuffle; without gathers each lane takes longer.
-        let lanes = (a.n * self.w) as usize;
-        if plan.cost() > if self.e.caps.mask_registers { lanes / 2 } else { lanes } {
-            return Ok(None);
-        }
-        if a.known_pieces(&steps, register_bytes).is_some_and(|pieces| pieces < plan.cost()) {
-            return Ok(None);
-        }
+        let Some(mut plan) = self.window_plan(a, &steps) else { return Ok(None) };
+        let others = self.neighbours(a, &mut plan);
         let first = self.e.add(a.ptr.offset.v, self.e.i64(plan.low))?;
         let at = self.at(&a.ptr, a.ptr.base.v, first)?.into_pointer_value();
         self.ask_ahead(a, at, plan.span * plan.unit_bytes)?;
@@ -115,15 +143,21 @@ impl<'c> Lower<'_, 'c> {
             true => self.is_inside(first, a.ptr.size.v, plan.span * plan.unit_bytes)?,
             false => self.e.bool(true),
         };
-        if const_int(inside) == Some(1) {
-            return self.read_windows(a, &plan, at).map(Some);
-        }
-        if plan.unit_bytes == a.elem_bytes() {
-            let unit = self.e.int_ty(8 * plan.unit_bytes as u32).into();
-            let ty = self.e.vec_of(unit, plan.span as u32).into();
-            let p = Ptr { offset: Val::affine(first, plan.unit_bytes as i64), ..a.ptr };
-            let from = self.copied_at_edge(ty, plan.unit_bytes, &p, at, inside)?;
-            return self.read_windows(a, &plan, from).map(Some);
+        let is_inside = const_int(inside) == Some(1);
+        if is_inside || plan.unit_bytes == a.elem_bytes() {
+            let mut from = at;
+            if !is_inside {
+                let unit = self.e.int_ty(8 * plan.unit_bytes as u32).into();
+                let ty = self.e.vec_of(unit, plan.span as u32).into();
+                let p = Ptr { offset: Val::affine(first, plan.unit_bytes as i64), ..a.ptr };
+                from = self.copied_at_edge(ty, plan.unit_bytes, &p, at, inside)?;
+            }
+            let values = self.read_windows(a, &plan, from)?;
+            for (other, plan) in others {
+                let read = self.read_windows(&other, &plan, from)?;
+                self.read_before.insert(other.inst, read);
+            }
+            return Ok(Some(values));
         }
         // A scalar of which a part is outside is zero, whatever its units are.
         let [whole, edge, join] = ["inside", "edge", "accessed"].map(|n| self.new_block(n));
@@ -139,6 +173,18 @@ impl<'c> Lower<'_, 'c> {
         self.e.b.position_at_end(join);
         let merged = fast.iter().zip(slow).map(|(x, y)| self.e.merge(&[(x.v, whole), (y.v, edge)]));
         merged.map(|v| v.map(Val::varying)).collect::<Result<_>>().map(Some)
+    }
+
+    /// The plan for an access of which each lane adds one of the steps to the scalar offset, if windows are better than lane
+    /// by lane.
+    pub(crate) fn window_plan(&self, a: &Access<'c>, steps: &[i64]) -> Option<Plan> {
+        let register_bytes = self.e.caps.register_bytes.into();
+        let plan = Plan::new(steps, a.n, a.elem_bytes(), register_bytes)?;
+        // A gather takes about as long for two lanes as a shuffle; without gathers each lane takes longer.
+        let lanes = (a.n * self.w) as usize;
+        let is_dear = plan.cost() > if self.e.caps.mask_registers { lanes / 2 } else { lanes };
+        let pieces = a.known_pieces(steps, register_bytes);
+        (!is_dear && pieces.is_none_or(|pieces| pieces >= plan.cost())).then_some(plan)
     }
 
     /// Integers in a word, where a lane has whole words of them: shifts and masks take words apart, and are nothing

@@ -73,6 +73,11 @@ impl<'c> Lower<'_, 'c> {
         self.member(all, count, place.member as u32).map(Some)
     }
 
+    /// Whether a scalar is a member of a bundle.
+    pub(crate) fn is_bundled(&self, v: Value) -> bool {
+        self.bundles.found.places.contains_key(&v)
+    }
+
     fn member(&self, all: V<'c>, count: u32, member: u32) -> Result<Val<'c>> {
         Ok(Val::varying(self.e.permute(all, (0..self.w).map(|lane| lane * count + member))?))
     }

@@ -29,7 +29,7 @@ use crate::verify::{Verified, VerifyErrors, verify};
 pub use chain::{Round, Rounds, Sum, chain};
 pub use compact::{compact, compact_keeping_vars};
 pub use expand::{IsWhole, Scratch, expand, expand_but};
-pub use opt_join::join_known;
+pub use opt_join::{join_known, without_constant};
 pub use relax::relax_accumulation;
 pub use spread::{SpreadError, spread};
 pub use workgroup::{Split, split};

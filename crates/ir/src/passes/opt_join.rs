@@ -212,8 +212,9 @@ struct Edits {
     removed: HashSet<usize>,
 }
 
-/// An index, and the constant that was added to it, if its sign-extension is the sum of both.
-fn without_constant(func: &Function, facts: Option<&Uniformity>, mut index: Value) -> (Value, i64) {
+/// An index, and the constant that was added to it, if its sign-extension is the sum of both. `facts` are what is known of
+/// the values of the function.
+pub fn without_constant(func: &Function, facts: Option<&Uniformity>, mut index: Value) -> (Value, i64) {
     let mut sum = 0;
     while let Op::Binary(BinaryOp::Iadd) = func.def(index).op {
         let args = &func.def(index).args;
