@@ -27,6 +27,12 @@ impl<'c> Lower<'_, 'c> {
         }
         let args = info.args.iter().map(|&v| self.scalar(v)).collect::<Result<SmallVec<[_; 4]>>>()?;
         let result = info.results[0];
+        if let &[x] = &args[..]
+            && let Some(v) = self.convert_repeated(inst, x)?
+        {
+            self.set(inst, v);
+            return Ok(());
+        }
         let known = self.uniformity.value(result);
         let one_is_enough = args.iter().all(Val::is_based)
             && known != Known::Varying

@@ -30,6 +30,7 @@ mod pick;
 mod pieces;
 mod pointer;
 mod prologue;
+mod repeated;
 mod report;
 mod roll;
 mod service;

@@ -12,6 +12,7 @@ use crate::emit::{Emit, V, int_bits};
 use crate::error::{Error, Result};
 use crate::pieces::{self, Together};
 use crate::prologue::Prologue;
+use crate::repeated::Repeated;
 use crate::site::{Here, Sites};
 use crate::value::{Lowered, Patterns, Ptr, Shape, Val};
 use crate::vars::VarSlot;
@@ -94,6 +95,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) streams: FxHashSet<Inst>,
     /// What loads give that were read with one before them.
     pub(crate) read_before: FxHashMap<Inst, Vec<Val<'c>>>,
+    /// Vectors that have few different elements.
+    pub(crate) repeated: FxHashMap<V<'c>, Repeated<'c>>,
     /// What was read together, by its first scalar.
     pub(crate) together: FxHashMap<V<'c>, Together<'c>>,
     /// Scalars that stay in the order of memory.
@@ -138,6 +141,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             copies: pieces::copies(&ir.body),
             streams: ahead::streams(&ir.body),
             read_before: FxHashMap::default(),
+            repeated: FxHashMap::default(),
             together: FxHashMap::default(),
             bundles: bundles::State::new(bundles::find(&ir.body, uniformity)),
             here: Here::default(),

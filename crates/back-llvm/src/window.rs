@@ -36,9 +36,9 @@ pub(crate) struct Plan {
     /// Units in a window.
     window: u64,
     /// Scalars of a lane that registers have one after the other: all, if they are a power of two, or one.
-    together: u32,
+    pub(crate) together: u32,
     /// By each so many scalars, and then by register: the units in it, lane by lane.
-    registers: Vec<Vec<Vec<u64>>>,
+    pub(crate) registers: Vec<Vec<Vec<u64>>>,
     /// Where windows begin that several accesses share; none if it has its own.
     shared: Vec<u64>,
 }
@@ -221,6 +221,9 @@ impl<'c> Lower<'_, 'c> {
             }
             return Ok(values);
         }
+        if let Some(repeated) = self.repeated_units(a, plan) {
+            return self.read_repeated(a, plan, &repeated, unit, from);
+        }
         for registers in &plan.registers {
             let mut all = Vec::new();
             for units in registers {
@@ -255,7 +258,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Reads the units of one register.
-    fn read_register(
+    pub(crate) fn read_register(
         &mut self,
         plan: &Plan,
         units: &[u64],
