@@ -102,7 +102,9 @@ impl<'c> Lower<'_, 'c> {
         // What is not executed reads zeros; of an object with bounds it may read anything.
         let is_free = a.is_bounded() || self.exec.mask.is_none();
         let zeros = self.zeros();
-        let ways = self.pieces(a, is_free, zeros)?;
+        // Elsewhere it is not worth the code.
+        let may_run = a.is_copy || self.frames.is_in_loop();
+        let ways = self.pieces(a, (is_free, may_run), zeros)?;
         if ways.is_empty() {
             return Ok(None);
         }
@@ -135,7 +137,7 @@ impl<'c> Lower<'_, 'c> {
     /// Writes pieces, if there are any.
     pub(crate) fn store_pieces(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<bool> {
         let nowhere = self.spill_slot(self.e.cx.i64_type().array_type(2).into(), u32::MAX)?;
-        let ways = self.pieces(a, self.exec.mask.is_none(), nowhere)?;
+        let ways = self.pieces(a, (self.exec.mask.is_none(), a.is_copy), nowhere)?;
         if ways.is_empty() {
             return Ok(false);
         }
@@ -168,11 +170,12 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Ways to the pieces, the best first; none if there are none. `elsewhere` is for lanes that do not execute or are
-    /// outside. Without a mask and inside (`is_free`), places may be known.
+    /// outside. Without a mask and inside (`is_free`), places may be known; with `may_run`, pieces may turn out to follow
+    /// one another.
     fn pieces(
         &mut self,
         a: &Access<'c>,
-        is_free: bool,
+        (is_free, may_run): (bool, bool),
         elsewhere: PointerValue<'c>,
     ) -> Result<Vec<Pieces<'c>>> {
         if !a.has_pieces() {
@@ -205,8 +208,7 @@ impl<'c> Lower<'_, 'c> {
             });
         }
         let mut ways = Vec::new();
-        // Elsewhere it is not worth the code.
-        if a.is_copy && a.ptr.base.is_uniform() {
+        if may_run && a.ptr.base.is_uniform() {
             ways.extend(self.runs(a, offset, used)?);
         }
         let mut at = self.at(&a.ptr, a.ptr.base.v, offset)?;
