@@ -12,7 +12,6 @@
 //! function that resumes it.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
@@ -485,35 +484,39 @@ impl Run {
         }
     }
 
-    /// Runs subgroups as coroutines.
+    /// Runs subgroups as coroutines. They stay where they are while they take turns: a processor would wait for what was
+    /// just written in parts if it were moved as a whole.
     fn run_coroutines(&self, subgroups: &mut Subgroups, stacks: &mut Stacks) -> Result<(), Error> {
         let entry = self.pipeline.entry();
         let mut idle = Vec::new();
         for _ in 0..subgroups.contexts.len() {
             idle.push(stacks.take()?);
         }
-        let mut waiting = VecDeque::with_capacity(idle.len());
+        let mut turns = Vec::with_capacity(idle.len());
         self.for_each_group(|id| {
+            turns.clear();
             for context in subgroups.of_group(id) {
                 let stack = idle.pop().expect("as many stacks as subgroups, all given back");
                 let limit = stack.limit().get();
-                waiting.push_back((subgroup_coroutine(stack, entry, context), limit, context));
+                turns.push((Some(subgroup_coroutine(stack, entry, context)), limit, context));
             }
-            subgroups.phase.start(waiting.len());
-            while let Some((mut coroutine, limit, context)) = waiting.pop_front() {
-                match fault::resume(&mut coroutine, limit) {
-                    Step::Waits => {
-                        waiting.push_back((coroutine, limit, context));
-                        continue;
+            subgroups.phase.start(turns.len());
+            let mut live = turns.len();
+            while live != 0 {
+                for (turn, limit, context) in &mut turns {
+                    let Some(coroutine) = turn else { continue };
+                    match fault::resume(coroutine, *limit) {
+                        Step::Waits => continue,
+                        Step::Ended => {}
+                        // The others of its work-group see that the dispatch stops, and return.
+                        // SAFETY: one of the contexts; its coroutine is over, so nobody else uses it.
+                        Step::Faulted(fault) => self.fail(self.error_of(fault, unsafe { (**context).place })),
                     }
-                    Step::Ended => {}
-                    // The others of its work-group see that the dispatch stops, and return.
-                    // SAFETY: one of the contexts; its coroutine is over, so nobody else uses it.
-                    Step::Faulted(fault) => self.fail(self.error_of(fault, unsafe { (*context).place })),
+                    note(subgroups.word.as_deref(), SCHEDULING);
+                    subgroups.phase.leave();
+                    idle.extend(turn.take().map(KernelCoroutine::into_stack));
+                    live -= 1;
                 }
-                note(subgroups.word.as_deref(), SCHEDULING);
-                subgroups.phase.leave();
-                idle.push(coroutine.into_stack());
             }
         });
         idle.into_iter().for_each(|stack| stacks.give_back(stack));
