@@ -62,6 +62,8 @@ pub(crate) struct Device {
 /// What a device offers.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct DeviceInfo {
+    /// What `--device` calls it.
+    pub(crate) device: String,
     pub(crate) name: String,
     pub(crate) cores: usize,
     /// How many threads its work-groups run on.
@@ -389,6 +391,7 @@ impl Device {
             is_saturating: types.saturating,
         });
         let info = DeviceInfo {
+            device: kind.to_string(),
             name: info.name.clone(),
             cores: info.cores,
             threads: info.threads,

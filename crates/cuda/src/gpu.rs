@@ -45,6 +45,12 @@ pub struct Rates {
 }
 
 impl Properties {
+    /// Those of all GPUs that code is made for, by their numbers; none where there is no driver.
+    pub fn all() -> Vec<(u32, Self)> {
+        let count = context::count().unwrap_or(0);
+        (0..count).filter_map(|ordinal| Some((ordinal, Self::of(ordinal).ok()?))).collect()
+    }
+
     /// Those of the GPU with this number, which is not opened.
     ///
     /// # Errors

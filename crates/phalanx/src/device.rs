@@ -55,6 +55,12 @@ pub enum DeviceKind {
 }
 
 impl DeviceKind {
+    /// The kinds that this machine has for programs: the processor, and GPUs that code is made for.
+    pub fn available() -> Vec<Self> {
+        let gpus = phalanx_cuda::Properties::all().into_iter().map(|(ordinal, _)| Self::Cuda { ordinal });
+        std::iter::once(Self::Cpu).chain(gpus).collect()
+    }
+
     /// What names there are.
     pub const EXPECTED: &'static str = "cpu, interpreter, cuda:0 or another number";
 }

@@ -3,19 +3,38 @@
 use anyhow::{Context, Result};
 
 use crate::args::DevicesArgs;
-use crate::runtime::{Device, DeviceInfo};
+use crate::runtime::{Choices, Device, DeviceInfo, DeviceKind};
 use crate::{Status, say, table};
 
 pub(crate) fn run(args: &DevicesArgs) -> Result<Status> {
-    let device = Device::new(None)?;
-    let info = device.info();
+    let devices: Vec<Device> = DeviceKind::available()
+        .into_iter()
+        .map(|kind| Device::of_kind(kind, Choices::default()))
+        .collect::<Result<_>>()?;
+    let infos: Vec<&DeviceInfo> = devices.iter().map(Device::info).collect();
     if args.json {
-        let text = serde_json::to_string_pretty(&[info]).context("the device cannot be written as JSON")?;
-        say(text)?;
-    } else {
-        say(describe(info))?;
+        let text = serde_json::to_string_pretty(&infos).context("the devices cannot be written as JSON")?;
+        return say(text).map(|()| Status::Done);
+    }
+    for (device, info) in devices.iter().zip(infos) {
+        say(if device.is_gpu() { describe_gpu(info) } else { describe(info) })?;
     }
     Ok(Status::Done)
+}
+
+/// A GPU in a few lines: its types of matrices and vectors are those of the processor.
+fn describe_gpu(info: &DeviceInfo) -> String {
+    format!(
+        "\n{name}\n  --device          {device}\n  multiprocessors   {threads}\n  subgroup size     {size}\n\
+         \x20 work-groups       of up to {invocations} invocations\n  matrices          of scope {scopes}, of {rows} rows of types",
+        name = info.name,
+        device = info.device,
+        threads = info.threads,
+        size = info.default_subgroup_size,
+        invocations = info.max_workgroup_invocations,
+        scopes = info.matrix_scopes.join(" and "),
+        rows = info.matrices.len(),
+    )
 }
 
 fn describe(info: &DeviceInfo) -> String {
@@ -76,6 +95,7 @@ mod tests {
             is_saturating: false,
         };
         let text = describe(&DeviceInfo {
+            device: "cpu".to_owned(),
             name: "a machine".to_owned(),
             cores: 2,
             threads: 2,
