@@ -76,7 +76,16 @@ impl<'c> Lower<'_, 'c> {
             Some(&(_, routine)) => routine,
             None => self.routine(kind, &args)?,
         };
+        self.converge()?;
         self.e.call_direct(routine, &args)
+    }
+
+    /// Lets the warp come together. A routine is called by all of it and returns to all of it: `ptxas` keeps what they have
+    /// alike in registers of the warp, which threads that ran ahead would overwrite.
+    fn converge(&mut self) -> Result<()> {
+        let all = self.e.i32(u32::MAX);
+        self.e.intrinsic_effect("llvm.nvvm.bar.warp.sync", &[], &[all])?;
+        Ok(())
     }
 
     /// Makes a routine that takes arguments of these types.
@@ -84,7 +93,7 @@ impl<'c> Lower<'_, 'c> {
         let params: Vec<BasicMetadataTypeEnum<'c>> = args.iter().map(|x| x.get_type().into()).collect();
         let ty = self.e.cx.void_type().fn_type(&params, false);
         let routine = self.e.module.add_function("each", ty, Some(Linkage::Internal));
-        for name in ["noinline", "nounwind"] {
+        for name in ["noinline", "nounwind", "convergent"] {
             let flag = Attribute::get_named_enum_kind_id(name);
             routine.add_attribute(AttributeLoc::Function, self.e.cx.create_enum_attribute(flag, 0));
         }
@@ -131,6 +140,7 @@ impl<'c> Lower<'_, 'c> {
             l.e.b.build_store(at, x)?;
             Ok(())
         })?;
+        self.converge()?;
         self.e.b.build_return(None)?;
         Ok(())
     }
