@@ -72,7 +72,8 @@ impl Target {
                 };
                 let scratch = passes::Scratch::of(&module);
                 let module = expand(module, scratch)?;
-                let scratch = passes::Scratch::of_workgroup(&module);
+                // As maps, too.
+                let scratch = passes::Scratch { in_maps: true, ..passes::Scratch::of_workgroup(&module) };
                 interpret(&expand(module, scratch)?, file).map(|(outcome, _)| outcome)
             }
             Self::Cpu(processor) => cpu(processor, module, file),

@@ -52,13 +52,16 @@ pub struct Scratch {
     pub scope: Scope,
     /// Whether invocations go their own ways: then they wait before the memory is used again.
     pub is_free: bool,
+    /// Whether accesses through tensor layouts become maps, whose regions read or write an element. Those that decode do
+    /// only if they would take much of the memory, because consecutive elements share a block.
+    pub in_maps: bool,
 }
 
 impl Scratch {
     /// Behind the module's own shared memory, for the matrices of all subgroups.
     pub fn of(module: &Module) -> Self {
         let (start, subgroups) = (module.shared_bytes, module.num_subgroups());
-        Self { start, subgroups, scope: Scope::Subgroup, is_free: false }
+        Self { start, subgroups, scope: Scope::Subgroup, is_free: false, in_maps: false }
     }
 
     /// Behind the module's own shared memory, for the matrices of the work-group.

@@ -12,6 +12,9 @@ use crate::tensor::{Clamp, MAX_DIMS, TensorAccess, TensorOperands, TensorView};
 use crate::types::{MatType, Scalar};
 use smallvec::SmallVec;
 
+/// Most bytes of a matrix that is decoded in memory where there are maps for it.
+const MOST_DECODED: u64 = 1 << 16;
+
 pub(super) type Words = SmallVec<[Value; MAX_DIMS]>;
 
 /// An access whose operands are new values.
@@ -104,18 +107,109 @@ impl Expand<'_> {
         }
     }
 
-    fn store_elements(&mut self, t: &Tensor<'_>, pointer: Value, matrix: Value) {
-        let area = self.spill(matrix, t.m, false);
-        self.settle();
-        self.share(t.m.len() as u32, |this, e| {
+    /// A load as a map of the elements that stay where the view leaves some out.
+    fn load_map(
+        &mut self,
+        t: &Tensor<'_>,
+        pointer: Value,
+        decode: Option<Block>,
+        object: Option<Value>,
+    ) -> Value {
+        let object = object.unwrap_or_else(|| {
+            let zero = self.b().constant(t.m.elem, 0);
+            self.b().value(Op::MatSplat, &[zero], t.m.into())
+        });
+        self.map_elements(t, object, |this, e, old| {
+            let out = this.var(t.m.elem);
+            this.b().var_store(out, None, old);
             let (index, is_unclipped) = this.matrix_index(t, e);
             this.when(is_unclipped, |this| {
                 let target = this.target(t, index);
-                this.when(target.is_inside, |this| {
-                    let at = this.address(t, pointer, &target.block);
-                    let x = this.read(area, e);
-                    this.b().effect(Op::Store(t.access.flags), &[at, x]);
-                });
+                this.choose(
+                    target.is_inside,
+                    |this| {
+                        let x = this.element_of(t, pointer, decode, &target);
+                        this.b().var_store(out, None, x);
+                    },
+                    |this| {
+                        let x = this.clamp_value(t);
+                        this.b().var_store(out, None, x);
+                    },
+                );
+            });
+            this.b().var_load(out, None)
+        })
+    }
+
+    /// A map with a region that makes an element of its row-major number and of what it was.
+    fn map_elements(
+        &mut self,
+        t: &Tensor<'_>,
+        matrix: Value,
+        region: impl FnOnce(&mut Self, Value, Value) -> Value,
+    ) -> Value {
+        let body = self.new.new_block();
+        self.within(body, |this| {
+            let types = [Scalar::I32.into(), Scalar::I32.into(), t.m.elem.into()];
+            let params = this.b().push(Op::Params, &[], &types);
+            let params = this.new.inst(params).results.clone();
+            let cols = this.int(t.m.cols);
+            let first = this.binary(B::Imul, params[0], cols);
+            let e = this.b().binary(B::Iadd, first, params[1]);
+            let x = region(this, e, params[2]);
+            this.b().effect(Op::Yield, &[x]);
+        });
+        self.b().value(Op::MatMap { body }, &[matrix], t.m.into())
+    }
+
+    /// The element at a place in the tensor.
+    fn element_of(
+        &mut self,
+        t: &Tensor<'_>,
+        pointer: Value,
+        decode: Option<Block>,
+        target: &Target,
+    ) -> Value {
+        let at = self.address(t, pointer, &target.block);
+        match decode {
+            Some(decode) => {
+                let params: SmallVec<[Value; 4]> =
+                    [at].iter().chain(&target.block).chain(&target.in_block).copied().collect();
+                self.inline(decode, &params)
+            }
+            None => self.b().value(Op::Load(t.access.flags), &[at], t.m.elem.into()),
+        }
+    }
+
+    fn store_elements(&mut self, t: &Tensor<'_>, pointer: Value, matrix: Value) {
+        if self.place.in_maps {
+            self.map_elements(t, matrix, |this, e, x| {
+                this.store_element(t, pointer, e, |_| x);
+                x
+            });
+            return;
+        }
+        let area = self.spill(matrix, t.m, false);
+        self.settle();
+        self.share(t.m.len() as u32, |this, e| {
+            this.store_element(t, pointer, e, |this| this.read(area, e));
+        });
+    }
+
+    fn store_element(
+        &mut self,
+        t: &Tensor<'_>,
+        pointer: Value,
+        e: Value,
+        x: impl FnOnce(&mut Self) -> Value,
+    ) {
+        let (index, is_unclipped) = self.matrix_index(t, e);
+        self.when(is_unclipped, |this| {
+            let target = this.target(t, index);
+            this.when(target.is_inside, |this| {
+                let at = this.address(t, pointer, &target.block);
+                let x = x(this);
+                this.b().effect(Op::Store(t.access.flags), &[at, x]);
             });
         });
     }
@@ -129,6 +223,10 @@ impl Expand<'_> {
         object: Option<Value>,
     ) -> Value {
         let m = t.m;
+        let bytes = m.len() * u64::from(m.elem.bytes());
+        if self.place.in_maps && (decode.is_none() || bytes > MOST_DECODED) {
+            return self.load_map(t, pointer, decode, object);
+        }
         let regular = decode.and_then(|_| self.regular(t));
         let column_major = regular.is_some_and(|r| r.column_major);
         let out = match object.filter(|_| self.clips(t)) {
@@ -176,13 +274,7 @@ impl Expand<'_> {
             this.when(is_unclipped, |this| {
                 let target = this.target(t, index);
                 let inside = |this: &mut Self, target: &Target| {
-                    let at = this.address(t, pointer, &target.block);
-                    let params: SmallVec<[Value; 4]> =
-                        [at].iter().chain(&target.block).chain(&target.in_block).copied().collect();
-                    let x = match decode {
-                        Some(decode) => this.inline(decode, &params),
-                        None => this.b().value(Op::Load(t.access.flags), &[at], t.m.elem.into()),
-                    };
+                    let x = this.element_of(t, pointer, decode, target);
                     this.write(out, to, x);
                 };
                 let outside = |this: &mut Self| {
