@@ -158,14 +158,14 @@ impl<'c> Lower<'_, 'c> {
         Ok(self.e.b.build_load(self.e.cx.i32_type(), masks.mask, "mask")?)
     }
 
-    fn set_mask(&mut self, mask: V<'c>) -> Result<()> {
+    pub(crate) fn set_mask(&mut self, mask: V<'c>) -> Result<()> {
         if let Some(masks) = self.constructs.masks {
             self.e.b.build_store(masks.mask, mask)?;
         }
         Ok(())
     }
 
-    fn mask_if_any(&mut self) -> Result<Option<V<'c>>> {
+    pub(crate) fn mask_if_any(&mut self) -> Result<Option<V<'c>>> {
         match self.constructs.masks {
             Some(_) => self.mask().map(Some),
             None => Ok(None),

@@ -9,7 +9,7 @@ use phalanx_ir::{
     Var, Verified,
 };
 
-/// Most instructions that a region becomes, repeated for each register.
+/// Most instructions that the region of a reduction becomes, repeated for each register.
 const MAX_REPEATED: usize = 8192;
 
 /// The same module without the operations on whole matrices that are not done in registers.
@@ -24,7 +24,7 @@ pub(crate) fn prepare(module: &Verified) -> Result<Option<Verified>> {
     })?;
     for of_scope in [Scratch::of, Scratch::of_workgroup] {
         let module = prepared.as_ref().unwrap_or(module);
-        let scratch = Scratch { is_free: true, ..of_scope(module) };
+        let scratch = Scratch { is_free: true, in_maps: true, ..of_scope(module) };
         let uniformity = match scratch.scope {
             Scope::Workgroup => Uniformity::of_workgroup(module),
             _ => Uniformity::analyse(module),
@@ -60,9 +60,7 @@ impl Choice<'_> {
         match info.op {
             Op::MatTranspose => shares.iter().all(|share| share.warps == (1, 1)),
             Op::Bitcast | Op::Convert(_) => is_alike,
-            Op::MatMap { body } => {
-                is_full && is_alike && self.is_repeatable(body, shares[0].layout.registers())
-            }
+            Op::MatMap { body } => is_alike && self.is_repeatable(body, 1),
             Op::MatReduce { kind: MatReduceKind::Row, body } => {
                 let is_row = |share: &Share| {
                     share.warps.1 == 1
