@@ -48,7 +48,7 @@ void main()
     coopVecStoreNV(w, r0, i * 16);
 
     // Packed as bytes without a sign.
-    coopvecNV<uint, 2> packed;
+    coopvecNV<uint, 2> packed = coopvecNV<uint, 2>(0);
     for (int j = 0; j < 6; j++)
         packed[j / 4] |= (uint(int(v[j])) & 0xff) << (8 * (j % 4));
     packed[1] |= 0xabcd0000;

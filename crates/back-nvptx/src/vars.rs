@@ -1,11 +1,14 @@
 //! Variables: memory of the invocation, which LLVM turns into registers where it can.
+//!
+//! What was not written is zero: to LLVM it would be a value that may be another one each time it is looked at, and a branch
+//! on it no program at all.
 
 use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Error, Result, V, const_int};
-use phalanx_ir::{Inst, Scalar, Space, Type, Var};
+use phalanx_ir::{Inst, InstInfo, Op, Scalar, Space, Type, Var};
 
 /// Where a variable lives.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +18,9 @@ pub(crate) struct Slot<'c> {
     elem: BasicTypeEnum<'c>,
     count: u32,
 }
+
+/// Most elements that are cleared one by one.
+const MAX_STORES: u32 = 64;
 
 /// Where to find an element: whether there is one, and its address.
 type Element<'c> = (Option<V<'c>>, PointerValue<'c>);
@@ -37,7 +43,11 @@ impl<'c> Lower<'_, 'c> {
                     let elems: Vec<V<'c>> = bits.iter().map(|&bits| self.kept(s, bits)).collect();
                     self.table(elem, &elems, s.bytes())
                 }
-                _ => self.reserve(self.array_ty(elem, info.count))?,
+                _ => {
+                    let at = self.reserve(self.array_ty(elem, info.count))?;
+                    self.clear(var, at, elem, info.count)?;
+                    at
+                }
             };
             self.vars.push(Some(Slot { at, elem, count: info.count }));
         }
@@ -59,6 +69,47 @@ impl<'c> Lower<'_, 'c> {
             Scalar::Bool => self.e.cx.i8_type().into(),
             s => self.e.scalar_ty(s),
         }
+    }
+
+    /// Fills a variable of so many elements with zeros.
+    pub(crate) fn clear(
+        &mut self,
+        var: Var,
+        at: PointerValue<'c>,
+        elem: BasicTypeEnum<'c>,
+        count: u32,
+    ) -> Result<()> {
+        let zero = self.e.zero(elem);
+        if count <= MAX_STORES {
+            for i in 0..count {
+                let at = self.e.element_ptr(elem, at.into(), self.e.i64(i.into()))?;
+                self.e.b.build_store(at.into_pointer_value(), zero)?;
+            }
+            return Ok(());
+        }
+        let f = self.f;
+        // Whether an instruction has the variable's elements by numbers that only the run knows.
+        let is_indexed = |info: &InstInfo| match &info.op {
+            Op::VecMatMul(op) => op.result == var || op.input == var,
+            Op::VecOuterAdd(op) => op.a == var || op.b == var,
+            Op::VecReduceAdd(of) => *of == var,
+            Op::VarLoad(of) => {
+                *of == var && info.args.first().is_some_and(|&index| f.const_bits(index).is_none())
+            }
+            Op::VarStore(of) => *of == var && info.args.len() > 1 && f.const_bits(info.args[0]).is_none(),
+            op => op.var() == Some(var),
+        };
+        if !f.insts.iter().any(is_indexed) {
+            // It becomes registers, which a loop would prevent.
+            self.e.b.build_store(at, self.e.zero(self.array_ty(elem, count).into()))?;
+            return Ok(());
+        }
+        self.repeat(count, &[], |l, i, _| {
+            let at = l.e.element_ptr(elem, at.into(), i)?;
+            l.e.b.build_store(at.into_pointer_value(), zero)?;
+            Ok(Vec::new())
+        })?;
+        Ok(())
     }
 
     /// A pointer in a variable: base, size and offset.

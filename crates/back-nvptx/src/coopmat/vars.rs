@@ -37,6 +37,7 @@ impl<'c> Lower<'_, 'c> {
         let word = self.e.scalar_ty(Self::word_scalar(m.elem));
         let words = layout.registers() / layout.pack(m.elem);
         let at = self.reserve(word.array_type(words * count))?;
+        self.clear(var, at, word, words * count)?;
         self.matrices.vars[var.index()] = Some(Slot { at, layout, elem: m.elem, count, word, words });
         Ok(())
     }
