@@ -20,8 +20,13 @@ fn optimized(module: Verified) -> Verified {
     passes::optimize(module, &passes::Options::default()).expect("the passes are right")
 }
 
+/// The PTX of a module, which `ptxas` accepts where it is.
 fn ptx(source: &str) -> String {
-    compile(&module(source), Arch::Sm80).expect("it is supported").ptx
+    let ptx = compile(&module(source), Arch::Sm80).expect("it is supported").ptx;
+    if let Some(ptxas) = ptxas() {
+        assert_eq!(assemble(&ptxas, &ptx, Arch::Sm80), Ok(()), "{ptx}");
+    }
+    ptx
 }
 
 /// A kernel of one work-group of 64 with a buffer to read and one to write.
@@ -159,6 +164,23 @@ fn images_are_found_read_and_written_by_functions() {
     for name in ["image_place", "image_read", "image_write"] {
         assert!(code.contains(&format!("{name}(")), "{code}");
     }
+}
+
+#[test]
+fn atomic_operations_are_instructions_of_aligned_words() {
+    let add = |scale: u32, s: &str, op: &str| {
+        ptx(&kernel(&format!(
+            "%v: {s} = const 1\n%q: ptr<buffer> = ptr_add<scale={scale}> %out, %i\n\
+             %o: {s} = atomic_{op} %q, %v\nstore %q, %o"
+        )))
+    };
+    let aligned = add(4, "i32", "iadd");
+    assert_has(&aligned, &["atom.global.add.u32"]);
+    assert!(!aligned.contains("st.volatile.global.u8"), "{aligned}");
+    assert_has(&add(3, "i32", "iadd"), &["atom.global.add.u32", "st.volatile.global.u8"]);
+    // A part of a word.
+    assert_has(&add(2, "i16", "iadd"), &["atom.global.cas.b32"]);
+    assert_has(&add(2, "f16", "fadd"), &["atom.global.cas.b32"]);
 }
 
 #[test]
