@@ -87,6 +87,8 @@ impl Plan {
             let behind = before(plan) / unit_bytes;
             plan.registers.iter_mut().flatten().flatten().for_each(|unit| *unit += behind);
             (plan.low, plan.span, plan.window) = (low, end, window);
+            // Those of fewer plans.
+            plan.shared.clear();
         }
         let all: Vec<u64> =
             plans.iter().flat_map(|p| p.registers.iter().flatten().flatten().copied()).collect();
@@ -103,7 +105,8 @@ impl Plan {
         for unit in sorted {
             if starts.last().is_none_or(|s| unit >= s + self.window) {
                 // Of those that are there anyway, the one that reaches farthest.
-                let shared = self.shared.iter().copied().filter(|&s| s <= unit).max();
+                let shared =
+                    self.shared.iter().copied().filter(|&s| s <= unit && unit < s + self.window).max();
                 starts.push(shared.unwrap_or_else(|| unit.min(self.span - self.window)));
             }
         }
