@@ -154,6 +154,7 @@ impl Workload for Gemm {
         let is_b_column_major = self.is_b_column_major;
         let operands = Operands { m, n, k, a: &a, b: &b, c: &c, is_b_column_major };
         let Some(reference) = Reference::new(&operands, watch.interrupt) else { return Ok(None) };
+        let reference = reference.truncated(device.is_gpu());
         let result = device.create_buffer(c.bytes.len())?;
         // What is on the device is not kept here.
         let mut buffers = Vec::with_capacity(4);
