@@ -56,6 +56,11 @@ impl Arch {
         }
     }
 
+    /// Whether it converts floats of 8 bits to halves, in the version of PTX that code is written in.
+    pub(crate) fn converts_bytes(self) -> bool {
+        self == Self::Sm90a
+    }
+
     /// What its instructions do.
     pub(crate) const fn caps(self) -> Caps {
         Caps {

@@ -1,6 +1,7 @@
 //! The state of lowering one module, and access to the values lowered so far.
 
 use crate::abi::{self, Layout};
+use crate::arch::Arch;
 use crate::control::Constructs;
 use crate::coopmat::{self, Matrices};
 use crate::image;
@@ -59,6 +60,7 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) uniformity: &'a Uniformity,
     pub(crate) function: FunctionValue<'c>,
     pub(crate) layout: Layout,
+    pub(crate) arch: Arch,
     /// The block of arguments.
     pub(crate) arguments: PointerValue<'c>,
     /// Where the work-group's memory starts.
@@ -84,6 +86,7 @@ impl<'a, 'c> Lower<'a, 'c> {
         ir: &'a Module,
         uniformity: &'a Uniformity,
         layout: Layout,
+        arch: Arch,
     ) -> Result<Emit<'c>> {
         let block = e.cx.i8_type().array_type(layout.bytes as u32);
         let ty = e.cx.void_type().fn_type(&[e.ptr_ty().into()], false);
@@ -123,6 +126,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             uniformity,
             function,
             layout,
+            arch,
             arguments,
             shared,
             constructs: Constructs::new(&ir.body, ret),

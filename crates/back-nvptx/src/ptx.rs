@@ -48,7 +48,7 @@ pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
     let e = Emit::new(&cx, &module.name, arch.caps());
     e.module.set_triple(&machine.get_triple());
     e.module.set_data_layout(&machine.get_target_data().get_data_layout());
-    let e = Lower::module(e, module, &Uniformity::analyse(module), layout.clone())?;
+    let e = Lower::module(e, module, &Uniformity::analyse(module), layout.clone(), arch)?;
     let lowered = e.module.to_string();
     // LLVM ends the process when it is given IR that breaks its rules.
     e.module.verify().map_err(|error| Error::bug(format!("LLVM refuses the module: {error}")))?;

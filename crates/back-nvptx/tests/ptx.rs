@@ -219,6 +219,10 @@ fn fragments_are_loaded_and_multiplied_by_instructions_for_them() {
     assert_has(&ptx(&product(16, 16, "f16", "f16", "subgroup")), &["m16n8k16.row.col.f16.f16.f16.f16"]);
     assert_has(&ptx(&product(16, 16, "bf16", "f32", "subgroup")), &["m16n8k16.row.col.f32.bf16.bf16.f32"]);
     assert_has(&ptx(&product(16, 32, "i8", "i32", "subgroup")), &["m16n8k32.row.col.s32.s8.s8.s32"]);
+    let bytes =
+        compile(&module(&product(16, 32, "e4m3", "f32", "subgroup")), Arch::Sm90a).expect("it is supported");
+    // Exactly, and summed as products of halves are.
+    assert_has(&bytes.ptx, &["cvt.rn.f16x2.e4m3x2", "m16n8k16.row.col.f32.f16.f16.f32"]);
     assert_has(&ptx(&product(8, 4, "f64", "f64", "subgroup")), &["m8n8k4.row.col.f64.f64.f64.f64"]);
     assert_has(&ptx(&product(16, 8, "f32", "f32", "subgroup")), &["fma.rn.f32", "shfl.sync.idx"]);
 }

@@ -4,7 +4,7 @@
 //! for both: bytes are widened to halves within a lane.
 
 use super::Mat;
-use super::fragment::Product;
+use super::fragment::{Memory, Product};
 use super::layout::Kind;
 use crate::lower::Lower;
 use inkwell::{FloatPredicate, IntPredicate};
@@ -143,6 +143,17 @@ impl<'c> Lower<'_, 'c> {
 
     /// Four floats of 8 bits as two words of halves, exactly.
     fn widen_bytes(&mut self, elem: Scalar, word: V<'c>) -> Result<[V<'c>; 2]> {
+        if self.arch.converts_bytes() {
+            let text = format!("cvt.rn.f16x2.{elem}x2 $0, $1;");
+            let high = self.e.lshr(word, self.e.i32(16))?;
+            let word_ty = self.e.cx.i32_type().into();
+            let mut halves = [word, high];
+            for half in &mut halves {
+                let bytes = self.e.zext_trunc(*half, 16)?;
+                *half = self.assembly(&text, &[word_ty], &[bytes], Memory::None)?[0];
+            }
+            return Ok(halves);
+        }
         let mut halves = Vec::new();
         for i in 0..4 {
             let byte = self.element_of_word(elem, word, i)?;
