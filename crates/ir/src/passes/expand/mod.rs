@@ -247,9 +247,6 @@ impl<'m> Expand<'m> {
             return self.copy(info);
         }
         self.used = 0;
-        if self.place.is_free {
-            self.settle();
-        }
         match info.op {
             Op::MatTranspose => self.transpose(info),
             Op::MatRotate => self.rotate(info),
@@ -420,6 +417,10 @@ impl<'m> Expand<'m> {
 
     /// A new area for this many elements.
     fn area(&mut self, elem: Scalar, count: u64) -> Area {
+        if self.place.is_free && self.used == 0 {
+            // What was there before has been read.
+            self.settle();
+        }
         let (start, disp) = (self.scratch, self.used as i64);
         let at = self.b().ptr_add(start, None, 0, disp);
         self.used = (self.used + count * u64::from(elem.bytes())).next_multiple_of(ALIGN);
