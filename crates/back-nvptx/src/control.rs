@@ -16,16 +16,20 @@
 //! }                              mask = m
 //! ```
 //!
+//! Where some leave a construct by their goal, all others that leave it do, too, for those at its end wait for them
+//! ([`Goals`]).
+//!
 //! A `ballot` waits for all of its mask, so what follows it is common again. Without operations of a subgroup there are
 //! neither masks nor goals.
 
 use crate::abi::WATCH;
+use crate::goals::Goals;
 use crate::lower::{Flow, Lower};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Error, Result, V};
-use phalanx_ir::{Barrier, Block, Function, Inst, Label, Op, Scope, Space};
+use phalanx_ir::{Barrier, Block, Function, Inst, Label, Op, Scope, Space, Uniformity};
 use smallvec::SmallVec;
 
 /// The goal of threads that stay.
@@ -52,6 +56,7 @@ pub(crate) struct Constructs<'c> {
     stack: Vec<Frame<'c>>,
     /// By block: how control leaves it other than by its end.
     exits: Vec<Exits>,
+    goals: Goals,
     ret: BasicBlock<'c>,
     masks: Option<Masks<'c>>,
     /// Where rounds of loops are counted.
@@ -67,17 +72,24 @@ struct Masks<'c> {
 
 /// How control may leave a block other than by its end.
 #[derive(Clone, Debug, Default)]
-struct Exits {
-    labels: SmallVec<[Label; 2]>,
-    returns: bool,
+pub(crate) struct Exits {
+    pub(crate) labels: SmallVec<[Label; 2]>,
+    pub(crate) returns: bool,
 }
 
 impl<'c> Constructs<'c> {
-    pub(crate) fn new(f: &Function, ret: BasicBlock<'c>) -> Self {
-        let mut exits = vec![Exits::default(); f.blocks.len()];
-        find_exits(f, Function::ENTRY, &mut exits);
-        Self { stack: Vec::new(), exits, ret, masks: None, rounds: None }
+    pub(crate) fn new(f: &Function, uniformity: &Uniformity, ret: BasicBlock<'c>) -> Self {
+        let exits = exits_of(f);
+        let goals = Goals::find(f, uniformity, &exits);
+        Self { stack: Vec::new(), exits, goals, ret, masks: None, rounds: None }
     }
+}
+
+/// By block: how control leaves it other than by its end.
+pub(crate) fn exits_of(f: &Function) -> Vec<Exits> {
+    let mut exits = vec![Exits::default(); f.blocks.len()];
+    find_exits(f, Function::ENTRY, &mut exits);
+    exits
 }
 
 /// Fills in the exits of a block and of all within.
@@ -214,7 +226,7 @@ impl<'c> Lower<'_, 'c> {
         }
         self.constructs.stack.pop();
         let pending = self.may_pass(body, Some(label));
-        let own = self.uniformity.is_divergent_label(label).then_some(label);
+        let own = self.constructs.goals.has(label).then_some(label);
         self.arrive(end, mask, pending, own)
     }
 
@@ -232,7 +244,7 @@ impl<'c> Lower<'_, 'c> {
         self.constructs.stack.pop();
         self.e.b.position_at_end(latch);
         match (self.constructs.masks, round) {
-            (Some(masks), Some(round)) if self.uniformity.is_divergent_label(label) => {
+            (Some(masks), Some(round)) if self.constructs.goals.has(label) => {
                 let goal = self.e.b.build_load(self.e.cx.i32_type(), masks.goal, "goal")?;
                 let repeats = self.e.icmp(IntPredicate::EQ, goal, self.e.i32(number(label)))?;
                 let again = self.ballot(round, repeats)?;
@@ -273,7 +285,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     pub(crate) fn lower_br(&mut self, label: Label) -> Result<Flow> {
-        let masks = self.constructs.masks.filter(|_| self.uniformity.is_divergent_label(label));
+        let masks = self.constructs.masks.filter(|_| self.constructs.goals.has(label));
         if let Some(masks) = masks {
             self.e.b.build_store(masks.goal, self.e.i32(number(label)))?;
             let end = self.outer_end();
@@ -287,7 +299,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     pub(crate) fn lower_return(&mut self) -> Result<Flow> {
-        let masks = self.constructs.masks.filter(|_| self.uniformity.has_divergent_return());
+        let masks = self.constructs.masks.filter(|_| self.constructs.goals.returns);
         if let Some(masks) = masks {
             self.e.b.build_store(masks.goal, self.e.i32(RETURN))?;
             let end = self.outer_end();
@@ -301,9 +313,9 @@ impl<'c> Lower<'_, 'c> {
     /// Whether some threads may come to the end of a block on their way further out, past a label of its own.
     fn may_pass(&self, body: Block, own: Option<Label>) -> bool {
         let exits = &self.constructs.exits[body.index()];
-        let goes_on = |&label: &Label| Some(label) != own && self.uniformity.is_divergent_label(label);
+        let goes_on = |&label: &Label| Some(label) != own && self.constructs.goals.has(label);
         self.constructs.masks.is_some()
-            && (exits.labels.iter().any(goes_on) || exits.returns && self.uniformity.has_divergent_return())
+            && (exits.labels.iter().any(goes_on) || exits.returns && self.constructs.goals.returns)
     }
 
     /// Where threads go that leave the innermost construct.

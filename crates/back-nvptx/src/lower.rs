@@ -129,7 +129,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             arch,
             arguments,
             shared,
-            constructs: Constructs::new(&ir.body, ret),
+            constructs: Constructs::new(&ir.body, uniformity, ret),
             here: Function::ENTRY,
             images: image::Functions::default(),
             vars: Vec::new(),
