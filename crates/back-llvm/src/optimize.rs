@@ -1,6 +1,6 @@
 //! From LLVM IR to an object: LLVM's verifier, a short list of passes, code generation.
 
-use crate::effort::{Effort, Extent};
+use crate::effort::{self, Effort, Extent};
 use crate::error::{Error, Result};
 use crate::halves;
 use crate::masks;
@@ -63,7 +63,8 @@ pub(crate) fn to_object<'c>(
         }
     }
     debug_assert!(module.verify().is_ok(), "{:?}", module.verify());
-    let machine = match effort.level(extent) {
+    let reach = || functions.iter().map(|&f| effort::reach(f)).max().unwrap_or(0);
+    let machine = match effort.level(extent, reach) {
         OptimizationLevel::Default => machine,
         level => target.machine(level)?,
     };
