@@ -77,3 +77,29 @@ fn text(result: CUresult) -> String {
     let text = unsafe { CStr::from_ptr(text) };
     text.to_string_lossy().into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Properties;
+
+    /// Whatever the machine has: a GPU that does not exist is one clear error, and none is counted without a driver.
+    #[test]
+    fn what_is_missing_is_told() {
+        let found = Properties::of(u32::MAX).expect_err("no machine has that many");
+        match start() {
+            Ok(()) => assert!(matches!(found, Error::NoGpu { ordinal: u32::MAX, .. }), "{found}"),
+            Err(missing) => {
+                assert_eq!(found, missing);
+                assert_eq!(Properties::all(), []);
+            }
+        }
+    }
+
+    #[test]
+    fn a_fault_is_a_loss_and_a_bad_argument_is_not() {
+        assert!(is_loss(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS));
+        assert!(!is_loss(CUresult::CUDA_ERROR_INVALID_VALUE));
+        assert!(!is_loss(CUresult::CUDA_ERROR_OUT_OF_MEMORY));
+    }
+}

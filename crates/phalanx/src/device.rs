@@ -555,3 +555,20 @@ fn instruction_sets(processor: Option<Processor>) -> Vec<String> {
     let features = processor.into_iter().flat_map(Processor::features);
     features.filter(|feature| *feature != "evex512").map(str::to_owned).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_devices_have_names() {
+        for kind in [DeviceKind::Cpu, DeviceKind::Interpreter, DeviceKind::Cuda { ordinal: 3 }] {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+        }
+        assert_eq!("cuda".parse(), Ok(DeviceKind::Cuda { ordinal: 0 }));
+        for wrong in ["", "gpu", "cuda:", "cuda:-1", "cuda:x", "CPU"] {
+            let error = wrong.parse::<DeviceKind>().unwrap_err();
+            assert!(error.to_string().contains("cuda:0"), "{error}");
+        }
+    }
+}

@@ -57,7 +57,7 @@ pub const LANES: &[Pass] = &[
 
 /// The passes for targets that run each invocation as a thread, in order: what a program made of tiles is not undone there.
 pub const THREADS: &[Pass] = &[
-    Pass { name: "unroll", run: walk::unroll },
+    Pass { name: "unroll", run: walk::unroll_for_threads },
     Pass { name: "dce", run: opt_dce::run },
     Pass { name: "simplify", run: walk::simplify },
     Pass { name: "dce", run: opt_dce::run },

@@ -21,7 +21,8 @@
 //! everything is undone and the loop stays.
 //!
 //! Loops are unrolled for their indices if the index of a matrix or of a short array, or the lane that a shuffle
-//! reads, depends on the loop's counter, or within narrower limits if they hold matrix operations.
+//! reads, depends on the loop's counter, or within narrower limits if they hold matrix operations; for targets that run
+//! invocations as threads, short ones whatever they hold.
 
 use super::walk::Walk;
 use crate::effects::VarUse;
@@ -36,6 +37,8 @@ const MAX_COPIES: usize = 33;
 const MAX_CLONED: usize = 4096;
 /// The same for one loop that has matrix operations, but no index by its counter.
 const MAX_CLONED_PLAIN: usize = 512;
+/// The same for one loop of any kind, for threads: their loads are then under way at the same time.
+const MAX_CLONED_SHORT: usize = 256;
 /// Most elements of an array of scalars that are worth turning into registers. Longer ones stay in
 /// memory, where an index costs nothing and unrolled code would cost time to compile.
 const MAX_ELEMENTS: u32 = 16;
@@ -63,11 +66,18 @@ pub(super) struct Budget {
     most: usize,
     /// The same for one loop that has matrix operations, but no index by its counter.
     plain: usize,
+    /// The same for one loop that has neither.
+    short: usize,
 }
 
 impl Budget {
     pub(super) fn new() -> Self {
-        Self { cloned: 0, tried: 0, most: MAX_CLONED, plain: MAX_CLONED_PLAIN }
+        Self { cloned: 0, tried: 0, most: MAX_CLONED, plain: MAX_CLONED_PLAIN, short: 0 }
+    }
+
+    /// For threads.
+    pub(super) fn for_threads() -> Self {
+        Self { short: MAX_CLONED_SHORT, ..Self::new() }
     }
 
     /// For indices alone.
@@ -82,7 +92,7 @@ impl Walk<'_> {
     pub(super) fn unroll(&mut self, label: Label, body: Block, stored: &[Var]) -> bool {
         let Some(budget) = self.budget.clone() else { return false };
         let limit = match gain(self.old, body, stored) {
-            Gain::None => return false,
+            Gain::None => budget.short,
             Gain::Matrices => budget.plain,
             Gain::Indices => budget.most,
         };

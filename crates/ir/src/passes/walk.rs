@@ -31,6 +31,11 @@ pub(super) fn unroll(func: &Function) -> Function {
     Walk::new(func, Some(Budget::new())).run()
 }
 
+/// The same, and unrolls all short loops.
+pub(super) fn unroll_for_threads(func: &Function) -> Function {
+    Walk::new(func, Some(Budget::for_threads())).run()
+}
+
 /// Folds and forwards, and unrolls loops for the indices that depend on their counters.
 pub(super) fn unroll_for_indices(func: &Function) -> Function {
     Walk::new(func, Some(Budget::for_indices())).run()
