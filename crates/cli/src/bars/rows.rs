@@ -212,6 +212,7 @@ impl Planner<'_> {
                 shape: Some(shape),
                 is_b_column_major,
                 threads: u32::try_from(self.machine.threads).unwrap_or(u32::MAX),
+                is_for_gpu: false,
             });
             let possible = choices.filter(|&choices| Plan::new(rung, types, size, choices).is_ok());
             let most = if self.is_quick { 1 } else { usize::MAX };

@@ -43,6 +43,7 @@ fn gemm(args: &GemmArgs) -> Result<Status> {
         tile: args.tile,
         is_b_column_major: args.col_major_b,
         threads: measure::threads(args.threads)?,
+        is_for_gpu: matches!(args.device, DeviceKind::Cuda { .. }),
         ..Choices::default()
     };
     let workloads = Gemm::all(&args.types, &args.sizes, &args.rungs, &args.shape, choices)?;

@@ -59,6 +59,16 @@ pub(crate) struct Choices {
     pub(crate) is_b_column_major: bool,
     /// How many threads share the work-groups.
     pub(crate) threads: u32,
+    /// Whether it is for a GPU: there `shared` copies 16 bytes at a time, and fetches the blocks of the next step before it
+    /// multiplies.
+    pub(crate) is_for_gpu: bool,
+}
+
+impl Choices {
+    /// The type in which `shared` copies A and B, and its size.
+    fn piece(self) -> (&'static str, u32) {
+        if self.is_for_gpu { ("uvec4", PAD_BYTES) } else { PIECE }
+    }
 }
 
 /// One dispatch.
@@ -118,18 +128,18 @@ impl Plan {
             );
         }
         if rung == Rung::Shared {
-            let piece = piece_elems(types);
+            let bytes = choices.piece().1;
+            let piece = piece_elems(types, bytes);
             let starts_on_a_piece =
                 shape.k.is_multiple_of(piece) && (choices.is_b_column_major || shape.n.is_multiple_of(piece));
             ensure!(
                 starts_on_a_piece,
-                "{}: rows of matrices of {shape} are no multiple of {} bytes",
+                "{}: rows of matrices of {shape} are no multiple of {bytes} bytes",
                 context(),
-                PIECE.1
             );
-            check_copies(types, tile, local).with_context(context)?;
+            check_copies(types, bytes, tile, local).with_context(context)?;
         }
-        let mut piece = PIECE;
+        let mut piece = choices.piece();
         if let Rung::Staged(copies) = rung {
             piece = copies.piece(types, shape);
             staged::check(piece.1 / types.a.size_bytes() as u32, tile, choices.is_b_column_major, local)
@@ -148,11 +158,11 @@ impl Plan {
         ];
         if rung == Rung::Shared {
             constants.extend(
-                [(9, SUBGROUP_ROWS), (10, SUBGROUP_COLS), (11, PAD)]
+                [(9, SUBGROUP_ROWS), (10, SUBGROUP_COLS), (11, PAD_BYTES / piece.1)]
                     .map(|(id, value)| (id, Constant::U32(value))),
             );
-            // Multiplications ask the caches for the next blocks.
-            constants.push((12, Constant::Bool(false)));
+            // On a processor, multiplications ask the caches for the next blocks.
+            constants.push((12, Constant::Bool(choices.is_for_gpu)));
         }
         if let Rung::Staged(_) = rung {
             let pad = staged::PAD_BYTES / piece.1;
@@ -261,7 +271,7 @@ fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk, threads: u32) -
     };
     // All invocations copy the same number of pieces; a longer step along K makes more of them.
     while rung == Rung::Shared
-        && check_copies(types, tile, local_size(rung)).is_err()
+        && check_copies(types, PIECE.1, tile, local_size(rung)).is_err()
         && size.k.is_multiple_of(2 * tile.k)
         && tile.k < 16 * step
     {
@@ -270,27 +280,27 @@ fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk, threads: u32) -
     tile
 }
 
-/// The type in which `shared` copies A and B, its size, and how many of them fill up a line in shared memory.
+/// The type in which `shared` copies A and B on a processor, and its size.
 ///
 /// Each invocation moves one word, so that those of a subgroup move a run of memory together.
 pub(crate) const PIECE: (&str, u32) = ("uint", 4);
-const PAD: u32 = 4;
+/// What fills up a line in shared memory.
+const PAD_BYTES: u32 = 16;
 
 /// How many elements of A and B are copied at once.
-fn piece_elems(types: Types) -> u32 {
-    PIECE.1 / types.a.size_bytes() as u32
+fn piece_elems(types: Types, bytes: u32) -> u32 {
+    bytes / types.a.size_bytes() as u32
 }
 
 /// The pieces of a block must go around the invocations evenly.
-fn check_copies(types: Types, tile: Mnk, local: [u32; 2]) -> Result<()> {
+fn check_copies(types: Types, bytes: u32, tile: Mnk, local: [u32; 2]) -> Result<()> {
     let invocations = local[0] * local[1];
-    let piece = piece_elems(types);
+    let piece = piece_elems(types, bytes);
     for (block, elements) in [("A", tile.m * tile.k), ("B", tile.k * tile.n)] {
         let pieces = elements / piece;
         ensure!(
             pieces.is_multiple_of(invocations),
-            "the block of {block} has {pieces} pieces of {} bytes, which {invocations} invocations cannot share evenly",
-            PIECE.1
+            "the block of {block} has {pieces} pieces of {bytes} bytes, which {invocations} invocations cannot share evenly",
         );
     }
     Ok(())
@@ -318,6 +328,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_gpu_copies_sixteen_bytes_at_a_time_and_ahead() {
+        let tile = Some(Mnk { m: 128, n: 128, k: 32 });
+        let of = |is_for_gpu| {
+            let choices = Choices { tile, is_for_gpu, ..Choices::default() };
+            plan(Rung::Shared, Mnk::cube(256), choices).expect("it fits")
+        };
+        let (gpu, cpu) = (of(true), of(false));
+        assert_eq!((gpu.piece.1, cpu.piece.1), (16, 4));
+        assert!(gpu.constants.contains(&(11, Constant::U32(1))));
+        assert!(gpu.constants.contains(&(12, Constant::Bool(true))));
+        assert!(cpu.constants.contains(&(11, Constant::U32(4))));
+        assert!(cpu.constants.contains(&(12, Constant::Bool(false))));
     }
 
     #[test]

@@ -94,7 +94,13 @@ mod tests {
                         let tile = Some(Mnk { m: 128, n: 64, k: 32 });
                         ways.push((
                             rung,
-                            Choices { tile, shape: Some(*shape), is_b_column_major, threads: 1 },
+                            Choices {
+                                tile,
+                                shape: Some(*shape),
+                                is_b_column_major,
+                                threads: 1,
+                                is_for_gpu: false,
+                            },
                         ));
                     }
                 }
