@@ -37,7 +37,8 @@ pub(super) fn machine(ordinal: u32) -> Result<Machine, Error> {
 
 fn machine_of(properties: &Properties) -> Machine {
     let limits = Limits {
-        shared_bytes: properties.shared_bytes,
+        // Whole matrices take some for themselves, such as those that are decoded.
+        shared_bytes: properties.shared_bytes / 4 * 3,
         workgroup_invocations: properties.workgroup_invocations.min(1024),
         // What an invocation keeps is memory of each thread that the GPU can have at once.
         private_bytes: 64 << 10,
