@@ -76,6 +76,11 @@ impl Pipeline {
         Ok(pipeline)
     }
 
+    /// Whether it was loaded in this context.
+    pub(crate) fn is_of(&self, context: &Arc<Context>) -> bool {
+        Arc::ptr_eq(&self.context, context)
+    }
+
     /// Name of the entry point.
     pub fn name(&self) -> &str {
         &self.name

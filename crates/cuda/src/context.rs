@@ -65,7 +65,11 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: nobody uses it any more. One that is lost may refuse; then the process keeps what it holds.
+        // What runs in a lost one may never end, and destroying it would wait for that: the process keeps what it holds.
+        if self.is_lost() {
+            return;
+        }
+        // SAFETY: nobody uses it any more.
         let _refused = unsafe { sys::cuCtxDestroy_v2(self.raw) };
     }
 }

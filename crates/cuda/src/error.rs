@@ -69,6 +69,9 @@ pub enum Error {
         /// What it says.
         why: String,
     },
+    /// A pipeline that another GPU made, or the same one opened another time.
+    #[error("the pipeline belongs to another GPU")]
+    OtherGpu,
     /// A dispatch has more invocations along an axis than a kernel can count.
     #[error("{found} invocations along {axis}, the base of the dispatch included: expected at most {limit}")]
     TooManyInvocations {

@@ -105,6 +105,9 @@ impl Queue {
         timeout: Option<Duration>,
     ) -> Result<Report, Error> {
         let (pipeline, groups) = (dispatch.pipeline, dispatch.groups);
+        if !pipeline.is_of(&self.context) {
+            return Err(Error::OtherGpu);
+        }
         let (expected, found) = (pipeline.bindings().len(), dispatch.descriptors.len());
         if expected != found {
             return Err(Error::Bindings { expected, found });
@@ -267,8 +270,8 @@ impl Queue {
         ];
         let [x, y, z] = groups;
         let (threads, shared) = (pipeline.layout.threads, pipeline.layout.shared_bytes);
-        // SAFETY: the context is entered; the function belongs to it and is loaded as long as the pipeline, which
-        // outlives the dispatch; the block is as long as the kernel's parameter, and the driver copies it.
+        // SAFETY: the context is entered; `run` has seen that the function belongs to it, and it is loaded as long as the
+        // pipeline, which outlives the dispatch; the block is as long as the kernel's parameter, and the driver copies it.
         let result = unsafe {
             sys::cuLaunchKernel(
                 pipeline.function,

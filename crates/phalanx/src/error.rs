@@ -263,6 +263,7 @@ impl From<phalanx_cuda::Error> for Error {
             }
             Cuda::PushConstants { expected, found } => Self::PushConstants { expected, found },
             Cuda::Lost { why } => Self::Lost { why },
+            Cuda::OtherGpu => Self::OtherDevice { what: "pipeline" },
             error @ Cuda::Driver { .. } => Self::Driver { message: error.to_string() },
             error @ (Cuda::NoDriver
             | Cuda::OldDriver { .. }
