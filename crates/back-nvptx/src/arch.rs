@@ -61,6 +61,11 @@ impl Arch {
         self == Self::Sm90a
     }
 
+    /// Whether groups of four warps multiply from shared memory.
+    pub(crate) fn has_wgmma(self) -> bool {
+        self == Self::Sm90a
+    }
+
     /// What its instructions do.
     pub(crate) const fn caps(self) -> Caps {
         Caps {

@@ -29,7 +29,7 @@ use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Error, Result, V};
-use phalanx_ir::{Barrier, Block, Function, Inst, Label, Op, Scope, Space, Uniformity};
+use phalanx_ir::{Barrier, Block, Function, Inst, Label, Op, Scope, Space, Uniformity, Var};
 use smallvec::SmallVec;
 
 /// The goal of threads that stay.
@@ -82,6 +82,11 @@ impl<'c> Constructs<'c> {
         let exits = exits_of(f);
         let goals = Goals::find(f, uniformity, &exits);
         Self { stack: Vec::new(), exits, goals, ret, masks: None, rounds: None }
+    }
+
+    /// Where threads go from here on that return.
+    pub(crate) fn set_return(&mut self, ret: BasicBlock<'c>) {
+        self.ret = ret;
     }
 }
 
@@ -261,9 +266,29 @@ impl<'c> Lower<'_, 'c> {
         self.arrive(end, mask, pending, None)
     }
 
+    /// A loop in which multiplications of one round go on in the next. The first round is apart, so that within the loop and
+    /// behind it they are known to: `ptxas` waits for each otherwise.
+    pub(crate) fn lower_chained_loop(&mut self, label: Label, body: Block, sums: &[Var]) -> Result<Flow> {
+        let mask = self.mask_if_any()?;
+        let [header, done] = ["loop", "endloop"].map(|name| self.new_block(name));
+        for name in ["endfirst", "endrounds"] {
+            let end = self.new_block(name);
+            self.constructs.stack.push(Frame { label: Some(label), target: Some(header), end });
+            if self.block(body)? == Flow::Next {
+                self.e.br(end)?;
+            }
+            self.constructs.stack.pop();
+            self.e.b.position_at_end(end);
+            self.settle(sums)?;
+            self.e.br(done)?;
+            self.e.b.position_at_end(header);
+        }
+        self.arrive(done, mask, false, None)
+    }
+
     /// In a round of a loop: now and then, ends the thread if the dispatch shall end. What others of its warp wait for
     /// then does not come, but they end as well.
-    fn look_whether_to_stop(&mut self) -> Result<()> {
+    pub(crate) fn look_whether_to_stop(&mut self) -> Result<()> {
         let Some(rounds) = self.constructs.rounds else { return Ok(()) };
         let ty = self.e.cx.i32_type();
         let round = self.e.b.build_load(ty, rounds, "round")?;

@@ -3,6 +3,7 @@
 use crate::abi::{self, Layout};
 use crate::arch::Arch;
 use crate::control::Constructs;
+use crate::coopmat::stream::{Plan, Ring, Role};
 use crate::coopmat::{self, Matrices};
 use crate::image;
 use crate::vars::Slot;
@@ -74,6 +75,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) vars: Vec<Option<Slot<'c>>>,
     /// Matrices, in values and in variables.
     pub(crate) matrices: Matrices<'c>,
+    /// What comes through shared memory.
+    pub(crate) ring: Option<Ring<'c>>,
     /// The block in which memory for variables is reserved, which ends with a branch to the code.
     entry: BasicBlock<'c>,
     values: Vec<Option<Lowered<'c>>>,
@@ -87,6 +90,7 @@ impl<'a, 'c> Lower<'a, 'c> {
         uniformity: &'a Uniformity,
         layout: Layout,
         arch: Arch,
+        plan: Option<Plan>,
     ) -> Result<Emit<'c>> {
         let block = e.cx.i8_type().array_type(layout.bytes as u32);
         let ty = e.cx.void_type().fn_type(&[e.ptr_ty().into()], false);
@@ -109,7 +113,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             Some(AddressSpace::from(ADDRESS_SPACE_SHARED)),
             "phalanx_shared",
         );
-        shared.set_alignment(16);
+        shared.set_alignment(if plan.is_some() { 1024 } else { 16 });
         let shared = shared.as_pointer_value();
         let entry = e.new_block(function, "entry");
         let code = e.new_block(function, "code");
@@ -133,17 +137,49 @@ impl<'a, 'c> Lower<'a, 'c> {
             here: Function::ENTRY,
             images: image::Functions::default(),
             vars: Vec::new(),
-            matrices: Matrices::new(ir),
+            matrices: Matrices::new(ir, arch),
+            ring: None,
             entry,
             values: vec![None; ir.body.values.len()],
         };
         lower.declare_vars()?;
         lower.start_masks()?;
         lower.start_rounds()?;
+        if let Some(plan) = plan {
+            lower.start_ring(plan)?;
+            lower.produce(ret)?;
+        }
         if lower.block(Function::ENTRY)? == Flow::Next {
             lower.e.br(ret)?;
         }
         Ok(lower.e)
+    }
+
+    /// Sends producers through the code in their role, which then ends them; the others go on.
+    fn produce(&mut self, ret: BasicBlock<'c>) -> Result<()> {
+        let [producer, done, invocation] = ["producer", "produced", "invocation"].map(|name| self.new_block(name));
+        let is_producer = self.is_producer()?;
+        self.e.cond_br(is_producer, producer, invocation)?;
+        self.e.b.position_at_end(producer);
+        self.set_role(Role::Produce);
+        self.constructs.set_return(done);
+        if self.block(Function::ENTRY)? == Flow::Next {
+            self.e.br(done)?;
+        }
+        self.e.b.position_at_end(done);
+        self.finish_ring()?;
+        self.e.br(ret)?;
+        self.e.b.position_at_end(invocation);
+        self.constructs.set_return(ret);
+        self.set_role(Role::Multiply);
+        self.values.fill(None);
+        Ok(())
+    }
+
+    fn set_role(&mut self, role: Role) {
+        if let Some(ring) = &mut self.ring {
+            ring.role = role;
+        }
     }
 
     /// Lowers a block's instructions.
@@ -165,6 +201,9 @@ impl<'a, 'c> Lower<'a, 'c> {
     pub(crate) fn inst(&mut self, inst: Inst) -> Result<Flow> {
         let f = self.f;
         let info = f.inst(inst);
+        if self.lower_streamed(inst)?.is_some() {
+            return Ok(Flow::Next);
+        }
         if coopmat::concerns(f, info) {
             self.lower_matrix(inst)?;
             return Ok(Flow::Next);
@@ -172,7 +211,13 @@ impl<'a, 'c> Lower<'a, 'c> {
         match &info.op {
             Op::If { then, otherwise } => return self.lower_if(inst, *then, *otherwise),
             Op::Block { label, body } => return self.lower_block(*label, *body),
-            Op::Loop { label, body } => return self.lower_loop(*label, *body),
+            Op::Loop { label, body } => {
+                let sums = self.chained_sums(inst);
+                return match sums[..] {
+                    [] => self.lower_loop(*label, *body),
+                    _ => self.lower_chained_loop(*label, *body, &sums),
+                };
+            }
             Op::Br(label) => return self.lower_br(*label),
             Op::Return => return self.lower_return(),
             Op::Barrier(barrier) => self.lower_barrier(*barrier)?,

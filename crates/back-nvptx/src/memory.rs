@@ -331,6 +331,12 @@ impl<'c> Lower<'_, 'c> {
                 // Not the aligned one, which wants the threads of a warp to come together: the IR does not promise that the
                 // hardware has brought them together behind what they did apart.
                 let number = self.e.i32(0);
+                if self.ring.is_some() {
+                    // Without those that copy.
+                    let threads = self.e.i32(self.ir.workgroup_invocations());
+                    self.e.intrinsic_effect("llvm.nvvm.barrier.sync.cnt", &[], &[number, threads])?;
+                    return Ok(());
+                }
                 self.e.intrinsic_effect("llvm.nvvm.barrier.sync", &[], &[number])?;
             }
             Scope::Subgroup => {

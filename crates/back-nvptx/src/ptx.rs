@@ -2,7 +2,7 @@
 
 use crate::abi::{self, Layout};
 use crate::arch::Arch;
-use crate::coopmat;
+use crate::coopmat::{self, stream};
 use crate::lower::Lower;
 use crate::{Compiled, Error};
 use inkwell::OptimizationLevel;
@@ -27,9 +27,17 @@ pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
         let n = module.subgroup_size;
         return Err(Error::unsupported(format!("subgroups of {n}: a warp has {}", abi::SUBGROUP_SIZE)));
     }
-    let prepared = coopmat::prepare(module)?;
+    let prepared = coopmat::prepare(module, arch)?;
     let module = prepared.as_ref().unwrap_or(module);
-    let layout = Layout::of(module);
+    if std::env::var_os("PHX_DUMP").is_some() { eprintln!("{}", phalanx_ir::text::print(module)); }
+    let mut layout = Layout::of(module);
+    let plan = stream::plan(module, arch);
+    let ring = plan.as_ref().and_then(|plan| stream::shared_bytes(module, arch, plan));
+    let plan = plan.filter(|_| ring.is_some());
+    if let Some(bytes) = ring {
+        layout.shared_bytes = bytes;
+        layout.threads += stream::PRODUCERS;
+    }
     if layout.threads > 1024 {
         return Err(Error::unsupported(format!("work-groups of {}, at most 1024", layout.threads)));
     }
@@ -48,7 +56,7 @@ pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
     let e = Emit::new(&cx, &module.name, arch.caps());
     e.module.set_triple(&machine.get_triple());
     e.module.set_data_layout(&machine.get_target_data().get_data_layout());
-    let e = Lower::module(e, module, &Uniformity::analyse(module), layout.clone(), arch)?;
+    let e = Lower::module(e, module, &Uniformity::analyse(module), layout.clone(), arch, plan)?;
     let lowered = e.module.to_string();
     // LLVM ends the process when it is given IR that breaks its rules.
     e.module.verify().map_err(|error| Error::bug(format!("LLVM refuses the module: {error}")))?;

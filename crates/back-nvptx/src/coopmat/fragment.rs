@@ -9,9 +9,13 @@ use phalanx_ir::Scalar;
 
 /// What an instruction does with memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Memory {
+pub(crate) enum Memory {
     None,
     Read,
+    /// Whatever it wants.
+    Write,
+    /// The same, and its first operands, so many, are changed: they are its results.
+    Update(usize),
 }
 
 /// An instruction that multiplies fragments.
@@ -82,7 +86,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// An instruction of PTX that all threads of a warp execute together.
-    pub(super) fn assembly(
+    pub(crate) fn assembly(
         &mut self,
         text: &str,
         results: &[BasicTypeEnum<'c>],
@@ -97,21 +101,34 @@ impl<'c> Lower<'_, 'c> {
             _ => "r",
         };
         let outputs = results.iter().map(|&ty| format!("={}", letter(ty)));
-        let inputs = args.iter().map(|x| letter(x.get_type()).to_owned());
+        let changed = if let Memory::Update(count) = memory { count } else { 0 };
+        let inputs = args.iter().enumerate().map(|(i, x)| match i < changed {
+            true => i.to_string(),
+            false => letter(x.get_type()).to_owned(),
+        });
         let constraints = outputs.chain(inputs).collect::<Vec<_>>().join(",");
         let params: Vec<BasicMetadataTypeEnum<'c>> = args.iter().map(|x| x.get_type().into()).collect();
         let ty = match results {
+            [] => self.e.cx.void_type().fn_type(&params, false),
             [one] => one.fn_type(&params, false),
             several => self.e.cx.struct_type(several, false).fn_type(&params, false),
         };
-        let code = self.e.cx.create_inline_asm(ty, text.to_owned(), constraints, false, false, None, false);
+        let acts = !matches!(memory, Memory::None | Memory::Read);
+        let code = self.e.cx.create_inline_asm(ty, text.to_owned(), constraints, acts, false, None, false);
         let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|&x| x.into()).collect();
         let call = self.e.b.build_indirect_call(ty, code, &args, "")?;
         // LLVM's effects on memory have two bits for each of three kinds of it: read, written.
-        let effects = if memory == Memory::Read { 0b01_01_01 } else { 0 };
+        let effects = match memory {
+            Memory::None => 0,
+            Memory::Read => 0b01_01_01,
+            Memory::Write | Memory::Update(_) => 0b11_11_11,
+        };
         for (name, value) in [("convergent", 0), ("nounwind", 0), ("willreturn", 0), ("memory", effects)] {
             let kind = Attribute::get_named_enum_kind_id(name);
             call.add_attribute(AttributeLoc::Function, self.e.cx.create_enum_attribute(kind, value));
+        }
+        if results.is_empty() {
+            return Ok(Vec::new());
         }
         let value = call.try_as_basic_value().basic();
         let value = value.ok_or_else(|| Error::bug("an instruction without a result"))?;

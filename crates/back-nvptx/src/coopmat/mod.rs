@@ -19,9 +19,11 @@ mod mma;
 mod prepare;
 mod reduce;
 mod regroup;
+pub(crate) mod stream;
 mod vars;
 mod words;
 
+use crate::arch::Arch;
 use crate::lower::Lower;
 use inkwell::values::{FunctionValue, PointerValue};
 use layout::{Grid, Kind, LANES, Layout, Share};
@@ -62,7 +64,7 @@ pub(crate) struct Matrices<'c> {
 }
 
 impl Matrices<'_> {
-    pub(crate) fn new(ir: &Module) -> Self {
+    pub(crate) fn new(ir: &Module, arch: Arch) -> Self {
         let f = &ir.body;
         let count = f.values.len();
         let mut is_extracted = vec![false; count];
@@ -70,7 +72,7 @@ impl Matrices<'_> {
             is_extracted[info.args[0].index()] = true;
         }
         Self {
-            grid: grid(ir),
+            grid: grid(ir, arch),
             values: vec![None; count],
             components: vec![None; count],
             is_extracted,
@@ -82,7 +84,7 @@ impl Matrices<'_> {
 }
 
 /// The grid of the warps of a module.
-fn grid(ir: &Module) -> Grid {
+fn grid(ir: &Module, arch: Arch) -> Grid {
     let f = &ir.body;
     let of_group = |v: Option<&Value>| f.ty(*v?).mat().filter(|m| m.scope == Scope::Workgroup);
     let has_whole_rows = f.insts.iter().any(|info| {
@@ -95,7 +97,7 @@ fn grid(ir: &Module) -> Grid {
             _ => false,
         }
     });
-    Grid::new(ir.num_subgroups(), has_whole_rows)
+    Grid::new(ir.num_subgroups(), has_whole_rows || stream::may_stream(ir, arch))
 }
 
 /// Refuses what is not done with matrices of a type.

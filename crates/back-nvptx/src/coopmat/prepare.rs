@@ -2,6 +2,7 @@
 
 use super::layout::{Grid, Share};
 use super::{check, grid};
+use crate::arch::Arch;
 use phalanx_emit_llvm::{Error, Result};
 use phalanx_ir::passes::{Options, Scratch, SpreadError, expand_but, spread};
 use phalanx_ir::{
@@ -13,7 +14,7 @@ use phalanx_ir::{
 const MAX_REPEATED: usize = 8192;
 
 /// The same module without the operations on whole matrices that are not done in registers.
-pub(crate) fn prepare(module: &Verified) -> Result<Option<Verified>> {
+pub(crate) fn prepare(module: &Verified, arch: Arch) -> Result<Option<Verified>> {
     if !module.body.insts.iter().any(|info| super::concerns(&module.body, info)) {
         return Ok(None);
     }
@@ -29,7 +30,7 @@ pub(crate) fn prepare(module: &Verified) -> Result<Option<Verified>> {
             Scope::Workgroup => Uniformity::of_workgroup(module),
             _ => Uniformity::analyse(module),
         };
-        let choice = Choice { ir: module, grid: grid(module), uniformity };
+        let choice = Choice { ir: module, grid: grid(module, arch), uniformity };
         let is_whole = |_: &Function, info: &InstInfo| choice.is_in_registers(info);
         let expanded = expand_but(&is_whole, module, scratch, &options);
         prepared = expanded.map_err(|error| Error::bug(error.to_string()))?.or(prepared);

@@ -69,6 +69,25 @@ impl<'c> Lower<'_, 'c> {
         Ok(self.e.element_ptr(slot.word, slot.at.into(), number)?.into_pointer_value())
     }
 
+    /// Changes all words of a variable of one matrix.
+    pub(super) fn change_words(
+        &mut self,
+        var: Var,
+        change: impl FnOnce(&mut Self, &[V<'c>]) -> Result<Vec<V<'c>>>,
+    ) -> Result<()> {
+        let slot = self.mat_slot(var)?;
+        let mut words = Vec::new();
+        for i in 0..slot.words {
+            let at = self.word_at(slot, self.e.i64(i.into()))?;
+            words.push(self.e.b.build_load(slot.word, at, "")?);
+        }
+        for (word, i) in change(self, &words)?.into_iter().zip(0..) {
+            let at = self.word_at(slot, self.e.i64(i))?;
+            self.e.b.build_store(at, word)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn mat_var_load(&mut self, inst: Inst, var: Var) -> Result<()> {
         let (f, slot) = (self.f, self.mat_slot(var)?);
         let index = f.inst(inst).args.first().map(|&i| self.scalar(i)).transpose()?;

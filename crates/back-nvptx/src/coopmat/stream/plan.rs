@@ -1,0 +1,492 @@
+//! Which multiply-adds get their factors from producers, and what producers execute.
+
+use super::PRODUCERS;
+use super::slot::{Part, ROWS};
+use crate::arch::Arch;
+use phalanx_ir::{
+    Block, Builtin, Function, Inst, MatType, Module, Op, Scalar, Scope, Space, Type, Uniformity, Use, Value,
+    Var,
+};
+
+/// Most words that an invocation holds of sums.
+const MAX_SUMS: u32 = 128;
+/// Most columns that one instruction multiplies.
+pub(super) const MAX_COLUMNS: u32 = 256;
+
+/// A multiply-add whose factors come through the ring.
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    pub(crate) mul_add: Inst,
+    pub(crate) a: Part,
+    pub(crate) b: Part,
+    /// Whether its sums are nothing but the addend of the next round, so that it need not be waited for.
+    pub(crate) is_chained: bool,
+}
+
+/// The plan of a module.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) streams: Vec<Stream>,
+    /// By instruction: the stream and whether it is the left factor that it gives.
+    pub(super) fills: Vec<Option<(usize, Use)>>,
+    /// By instruction: the streams whose slot is waited for before it.
+    pub(super) starts: Vec<Option<usize>>,
+    /// By instruction: whether producers execute it.
+    pub(super) is_produced: Vec<bool>,
+    /// By instruction: whether the invocations do not: it moves factors.
+    pub(super) is_moved: Vec<bool>,
+    /// By loop: variables whose sums are waited for behind it.
+    pub(super) settles: Vec<Vec<Var>>,
+}
+
+/// Whether the types of a module's matrices are such that some may be streamed. Then each warp holds whole rows.
+pub(crate) fn may_stream(ir: &Module, arch: Arch) -> bool {
+    let f = &ir.body;
+    (0..f.insts.len()).any(|i| types(ir, arch, Inst::new(i)).is_some())
+}
+
+/// The types of a multiply-add that can be streamed.
+fn types(ir: &Module, arch: Arch, inst: Inst) -> Option<[MatType; 3]> {
+    let (f, warps) = (&ir.body, ir.num_subgroups());
+    let info = f.inst(inst);
+    let Op::MatMulAdd(flags) = info.op else { return None };
+    let [a, b, c] = [0, 1, 2].map(|i| f.ty(info.args[i]).mat());
+    let (a, b, c) = (a?, b?, c?);
+    let has_instruction = match (a.elem, b.elem) {
+        (Scalar::F16, Scalar::F16) => matches!(c.elem, Scalar::F16 | Scalar::F32),
+        (Scalar::BF16, Scalar::BF16) => c.elem == Scalar::F32,
+        (Scalar::I8, Scalar::I8) => c.elem == Scalar::I32 && !flags.saturate,
+        _ => false,
+    };
+    let steps = 32 / a.elem.bytes();
+    let fits = arch.has_wgmma()
+        && a.scope == Scope::Workgroup
+        && f.ty(info.results[0]).mat() == Some(c)
+        && has_instruction
+        && warps.is_multiple_of(4)
+        && ir.workgroup_invocations().is_multiple_of(32)
+        && ir.workgroup_invocations() + PRODUCERS <= 1024
+        && a.rows.is_multiple_of(ROWS / 4 * warps)
+        && a.cols.is_multiple_of(steps)
+        && b.cols.is_multiple_of(16)
+        && (b.cols <= MAX_COLUMNS || b.cols.is_multiple_of(MAX_COLUMNS))
+        && a.rows * b.cols * c.elem.bytes().min(4) / 4 <= MAX_SUMS * 32 * warps;
+    fits.then_some([a, b, c])
+}
+
+/// Where instructions are.
+struct Places<'m> {
+    f: &'m Function,
+    /// By instruction: the block that it is in and its number in program order.
+    of: Vec<Option<(Block, usize)>>,
+    /// By block: the instruction that it belongs to, and the number behind its last.
+    parent: Vec<Option<Inst>>,
+    end: Vec<usize>,
+    /// Instructions that are executed, in program order.
+    order: Vec<Inst>,
+}
+
+impl<'m> Places<'m> {
+    fn new(f: &'m Function) -> Self {
+        let (insts, blocks) = (f.insts.len(), f.blocks.len());
+        let (of, parent, end) = (vec![None; insts], vec![None; blocks], vec![0; blocks]);
+        let mut places = Self { f, of, parent, end, order: Vec::new() };
+        places.walk(Function::ENTRY);
+        places
+    }
+
+    fn walk(&mut self, block: Block) {
+        let f = self.f;
+        for &inst in f.block(block) {
+            self.of[inst.index()] = Some((block, self.order.len()));
+            self.order.push(inst);
+            for body in f.inst(inst).op.bodies() {
+                self.parent[body.index()] = Some(inst);
+                self.walk(body);
+            }
+        }
+        self.end[block.index()] = self.order.len();
+    }
+
+    /// The constructs around an instruction, the innermost first.
+    fn around(&self, inst: Inst) -> impl Iterator<Item = Inst> + '_ {
+        let parent = |inst: Inst| self.of[inst.index()].and_then(|(block, _)| self.parent[block.index()]);
+        std::iter::successors(parent(inst), move |&inst| parent(inst))
+    }
+
+    fn is_region(&self, inst: Inst) -> bool {
+        matches!(self.f.inst(inst).op, Op::MatMap { .. } | Op::MatReduce { .. })
+    }
+
+    fn loads_of(&self, var: Var) -> Vec<Inst> {
+        let is_load = |&&i: &&Inst| self.f.inst(i).op == Op::VarLoad(var);
+        self.order.iter().filter(is_load).copied().collect()
+    }
+
+    fn stores_of(&self, var: Var) -> Vec<Inst> {
+        let is_store = |&&i: &&Inst| self.f.inst(i).op == Op::VarStore(var);
+        self.order.iter().filter(is_store).copied().collect()
+    }
+
+    fn users(&self, v: Value) -> Vec<Inst> {
+        let uses = |&&i: &&Inst| self.f.inst(i).args.contains(&v);
+        self.order.iter().filter(uses).copied().collect()
+    }
+}
+
+/// A factor: what gives it, what moves it from there to the multiply-add, and the statement with the first of it.
+struct Factor {
+    fills: Vec<Inst>,
+    moves: Vec<Inst>,
+    first: Inst,
+}
+
+/// The streams of a module; nothing if there are none.
+pub(crate) fn plan(ir: &Module, arch: Arch) -> Option<Plan> {
+    if !may_stream(ir, arch) {
+        return None;
+    }
+    let f = &ir.body;
+    let places = Places::new(f);
+    let uniformity = Uniformity::of_workgroup(ir);
+    let insts = f.insts.len();
+    let mut plan = Plan {
+        streams: Vec::new(),
+        fills: vec![None; insts],
+        starts: vec![None; insts],
+        is_produced: vec![false; insts],
+        is_moved: vec![false; insts],
+        settles: vec![Vec::new(); insts],
+    };
+    for &mul_add in &places.order {
+        let Some([a, b, _]) = types(ir, arch, mul_add) else { continue };
+        add(&mut plan, &places, &uniformity, ir, (mul_add, a, b));
+    }
+    (!plan.streams.is_empty()).then_some(plan)
+}
+
+/// Adds a multiply-add to the streams, if it can be one.
+fn add(
+    plan: &mut Plan,
+    places: &Places<'_>,
+    uniformity: &Uniformity,
+    ir: &Module,
+    (mul_add, a, b): (Inst, MatType, MatType),
+) -> Option<()> {
+    let (f, warps) = (places.f, ir.num_subgroups());
+    let args = &f.inst(mul_add).args;
+    let [left, right] = [args[0], args[1]].map(|v| factor(places, mul_add, v));
+    let (left, right) = (left?, right?);
+    if !is_before_writes(places, mul_add) {
+        return None;
+    }
+    let is_along_k = |factor: &Factor, use_: Use| {
+        let major = factor.fills.iter().find_map(|&fill| match f.inst(fill).op {
+            Op::MatLoad { column_major, .. } => Some(column_major),
+            _ => None,
+        });
+        major.is_none_or(|column_major| column_major == (use_ == Use::B))
+    };
+    let a = Part::of(a, is_along_k(&left, Use::A), warps)?;
+    let b = Part::of(b, is_along_k(&right, Use::B), warps)?;
+    let mut slice = Slice { places, uniformity, is_needed: plan.is_produced.clone(), is_possible: true };
+    for &fill in left.fills.iter().chain(&right.fills) {
+        slice.fill(fill);
+    }
+    slice.around(mul_add);
+    if !slice.is_possible {
+        return None;
+    }
+    plan.is_produced = slice.is_needed;
+    let number = plan.streams.len();
+    for (factor, use_) in [(&left, Use::A), (&right, Use::B)] {
+        for &fill in &factor.fills {
+            plan.fills[fill.index()] = Some((number, use_));
+            plan.is_moved[fill.index()] = true;
+        }
+        for &inst in &factor.moves {
+            plan.is_moved[inst.index()] = true;
+        }
+    }
+    let number_of = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
+    let first = if number_of(left.first) < number_of(right.first) { left.first } else { right.first };
+    plan.starts[first.index()] = Some(number);
+    let chain = chain(places, mul_add);
+    if let Some((var, around)) = chain {
+        plan.settles[around.index()].push(var);
+    }
+    plan.streams.push(Stream { mul_add, a, b, is_chained: chain.is_some() });
+    Some(())
+}
+
+/// What gives a factor of a multiply-add.
+fn factor(places: &Places<'_>, mul_add: Inst, v: Value) -> Option<Factor> {
+    let f = places.f;
+    if places.users(v).len() != 1 || f.inst(mul_add).args.iter().filter(|&&arg| arg == v).count() != 1 {
+        return None;
+    }
+    let (block, number) = places.of[mul_add.index()]?;
+    let def = f.values[v.index()].def;
+    let in_block = |inst: Inst| places.of[inst.index()].is_some_and(|(b, n)| b == block && n < number);
+    if !in_block(def) {
+        return None;
+    }
+    let Op::VarLoad(var) = f.inst(def).op else {
+        return is_fill(f, def).then(|| Factor { fills: vec![def], moves: Vec::new(), first: def });
+    };
+    let stores = places.stores_of(var);
+    if !f.inst(def).args.is_empty() || places.loads_of(var) != [def] {
+        return None;
+    }
+    let others = |info: &phalanx_ir::InstInfo| {
+        info.op.vars().any(|(v, _)| v == var) && !matches!(info.op, Op::VarLoad(_) | Op::VarStore(_))
+    };
+    if places.order.iter().any(|&inst| others(f.inst(inst))) {
+        return None;
+    }
+    let mut covered = Vec::new();
+    let first = f.block(block).iter().copied().take_while(|&inst| inst != def).find(|&statement| {
+        covered.clear();
+        covers(f, statement, var, &mut covered)
+    })?;
+    if covered.len() != stores.len() {
+        return None;
+    }
+    let mut fills = Vec::new();
+    for &store in &stores {
+        let [value] = f.inst(store).args[..] else { return None };
+        let fill = f.values[value.index()].def;
+        if !is_fill(f, fill) || places.users(value) != [store] {
+            return None;
+        }
+        fills.push(fill);
+    }
+    // The first statement may come before the one that covers, where the value is made outside of the branches.
+    let is_inside = |&fill: &Inst| fill == first || places.around(fill).any(|inst| inst == first);
+    if first_op_is_if(f, first) && !fills.iter().all(is_inside) {
+        return None;
+    }
+    let first = if first_op_is_if(f, first) { first } else { *fills.first()? };
+    let moves = stores.into_iter().chain([def]).collect();
+    Some(Factor { fills, moves, first })
+}
+
+fn first_op_is_if(f: &Function, inst: Inst) -> bool {
+    matches!(f.inst(inst).op, Op::If { .. })
+}
+
+/// Whether a statement stores to a variable just once, whichever way is taken.
+fn covers(f: &Function, statement: Inst, var: Var, stores: &mut Vec<Inst>) -> bool {
+    match f.inst(statement).op {
+        Op::VarStore(v) if v == var => {
+            stores.push(statement);
+            true
+        }
+        Op::If { then, otherwise } => [then, otherwise].into_iter().all(|block| {
+            let inside = f.block(block).iter().filter(|&&inst| covers(f, inst, var, stores));
+            let count = inside.count();
+            let leaves = f.block(block).iter().any(|&inst| matches!(f.inst(inst).op, Op::Br(_) | Op::Return));
+            count == 1 && !leaves
+        }),
+        _ => false,
+    }
+}
+
+/// Whether producers can make what an instruction gives.
+fn is_fill(f: &Function, inst: Inst) -> bool {
+    let info = f.inst(inst);
+    match info.op {
+        Op::MatLoad { flags, .. } => !flags.volatile,
+        Op::MatMap { .. } => {
+            info.args.iter().all(|&v| f.def(v).op == Op::MatSplat)
+        }
+        _ => false,
+    }
+}
+
+/// The variable and the loop of sums that a multiply-add adds to in each round, and nobody looks at within.
+fn chain(places: &Places<'_>, mul_add: Inst) -> Option<(Var, Inst)> {
+    let f = places.f;
+    let info = f.inst(mul_add);
+    let load = f.values[info.args[2].index()].def;
+    let Op::VarLoad(var) = f.inst(load).op else { return None };
+    let users = places.users(info.results[0]);
+    let [store] = users[..] else { return None };
+    let around = places.around(mul_add).find(|&inst| matches!(f.inst(inst).op, Op::Loop { .. }))?;
+    let is_whole = f.var(var).count == 1 && f.inst(load).args.is_empty();
+    let is_own = f.inst(store).op == Op::VarStore(var) && places.users(info.args[2]) == [mul_add];
+    let within = |&inst: &Inst| places.around(inst).any(|outer| outer == around);
+    let touches = |&inst: &Inst| f.inst(inst).op.vars().any(|(v, _)| v == var);
+    let inside: Vec<Inst> = places.order.iter().copied().filter(|i| within(i) && touches(i)).collect();
+    // The store follows at once, so that nothing can be done with sums that are not there yet.
+    let same_block = places.of[store.index()]?.0 == places.of[mul_add.index()]?.0;
+    (is_whole && is_own && same_block && inside == [load, store]).then_some((var, around))
+}
+
+/// Whether nothing that the work-group writes or learns of others can come before the factors are loaded.
+fn is_before_writes(places: &Places<'_>, mul_add: Inst) -> bool {
+    let f = places.f;
+    let outermost = places.around(mul_add).filter(|&inst| matches!(f.inst(inst).op, Op::Loop { .. })).last();
+    let end = match outermost.map(|inst| f.inst(inst).op.bodies().map(|body| places.end[body.index()]).max()) {
+        Some(end) => end.unwrap_or(usize::MAX),
+        None => places.of[mul_add.index()].map_or(usize::MAX, |(_, number)| number),
+    };
+    places.order.iter().take(end).all(|&inst| {
+        let info = f.inst(inst);
+        let is_shared = |v: &Value| f.ty(*v) == Type::Ptr(Space::Shared);
+        match &info.op {
+            Op::Store(_) | Op::MatStore { .. } => info.args.first().is_some_and(is_shared),
+            Op::Atomic(_) | Op::Image(..) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => false,
+            Op::MatStoreTensor(_) => false,
+            _ => true,
+        }
+    })
+}
+
+/// What has to be executed for something.
+struct Slice<'m> {
+    places: &'m Places<'m>,
+    uniformity: &'m Uniformity,
+    is_needed: Vec<bool>,
+    is_possible: bool,
+}
+
+impl Slice<'_> {
+    /// What gives a factor.
+    fn fill(&mut self, fill: Inst) {
+        let f = self.places.f;
+        self.is_needed[fill.index()] = true;
+        self.around(fill);
+        for &arg in &f.inst(fill).args {
+            match f.ty(arg) {
+                // Of a matrix of one scalar, the scalar.
+                Type::Mat(_) => f.def(arg).args.iter().for_each(|&scalar| self.value(scalar)),
+                _ => self.value(arg),
+            }
+        }
+        let bodies: Vec<Block> = f.inst(fill).op.bodies().collect();
+        for body in bodies {
+            self.region(body);
+        }
+    }
+
+    /// All of a region, which producers execute element by element.
+    fn region(&mut self, body: Block) {
+        let f = self.places.f;
+        let mut inside = Vec::new();
+        instructions(f, body, &mut inside);
+        for &inst in &inside {
+            self.is_needed[inst.index()] = true;
+        }
+        for inst in inside {
+            let info = f.inst(inst);
+            self.is_possible &= is_pure(f, inst);
+            for &arg in &info.args {
+                self.value(arg);
+            }
+            if let Op::VarLoad(var) = info.op {
+                for store in self.places.stores_of(var) {
+                    self.inst(store);
+                }
+            }
+        }
+    }
+
+    fn value(&mut self, v: Value) {
+        self.inst(self.places.f.values[v.index()].def);
+    }
+
+    /// An instruction outside of regions, with all that it takes.
+    fn inst(&mut self, inst: Inst) {
+        if self.is_needed[inst.index()] || !self.is_possible {
+            return;
+        }
+        self.is_needed[inst.index()] = true;
+        let (places, f) = (self.places, self.places.f);
+        let info = f.inst(inst);
+        let is_scalar = |v: &Value| f.ty(*v).mat().is_none();
+        let is_alike = |v: &Value| self.uniformity.is_uniform(*v);
+        let values = info.args.iter().chain(&info.results);
+        let alike = values.clone().all(|v| is_scalar(v) && is_alike(v));
+        let var = info.op.var();
+        let known = var.is_none_or(|v| f.var(v).ty.mat().is_none() && self.uniformity.is_var_uniform(v));
+        self.is_possible &= alike && known && is_pure(f, inst);
+        for &arg in &info.args {
+            self.value(arg);
+        }
+        if let Op::VarLoad(var) = info.op {
+            for store in places.stores_of(var) {
+                self.inst(store);
+            }
+        }
+        self.around(inst);
+    }
+
+    /// The constructs around an instruction, and what leaves them.
+    fn around(&mut self, inst: Inst) {
+        let (places, f) = (self.places, self.places.f);
+        let around: Vec<Inst> = places.around(inst).collect();
+        self.is_possible &= around.iter().all(|&inst| !places.is_region(inst));
+        for outer in around {
+            self.inst(outer);
+            let label = match f.inst(outer).op {
+                Op::Loop { label, .. } | Op::Block { label, .. } => label,
+                _ => continue,
+            };
+            let branches = |&&i: &&Inst| f.inst(i).op == Op::Br(label);
+            let branches: Vec<Inst> = places.order.iter().filter(branches).copied().collect();
+            for branch in branches {
+                self.inst(branch);
+            }
+        }
+        let returns = |&&i: &&Inst| f.inst(i).op == Op::Return;
+        let returns: Vec<Inst> = places.order.iter().filter(returns).copied().collect();
+        for inst in returns {
+            self.inst(inst);
+        }
+    }
+}
+
+/// The instructions of a block and of those within.
+fn instructions(f: &Function, block: Block, all: &mut Vec<Inst>) {
+    for &inst in f.block(block) {
+        all.push(inst);
+        for body in f.inst(inst).op.bodies() {
+            instructions(f, body, all);
+        }
+    }
+}
+
+/// Whether an instruction does nothing but compute, branch and read what the work-group does not write.
+fn is_pure(f: &Function, inst: Inst) -> bool {
+    let info = f.inst(inst);
+    match info.op {
+        Op::Const(_)
+        | Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Compare(_)
+        | Op::Fma
+        | Op::Select
+        | Op::Convert(_)
+        | Op::Bitcast
+        | Op::BufferPtr(_)
+        | Op::PushPtr
+        | Op::PtrAdd { .. }
+        | Op::PtrBytesLeft
+        | Op::PtrDiff
+        | Op::PtrToInt
+        | Op::IntToPtr
+        | Op::Params
+        | Op::Yield
+        | Op::If { .. }
+        | Op::Block { .. }
+        | Op::Loop { .. }
+        | Op::Br(_)
+        | Op::Return
+        | Op::VarLoad(_)
+        | Op::VarStore(_)
+        | Op::Builtin(Builtin::NumWorkgroups(_) | Builtin::WorkgroupId(_)) => true,
+        Op::Load(flags) => !flags.volatile,
+        _ => false,
+    }
+}

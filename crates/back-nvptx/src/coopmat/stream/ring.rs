@@ -1,0 +1,302 @@
+//! The ring of slots in shared memory, and who waits for whom.
+//!
+//! Slot `i` has two words that count arrivals (`mbarrier`): that it is full, of all copies and of one thread of each producing
+//! warp, and that it is empty, of one of each warp that multiplies. Both sides go round in the same order, so each knows
+//! from its own number of rounds which phase of a word it waits for.
+//!
+//! What multiplies reads memory by another path (*async proxy*) than what copies writes it: a fence stands between. It is
+//! where the slot is waited for, as before it would wait for all copies that are under way.
+
+use super::plan::{Plan, Stream};
+use super::slot::ALIGN;
+use super::PRODUCERS;
+use crate::arch::Arch;
+use crate::coopmat::fragment::Memory;
+use crate::lower::Lower;
+use inkwell::IntPredicate;
+use inkwell::values::{InstructionOpcode as I, PointerValue};
+use phalanx_emit_llvm::{Error, Result, V};
+use phalanx_ir::{Inst, Module, Use, Var};
+
+/// Most slots.
+const MAX_SLOTS: u32 = 8;
+/// Fewest.
+const MIN_SLOTS: u32 = 3;
+/// Bytes of the words of all slots.
+const WORDS: u32 = 16 * MAX_SLOTS;
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Produce,
+    Multiply,
+}
+
+/// The ring, and where a thread is in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ring<'c> {
+    pub(crate) plan: Plan,
+    pub(crate) role: Role,
+    /// Where the words are, from the start of shared memory, and how many slots there are.
+    words: u32,
+    slots: u32,
+    slot_bytes: u32,
+    /// The slot and the phase of its word, in this thread.
+    at: [PointerValue<'c>; 2],
+    /// The slot whose multiplication may be under way, and whether there is one.
+    behind: [PointerValue<'c>; 2],
+}
+
+/// Where the words begin, and how many slots of how many bytes there are.
+fn extent(ir: &Module, arch: Arch, plan: &Plan) -> Option<(u32, u32, u32)> {
+    let of = |stream: &Stream| stream.a.bytes().next_multiple_of(ALIGN) + stream.b.bytes();
+    let slot_bytes = plan.streams.iter().map(of).max()?.next_multiple_of(ALIGN);
+    let words = ir.shared_bytes.next_multiple_of(16);
+    let start = (words + WORDS).next_multiple_of(ALIGN);
+    let room = arch.shared_bytes().checked_sub(start)?;
+    let slots = (room / slot_bytes).min(MAX_SLOTS);
+    (slots >= MIN_SLOTS).then_some((words, slots, slot_bytes))
+}
+
+/// Bytes of shared memory with the ring behind what the module has of its own; nothing if there is no room.
+pub(crate) fn shared_bytes(ir: &Module, arch: Arch, plan: &Plan) -> Option<u32> {
+    let (words, slots, slot_bytes) = extent(ir, arch, plan)?;
+    Some((words + WORDS).next_multiple_of(ALIGN) + slots * slot_bytes)
+}
+
+impl<'c> Ring<'c> {
+    fn slots_start(&self) -> u32 {
+        (self.words + WORDS).next_multiple_of(ALIGN)
+    }
+}
+
+impl<'c> Lower<'_, 'c> {
+    /// Makes the ring, which all threads do together.
+    pub(crate) fn start_ring(&mut self, plan: Plan) -> Result<()> {
+        let extent = extent(self.ir, self.arch, &plan);
+        let (words, slots, slot_bytes) = extent.ok_or_else(|| Error::bug("no room for a ring"))?;
+        let i32_ty = self.e.cx.i32_type();
+        let state = || self.reserve(i32_ty);
+        let (at, behind) = ([state()?, state()?], [state()?, state()?]);
+        for cell in at.into_iter().chain(behind) {
+            self.e.b.build_store(cell, self.e.i32(0))?;
+        }
+        self.ring = Some(Ring { plan, role: Role::Multiply, words, slots, slot_bytes, at, behind });
+        let thread = self.thread()?;
+        let is_first = self.e.icmp(IntPredicate::EQ, thread, self.e.i32(0))?;
+        let init = |l: &mut Self| {
+            for slot in 0..slots {
+                for (word, count) in [(0, PRODUCERS + PRODUCERS / 32), (1, l.ir.num_subgroups())] {
+                    let slot = l.e.i32(slot);
+                    let at = l.word_of(slot, word)?;
+                    let count = l.e.i32(count);
+                    l.action("mbarrier.init.shared.b64 [$0], $1;", &[at, count])?;
+                }
+            }
+            l.action("fence.proxy.async.shared::cta;", &[])?;
+            Ok(Vec::new())
+        };
+        self.either(is_first, init, |_| Ok(Vec::new()))?;
+        self.action("barrier.sync 0;", &[])
+    }
+
+    /// Whether this thread is a producer.
+    pub(crate) fn is_producer(&mut self) -> Result<V<'c>> {
+        let thread = self.thread()?;
+        self.e.icmp(IntPredicate::UGE, thread, self.e.i32(self.ir.workgroup_invocations()))
+    }
+
+    /// The ring.
+    pub(super) fn ring(&self) -> Result<&Ring<'c>> {
+        self.ring.as_ref().ok_or_else(|| Error::bug("there is no ring"))
+    }
+
+    /// An instruction of PTX that does something.
+    pub(super) fn action(&mut self, text: &str, args: &[V<'c>]) -> Result<()> {
+        self.assembly(text, &[], args, Memory::Write).map(|_nothing| ())
+    }
+
+    /// The address in shared memory of a slot's word: that it is full (0), or empty (1).
+    fn word_of(&mut self, slot: V<'c>, word: u32) -> Result<V<'c>> {
+        let start = self.ring()?.words + 8 * word;
+        let start = self.shared_address(start)?;
+        let further = self.e.shl(slot, self.e.i32(4))?;
+        self.e.add(start, further)
+    }
+
+    /// An address in shared memory.
+    fn shared_address(&mut self, offset: u32) -> Result<V<'c>> {
+        let start = self.e.cast(I::PtrToInt, self.shared.into(), self.e.cx.i32_type())?;
+        self.e.add(start, self.e.i32(offset))
+    }
+
+    /// The address of the slot that this thread is at.
+    pub(super) fn slot_address(&mut self) -> Result<V<'c>> {
+        let (slots, bytes, at) = (self.ring()?.slots_start(), self.ring()?.slot_bytes, self.ring()?.at[0]);
+        let number = self.number(at)?;
+        let start = self.shared_address(slots)?;
+        let further = self.e.mul(number, self.e.i32(bytes))?;
+        self.e.add(start, further)
+    }
+
+    fn number(&mut self, cell: PointerValue<'c>) -> Result<V<'c>> {
+        Ok(self.e.b.build_load(self.e.cx.i32_type(), cell, "")?)
+    }
+
+    /// The slot behind one.
+    fn next(&mut self, slot: V<'c>) -> Result<V<'c>> {
+        let slots = self.ring()?.slots;
+        let next = self.e.add(slot, self.e.i32(1))?;
+        let is_last = self.e.icmp(IntPredicate::EQ, next, self.e.i32(slots))?;
+        self.e.select(is_last, self.e.i32(0), next)
+    }
+
+    /// Goes on to the next slot.
+    fn advance(&mut self) -> Result<()> {
+        let [slot, phase] = self.ring()?.at;
+        let (number, old) = (self.number(slot)?, self.number(phase)?);
+        let next = self.next(number)?;
+        let wraps = self.e.icmp(IntPredicate::EQ, next, self.e.i32(0))?;
+        let turned = self.e.xor(old, self.e.i32(1))?;
+        let new = self.e.select(wraps, turned, old)?;
+        self.e.b.build_store(slot, next)?;
+        self.e.b.build_store(phase, new)?;
+        Ok(())
+    }
+
+    /// Waits until a word of the slot has left a phase; ends the thread if the dispatch shall end.
+    fn wait_for(&mut self, word: u32) -> Result<()> {
+        let [slot, phase] = self.ring()?.at;
+        let (slot, phase) = (self.number(slot)?, self.number(phase)?);
+        // A word that is empty from the start has left the phase before its first.
+        let phase = if word == 1 { self.e.xor(phase, self.e.i32(1))? } else { phase };
+        let at = self.word_of(slot, word)?;
+        let text = "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [$1], $2; selp.b32 $0, 1, 0, p; }";
+        let [look, wait, done] = ["look", "wait", "there"].map(|name| self.new_block(name));
+        self.e.br(look)?;
+        self.e.b.position_at_end(look);
+        let found = self.assembly(text, &[self.e.cx.i32_type().into()], &[at, phase], Memory::Write)?[0];
+        let is_there = self.e.icmp(IntPredicate::NE, found, self.e.i32(0))?;
+        self.e.cond_br_likely(is_there, done, wait)?;
+        self.e.b.position_at_end(wait);
+        if self.ring()?.role == Role::Produce {
+            self.look_whether_to_stop()?;
+        }
+        self.e.br(look)?;
+        self.e.b.position_at_end(done);
+        Ok(())
+    }
+
+    /// One thread of each warp arrives at a word.
+    fn arrive_at(&mut self, slot: V<'c>, word: u32) -> Result<()> {
+        let at = self.word_of(slot, word)?;
+        let lane = self.lane()?;
+        let text = "{ .reg .pred p; setp.eq.u32 p, $1, 0; @p mbarrier.arrive.shared.b64 _, [$0]; }";
+        self.action(text, &[at, lane])
+    }
+
+    /// Producers: waits until the slot is empty.
+    pub(super) fn wait_empty(&mut self) -> Result<()> {
+        self.wait_for(1)
+    }
+
+    /// Producers: all of the slot is asked for. The copies arrive at its word by themselves once they are there, and each
+    /// warp for what its threads have stored.
+    pub(super) fn commit(&mut self) -> Result<()> {
+        let [slot, _] = self.ring()?.at;
+        let slot = self.number(slot)?;
+        let at = self.word_of(slot, 0)?;
+        self.action("cp.async.mbarrier.arrive.noinc.shared.b64 [$0];", &[at])?;
+        let all = self.e.i32(u32::MAX);
+        self.e.intrinsic_effect("llvm.nvvm.bar.warp.sync", &[], &[all])?;
+        self.arrive_at(slot, 0)?;
+        self.advance()
+    }
+
+    /// Producers, at their end: memory that is still written to is not given back.
+    pub(crate) fn finish_ring(&mut self) -> Result<()> {
+        self.action("cp.async.wait_all;", &[])
+    }
+
+    /// Waits until the slot is full.
+    pub(super) fn wait_full(&mut self) -> Result<()> {
+        self.wait_for(0)?;
+        self.action("fence.proxy.async.shared::cta;", &[])
+    }
+
+    /// A multiplication of the slot was begun, and those before it have ended.
+    pub(super) fn release_before(&mut self) -> Result<()> {
+        let ([at, _], [behind, is_one]) = (self.ring()?.at, self.ring()?.behind);
+        self.release()?;
+        let slot = self.number(at)?;
+        self.e.b.build_store(behind, slot)?;
+        self.e.b.build_store(is_one, self.e.i32(1))?;
+        self.advance()
+    }
+
+    /// All multiplications have ended.
+    pub(super) fn release(&mut self) -> Result<()> {
+        let [behind, is_one] = self.ring()?.behind;
+        let (slot, some) = (self.number(behind)?, self.number(is_one)?);
+        let some = self.e.icmp(IntPredicate::NE, some, self.e.i32(0))?;
+        self.either(some, |l| l.arrive_at(slot, 1).map(|()| Vec::new()), |_| Ok(Vec::new()))?;
+        self.e.b.build_store(is_one, self.e.i32(0))?;
+        Ok(())
+    }
+
+    /// What this thread does about an instruction that has to do with streams; nothing if it is to be lowered as ever.
+    pub(crate) fn lower_streamed(&mut self, inst: Inst) -> Result<Option<()>> {
+        let Some(ring) = &self.ring else { return Ok(None) };
+        let (i, plan) = (inst.index(), &ring.plan);
+        let starts = plan.starts[i].is_some();
+        let product = plan.streams.iter().position(|stream| stream.mul_add == inst);
+        let (fill, is_produced, is_moved) = (plan.fills[i], plan.is_produced[i], plan.is_moved[i]);
+        match ring.role {
+            Role::Produce => {
+                if starts {
+                    self.wait_empty()?;
+                }
+                match (product, fill) {
+                    (Some(_), _) => self.commit().map(Some),
+                    (_, Some((stream, use_))) => self.fill(inst, stream, use_).map(Some),
+                    _ if is_produced => Ok(None),
+                    _ => Ok(Some(())),
+                }
+            }
+            Role::Multiply => match product {
+                Some(stream) => self.multiply_slot(inst, stream).map(Some),
+                None => Ok(is_moved.then_some(())),
+            },
+        }
+    }
+
+    /// Where a factor of a stream lies in its slot.
+    pub(super) fn part(&self, stream: usize, use_: Use) -> Result<(super::slot::Part, u32)> {
+        let stream = &self.ring()?.plan.streams[stream];
+        Ok(match use_ {
+            Use::A => (stream.a, 0),
+            _ => (stream.b, stream.a.bytes().next_multiple_of(ALIGN)),
+        })
+    }
+
+    /// The sums that a loop adds to without waiting for them.
+    pub(crate) fn chained_sums(&self, inst: Inst) -> Vec<Var> {
+        let ring = self.ring.as_ref().filter(|ring| ring.role == Role::Multiply);
+        ring.map_or_else(Vec::new, |ring| ring.plan.settles[inst.index()].clone())
+    }
+
+    /// Behind a loop: waits for the sums that it may still be adding to.
+    pub(crate) fn settle(&mut self, sums: &[Var]) -> Result<()> {
+        let [_, is_one] = self.ring()?.behind;
+        let some = self.number(is_one)?;
+        let some = self.e.icmp(IntPredicate::NE, some, self.e.i32(0))?;
+        let wait = |l: &mut Self| {
+            for &var in sums {
+                l.change_words(var, |l, words| l.wait_for_sums(words))?;
+            }
+            l.release()?;
+            Ok(Vec::new())
+        };
+        self.either(some, wait, |_| Ok(Vec::new())).map(|_nothing| ())
+    }
+}

@@ -1,0 +1,108 @@
+//! How a factor lies in its part of a slot.
+//!
+//! A factor is lines of 32, 64 or 128 bytes, [`Part::span`], one behind the other; longer lines are cut, and the pieces of
+//! all lines lie behind each other, piece by piece. Within eight lines the 16-byte words of a line change places, so that
+//! words one below the other are in different banks: PTX ISA, *Asynchronous Warpgroup Level Matrix Shared Memory Layout*,
+//! 32-, 64- and 128-byte swizzling modes. Lines run along K, or across it where the program has the factor so in memory.
+
+use phalanx_emit_llvm::{Emit, Result, V};
+use phalanx_ir::{MatType, Use};
+
+/// Rows that a group of four warps multiplies at once; a warp has a quarter of them.
+pub(super) const ROWS: u32 = 64;
+
+/// What slots begin at multiples of.
+pub(super) const ALIGN: u32 = 1024;
+
+/// A factor in a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) m: MatType,
+    /// Whether lines run along K.
+    pub(crate) along_k: bool,
+    /// Bytes of a line before it is cut.
+    pub(crate) span: u32,
+    /// Blocks of 16 rows of a left factor that a warp has.
+    pub(crate) blocks: u32,
+}
+
+impl Part {
+    /// The part for a matrix; nothing if none of the layouts fits.
+    pub(super) fn of(m: MatType, along_k: bool, warps: u32) -> Option<Self> {
+        let part = Self { m, along_k, span: 0, blocks: if m.use_ == Use::A { m.rows / 16 / warps } else { 1 } };
+        let bytes = part.line_bytes();
+        let span = [128, 64, 32].into_iter().find(|span| bytes.is_multiple_of(*span))?;
+        let is_whole = part.lines().is_multiple_of(8);
+        // Only elements of 16 bits are multiplied from lines across K.
+        (is_whole && (along_k || m.elem.bits() == 16)).then_some(Self { span, ..part })
+    }
+
+    /// Whether lines are columns.
+    pub(super) fn by_cols(&self) -> bool {
+        (self.m.use_ == Use::A) != self.along_k
+    }
+
+    pub(super) fn lines(&self) -> u32 {
+        if self.by_cols() { self.m.cols } else { self.m.rows }
+    }
+
+    pub(super) fn line_bytes(&self) -> u32 {
+        let len = if self.by_cols() { self.m.rows } else { self.m.cols };
+        len * self.m.elem.bytes()
+    }
+
+    pub(super) fn bytes(&self) -> u32 {
+        self.lines() * self.line_bytes()
+    }
+
+    /// Bytes from a piece of a line to the next.
+    pub(super) fn piece_bytes(&self) -> u32 {
+        self.lines() * self.span
+    }
+
+    /// Where a byte of a line is. A left factor's rows are in the order in which warps take them: 16 of each in turn.
+    pub(super) fn place<'c>(&self, e: &mut Emit<'c>, line: V<'c>, byte: V<'c>) -> Result<V<'c>> {
+        let elem = self.m.elem.bytes();
+        let (line, byte) = match (self.blocks, self.along_k) {
+            (1, _) => (line, byte),
+            (_, true) => (self.slot_row(e, line)?, byte),
+            (_, false) => {
+                // Pieces are of 16 rows or less, which stay together.
+                let row = e.bin(I::UDiv, byte, e.i32(elem))?;
+                let within = e.bin(I::URem, byte, e.i32(elem))?;
+                let row = self.slot_row(e, row)?;
+                let at = e.mul(row, e.i32(elem))?;
+                (line, e.add(at, within)?)
+            }
+        };
+        let piece = e.bin(I::UDiv, byte, e.i32(self.span))?;
+        let within = e.bin(I::URem, byte, e.i32(self.span))?;
+        // Of a line's number the bits that a line's address has at 7 and above.
+        let turn = e.mul(line, e.i32(self.span))?;
+        let turn = e.lshr(turn, e.i32(3))?;
+        let turn = e.and(turn, e.i32(self.span - 16))?;
+        let within = e.xor(within, turn)?;
+        let start = e.mul(piece, e.i32(self.piece_bytes()))?;
+        let of_line = e.mul(line, e.i32(self.span))?;
+        let at = e.add(start, of_line)?;
+        e.add(at, within)
+    }
+
+    /// The row of the slot for a row of a left factor.
+    fn slot_row<'c>(&self, e: &mut Emit<'c>, row: V<'c>) -> Result<V<'c>> {
+        let warp = e.bin(I::UDiv, row, e.i32(16 * self.blocks))?;
+        let block = e.bin(I::UDiv, row, e.i32(16))?;
+        let block = e.bin(I::URem, block, e.i32(self.blocks))?;
+        let group = e.bin(I::UDiv, warp, e.i32(4))?;
+        let in_group = e.and(warp, e.i32(3))?;
+        let group = e.mul(group, e.i32(self.blocks * ROWS))?;
+        let block = e.mul(block, e.i32(ROWS))?;
+        let in_group = e.mul(in_group, e.i32(16))?;
+        let rest = e.and(row, e.i32(15))?;
+        let at = e.add(group, block)?;
+        let at = e.add(at, in_group)?;
+        e.add(at, rest)
+    }
+}
+
+use inkwell::values::InstructionOpcode as I;
