@@ -5,13 +5,15 @@
 //! 16   u32 groups[3]                   how many there are; a launch may have only some of them
 //! 32   u64 watch                       the address of a word; not 0 once the dispatch shall end
 //! 40   u64 report                      the address of a [`crate::report::Report`]
-//! 48   for each binding, for each of its descriptors: u64 address, u64 bytes
+//! 48   u64 spilled                  the address of memory for the work-groups of a launch
+//! 64   for each binding, for each of its descriptors: u64 address, u64 bytes
 //!      of a binding with more than [`MAX_INLINE`] of them: u64 address of an array of such, u64 length
 //! ...  push constants, at a multiple of 16
 //! ```
 //!
 //! Shared memory is given when the kernel is launched ([`Layout::shared_bytes`]); the grid is the work-groups; a block
-//! has [`Layout::threads`] along x.
+//! has [`Layout::threads`] along x. Of the memory at `spilled`, which is a multiple of [`BUFFER_ALIGN`], each work-group of a
+//! launch has [`Layout::spilled_bytes`], in the order of their numbers along x, then y, then z.
 
 use crate::report::Report;
 use phalanx_ir::{Binding, Module};
@@ -28,8 +30,11 @@ pub const WATCH: u64 = 32;
 /// Where the address of the report stands.
 pub const REPORT: u64 = 40;
 
+/// Where the address of the memory stands that shared memory has no room for.
+pub const SPILLED: u64 = 48;
+
 /// Where the bindings begin.
-const BINDINGS: u64 = 48;
+const BINDINGS: u64 = 64;
 
 /// The name of the entry.
 pub const ENTRY: &str = "phalanx_main";
@@ -64,6 +69,8 @@ pub struct Layout {
     pub threads: u32,
     /// Bytes of shared memory.
     pub shared_bytes: u32,
+    /// Bytes of global memory for what shared memory has no room for, of each work-group of a launch.
+    pub spilled_bytes: u64,
     /// What is at the address of the report.
     pub report: Report,
 }
@@ -94,6 +101,7 @@ impl Layout {
             bytes: at + u64::from(module.push_bytes).next_multiple_of(16),
             threads: module.workgroup_invocations(),
             shared_bytes: module.shared_bytes,
+            spilled_bytes: 0,
             report: Report::of(module),
         }
     }

@@ -9,13 +9,29 @@ use inkwell::values::InstructionOpcode as I;
 use phalanx_emit_llvm::{Result, V};
 use phalanx_ir::Builtin;
 
+/// The number of a work-group in its launch, by axis.
+const GROUP: [&str; 3] =
+    ["llvm.nvvm.read.ptx.sreg.ctaid.x", "llvm.nvvm.read.ptx.sreg.ctaid.y", "llvm.nvvm.read.ptx.sreg.ctaid.z"];
+
 impl<'c> Lower<'_, 'c> {
-    pub(crate) fn builtin(&mut self, b: Builtin) -> Result<V<'c>> {
-        const GROUP: [&str; 3] = [
-            "llvm.nvvm.read.ptx.sreg.ctaid.x",
-            "llvm.nvvm.read.ptx.sreg.ctaid.y",
-            "llvm.nvvm.read.ptx.sreg.ctaid.z",
+    /// The number of this work-group in its launch (`i64`): along x, then y, then z.
+    pub(crate) fn number_in_launch(&mut self) -> Result<V<'c>> {
+        const COUNT: [&str; 3] = [
+            "llvm.nvvm.read.ptx.sreg.nctaid.x",
+            "llvm.nvvm.read.ptx.sreg.nctaid.y",
+            "llvm.nvvm.read.ptx.sreg.nctaid.z",
         ];
+        let mut number = self.e.i64(0);
+        for axis in [2, 1, 0] {
+            let count = self.e.intrinsic(COUNT[axis], &[], &[])?;
+            let group = self.e.intrinsic(GROUP[axis], &[], &[])?;
+            number = self.e.mul(number, self.e.zext_trunc(count, 64)?)?;
+            number = self.e.add(number, self.e.zext_trunc(group, 64)?)?;
+        }
+        Ok(number)
+    }
+
+    pub(crate) fn builtin(&mut self, b: Builtin) -> Result<V<'c>> {
         match b {
             Builtin::NumWorkgroups(axis) => self.argument(abi::GROUPS + 4 * u64::from(axis.min(2))),
             Builtin::WorkgroupId(axis) => {

@@ -21,6 +21,7 @@ mod ptx;
 mod repeat;
 pub mod report;
 mod signs;
+mod spill;
 mod subgroup;
 mod vars;
 mod vector;

@@ -6,6 +6,7 @@ use crate::control::Constructs;
 use crate::coopmat::stream::{Plan, Ring, Role};
 use crate::coopmat::{self, Matrices};
 use crate::image;
+use crate::spill::Homes;
 use crate::vars::Slot;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
@@ -61,6 +62,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) uniformity: &'a Uniformity,
     pub(crate) function: FunctionValue<'c>,
     pub(crate) layout: Layout,
+    /// Where objects of shared memory lie.
+    pub(crate) homes: Homes,
     pub(crate) arch: Arch,
     /// The block of arguments.
     pub(crate) arguments: PointerValue<'c>,
@@ -88,7 +91,7 @@ impl<'a, 'c> Lower<'a, 'c> {
         e: Emit<'c>,
         ir: &'a Module,
         uniformity: &'a Uniformity,
-        layout: Layout,
+        (layout, homes): (Layout, Homes),
         arch: Arch,
         plan: Option<Plan>,
     ) -> Result<Emit<'c>> {
@@ -130,6 +133,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             uniformity,
             function,
             layout,
+            homes,
             arch,
             arguments,
             shared,

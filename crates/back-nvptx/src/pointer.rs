@@ -2,8 +2,9 @@
 //!
 //! A pointer is kept in pieces, because the bounds of the object travel along: every access is checked.
 
-use crate::abi::{BUFFER_ALIGN, DESCRIPTOR_BYTES};
+use crate::abi::{BUFFER_ALIGN, DESCRIPTOR_BYTES, SPILLED};
 use crate::lower::{ADDRESS_SPACE_GLOBAL, ADDRESS_SPACE_SHARED, Lower, Ptr};
+use crate::spill::Home;
 use inkwell::AddressSpace;
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;
@@ -29,13 +30,27 @@ impl<'c> Lower<'_, 'c> {
                 self.set_ptr(inst, Ptr { space: Space::Push, base, size, offset: zero });
             }
             Op::SharedPtr { offset, bytes } => {
-                let base = self.e.field(self.shared, offset.into())?.into();
+                let home = self.homes.moved(inst);
+                let (space, base) = match home {
+                    None => (Space::Shared, self.e.field(self.shared, offset.into())?.into()),
+                    Some(Home::Shared(offset)) => {
+                        (Space::Shared, self.e.field(self.shared, offset.into())?.into())
+                    }
+                    Some(Home::Global(offset)) => (Space::Buffer, self.spilled(offset)?),
+                };
                 let base = match info.args.first() {
-                    Some(&part) => self.shared_part(base, part, offset, bytes)?,
+                    // One that has moved takes nothing but its parts along.
+                    Some(&part) if home.is_some() => {
+                        self.shared_part(base, part, self.ir.num_subgroups(), bytes)?
+                    }
+                    Some(&part) => {
+                        let room = self.ir.shared_bytes - offset;
+                        self.shared_part(base, part, room.checked_div(bytes).unwrap_or(1), bytes)?
+                    }
                     None => base,
                 };
                 let size = self.e.i64(bytes.into());
-                self.set_ptr(inst, Ptr { space: Space::Shared, base, size, offset: zero });
+                self.set_ptr(inst, Ptr { space, base, size, offset: zero });
             }
             Op::PtrAdd { scale, disp } => {
                 let p = self.ptr(info.args[0])?;
@@ -142,10 +157,18 @@ impl<'c> Lower<'_, 'c> {
         }
     }
 
+    /// A place in the memory that this work-group has for what shared memory has no room for.
+    fn spilled(&mut self, offset: u64) -> Result<V<'c>> {
+        let at = self.e.field(self.arguments, SPILLED)?;
+        let start = self.e.load_invariant(self.space_ty(Space::Global), at, 8)?;
+        let number = self.number_in_launch()?;
+        let further = self.e.mul(number, self.e.i64(self.layout.spilled_bytes as i64))?;
+        self.e.offset(start, self.e.add(further, self.e.i64(offset as i64))?)
+    }
+
     /// Where one of several objects of shared memory starts; the first is at `base`.
-    fn shared_part(&mut self, base: V<'c>, part: Value, offset: u32, bytes: u32) -> Result<V<'c>> {
-        let room = self.ir.shared_bytes - offset;
-        let last = room.checked_div(bytes).map_or(0, |parts| parts.saturating_sub(1));
+    fn shared_part(&mut self, base: V<'c>, part: Value, parts: u32, bytes: u32) -> Result<V<'c>> {
+        let last = parts.saturating_sub(1);
         let part = self.scalar(part)?;
         let part = self.e.map2("llvm.umin", part, self.e.int_like(part, last.into()))?;
         let start = self.e.mul(self.e.zext_trunc(part, 64)?, self.e.i64(bytes.into()))?;

@@ -4,6 +4,7 @@ use crate::abi::{self, Layout};
 use crate::arch::Arch;
 use crate::coopmat::{self, stream};
 use crate::lower::Lower;
+use crate::spill::Homes;
 use crate::{Compiled, Error};
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
@@ -27,11 +28,22 @@ pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
         let n = module.subgroup_size;
         return Err(Error::unsupported(format!("subgroups of {n}: a warp has {}", abi::SUBGROUP_SIZE)));
     }
+    let own_bytes = module.shared_bytes;
     let prepared = coopmat::prepare(module, arch)?;
     let module = prepared.as_ref().unwrap_or(module);
     if std::env::var_os("PHX_DUMP").is_some() { eprintln!("{}", phalanx_ir::text::print(module)); }
-    let mut layout = Layout::of(module);
+    let homes = Homes::of(module, own_bytes, arch.shared_bytes());
+    if homes.shared_bytes > arch.shared_bytes().into() {
+        let (found, most) = (homes.shared_bytes, arch.shared_bytes());
+        return Err(Error::unsupported(format!("{found} bytes of shared memory, at most {most}")));
+    }
+    let mut layout = Layout {
+        shared_bytes: homes.shared_bytes as u32,
+        spilled_bytes: homes.spilled_bytes,
+        ..Layout::of(module)
+    };
     let plan = stream::plan(module, arch);
+    // There is none where objects had to go elsewhere.
     let ring = plan.as_ref().and_then(|plan| stream::shared_bytes(module, arch, plan));
     let plan = plan.filter(|_| ring.is_some());
     if let Some(bytes) = ring {
@@ -45,18 +57,12 @@ pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
         let found = layout.bytes;
         return Err(Error::unsupported(format!("{found} bytes of arguments, at most {}", abi::MAX_BYTES)));
     }
-    if layout.shared_bytes > arch.shared_bytes() {
-        let (found, most) = (layout.shared_bytes, arch.shared_bytes());
-        let what =
-            format!("{found} bytes of shared memory, those for whole matrices among them, at most {most}");
-        return Err(Error::unsupported(what));
-    }
     let machine = machine(arch)?;
     let cx = Context::create();
     let e = Emit::new(&cx, &module.name, arch.caps());
     e.module.set_triple(&machine.get_triple());
     e.module.set_data_layout(&machine.get_target_data().get_data_layout());
-    let e = Lower::module(e, module, &Uniformity::analyse(module), layout.clone(), arch, plan)?;
+    let e = Lower::module(e, module, &Uniformity::analyse(module), (layout.clone(), homes), arch, plan)?;
     let lowered = e.module.to_string();
     // LLVM ends the process when it is given IR that breaks its rules.
     e.module.verify().map_err(|error| Error::bug(format!("LLVM refuses the module: {error}")))?;

@@ -235,6 +235,31 @@ fn warps_of_a_work_group_multiply_their_parts() {
 }
 
 #[test]
+fn scratch_that_shared_memory_has_no_room_for_lies_in_global_memory() {
+    let transpose = |rows: u32| {
+        let source = kernel(&format!(
+            "%s: ptr<shared> = shared_ptr<offset=0, bytes=256>\nstore %s, %z\n%l: i64 = const 4096\n\
+             %m: mat<{rows}x64xf32, workgroup, acc> = mat_load %in, %l\n\
+             %t: mat<64x{rows}xf32, workgroup, b> = mat_transpose %m\nmat_store %out, %t, %l"
+        ));
+        let code = compile(&module(&source.replace("size 64 1 1", "size 256 1 1")), Arch::Sm89);
+        let code = code.expect("it is supported");
+        if let Some(ptxas) = ptxas() {
+            assert_eq!(assemble(&ptxas, &code.ptx, Arch::Sm89), Ok(()), "{}", code.ptx);
+        }
+        code
+    };
+    let place = format!("[phalanx_main_param_0+{}];", phalanx_back_nvptx::abi::SPILLED);
+    let fits = transpose(256);
+    assert_eq!((fits.layout.shared_bytes, fits.layout.spilled_bytes), (256 + (256 * 64 * 4), 0));
+    assert!(!fits.ptx.contains(&place), "{}", fits.ptx);
+    // The program's own memory stays.
+    let large = transpose(512);
+    assert_eq!((large.layout.shared_bytes, large.layout.spilled_bytes), (256, 512 * 64 * 4));
+    assert_has(&large.ptx, &[&place, "%nctaid.y", "st.shared.", "st.global."]);
+}
+
+#[test]
 fn what_is_not_done_is_refused_by_name() {
     let other = kernel("").replace("subgroup_size 32", "subgroup_size 16");
     let Err(Error::Unsupported { what }) = compile(&module(&other), Arch::Sm80) else { panic!("accepted") };

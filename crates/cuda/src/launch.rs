@@ -20,10 +20,12 @@ use phalanx_ir::{BindingKind, MAX_DISPATCH_INVOCATIONS, excess};
 use crate::code::Pipeline;
 use crate::context::Context;
 use crate::error::Error;
-use crate::memory::{self, Pinned};
+use crate::memory::{self, Pinned, Private};
+use crate::parts::{Part, parts};
 
-/// Most blocks of a launch along y and z.
-const MAX_BLOCKS: u32 = 65535;
+/// Most bytes that the work-groups of a launch have together for what shared memory has no room for, unless one alone needs
+/// more: several times what those have that run at once, so that launches that follow each other cost little.
+const MOST_SPILLED: u64 = 256 << 20;
 
 /// How long a kernel may take to end once it shall.
 const GRACE: Duration = Duration::from_secs(2);
@@ -77,6 +79,8 @@ pub(crate) struct Queue {
     report: Option<Buffer>,
     /// What kernels are told of images.
     images: Option<Buffer>,
+    /// What shared memory has no room for.
+    spilled: Option<Private>,
 }
 
 // SAFETY: the driver lets any thread use its streams and events.
@@ -86,8 +90,15 @@ impl Queue {
     pub(crate) fn new(context: &Arc<Context>) -> Result<Self, Error> {
         let shared = Pinned::new(context, 4096)?;
         let (stream, events) = (ptr::null_mut(), [ptr::null_mut(); 2]);
-        let mut queue =
-            Self { context: Arc::clone(context), stream, events, shared, report: None, images: None };
+        let mut queue = Self {
+            context: Arc::clone(context),
+            stream,
+            events,
+            shared,
+            report: None,
+            images: None,
+            spilled: None,
+        };
         // SAFETY: `Pinned::new` entered the context; `stream` is written.
         let result = unsafe { sys::cuStreamCreate(&raw mut queue.stream, 0) };
         context.check("making a stream", result)?;
@@ -129,21 +140,12 @@ impl Queue {
         self.shared.write(0, &[0; 4]);
         let mut block = self.arguments(dispatch)?;
         self.record(0)?;
-        // A launch has a limit along y and z.
-        for z in (0..groups[2]).step_by(MAX_BLOCKS as usize) {
-            for y in (0..groups[1]).step_by(MAX_BLOCKS as usize) {
-                let start = [0, y, z];
-                let part: [u32; 3] = std::array::from_fn(|axis| match axis {
-                    0 => groups[0],
-                    axis => (groups[axis] - start[axis]).min(MAX_BLOCKS),
-                });
-                for (axis, &offset) in start.iter().enumerate() {
-                    let at = abi::BASE as usize + 4 * axis;
-                    let first = dispatch.base[axis].wrapping_add(offset);
-                    block[at..at + 4].copy_from_slice(&first.to_le_bytes());
-                }
-                self.launch(pipeline, part, &mut block)?;
+        for Part { start, size } in parts(groups, most_groups(pipeline)) {
+            for (axis, &offset) in start.iter().enumerate() {
+                let first = dispatch.base[axis].wrapping_add(offset);
+                put(&mut block, abi::BASE as usize + 4 * axis, &first.to_le_bytes());
             }
+            self.launch(pipeline, size, &mut block)?;
         }
         self.record(1)?;
         self.wait(dispatch.timeout.or(timeout), dispatch.cancel)?;
@@ -169,6 +171,22 @@ impl Queue {
         };
         buffer.write(0, &vec![0; report.head_bytes as usize])?;
         Ok(self.report.insert(buffer).device_address())
+    }
+
+    /// The address of memory for what shared memory has no room for, of all work-groups of a launch.
+    fn spilled(&mut self, dispatch: &Dispatch<'_>) -> Result<u64, Error> {
+        let bytes = dispatch.pipeline.layout.spilled_bytes;
+        if bytes == 0 {
+            return Ok(0);
+        }
+        let groups = dispatch.groups.iter().fold(1_u64, |all, &n| all.saturating_mul(n.into()));
+        let bytes = bytes.saturating_mul(groups.min(most_groups(dispatch.pipeline)));
+        if self.spilled.as_ref().is_none_or(|spilled| spilled.bytes() < bytes) {
+            // The old one goes first.
+            self.spilled = None;
+            self.spilled = Some(Private::new(&self.context, bytes)?);
+        }
+        Ok(self.spilled.as_ref().map_or(0, Private::address))
     }
 
     /// What a kernel told.
@@ -221,6 +239,7 @@ impl Queue {
         }
         put(&mut block, abi::WATCH as usize, &self.shared.address().to_le_bytes());
         put(&mut block, abi::REPORT as usize, &self.start_report(dispatch.pipeline)?.to_le_bytes());
+        put(&mut block, abi::SPILLED as usize, &self.spilled(dispatch)?.to_le_bytes());
         let (mut records, record_bytes) = (self.image_records(dispatch)?, image::RECORD_BYTES as u64);
         let mut next = TABLES;
         for ((place, table), binding) in tables.zip(dispatch.pipeline.bindings()) {
@@ -349,6 +368,11 @@ impl Drop for Queue {
             let _failed = unsafe { sys::cuStreamDestroy_v2(self.stream) };
         }
     }
+}
+
+/// How many work-groups of a pipeline are launched together at most.
+fn most_groups(pipeline: &Pipeline) -> u64 {
+    MOST_SPILLED.checked_div(pipeline.layout.spilled_bytes).map_or(u64::MAX, |groups| groups.max(1))
 }
 
 /// A descriptor as kernels read it: address and size.

@@ -14,6 +14,7 @@ mod error;
 mod gpu;
 mod launch;
 mod memory;
+mod parts;
 
 pub use code::Pipeline;
 pub use error::Error;

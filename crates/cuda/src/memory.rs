@@ -1,6 +1,6 @@
-//! Memory that a GPU and the host share.
+//! Memory of a GPU, most of it shared with the host.
 //!
-//! It is managed by the driver: one address is good on both sides, and pages go where they are used. What a kernel works on
+//! What is shared is managed by the driver: one address is good on both sides, and pages go where they are used. What a kernel works on
 //! stays in the GPU's memory until the host looks at it.
 
 use std::ptr::{self, NonNull};
@@ -14,12 +14,12 @@ use crate::error::Error;
 
 /// A block of memory, which goes back with it.
 #[derive(Debug)]
-struct Managed {
+struct Block {
     context: Arc<Context>,
     address: u64,
 }
 
-impl Drop for Managed {
+impl Drop for Block {
     fn drop(&mut self) {
         if self.context.enter().is_ok() {
             // SAFETY: the address is that of a block of the driver's, and nobody uses it any more.
@@ -40,13 +40,46 @@ pub(crate) fn managed(context: &Arc<Context>, size: u64) -> Result<Buffer, Error
         CUresult::CUDA_ERROR_OUT_OF_MEMORY => return Err(out_of_memory.into()),
         result => context.check("allocating memory", result)?,
     }
-    let owner = Managed { context: Arc::clone(context), address };
+    let owner = Block { context: Arc::clone(context), address };
     // SAFETY: the block has this size.
     context.check("clearing memory", unsafe { sys::cuMemsetD8_v2(address, 0, bytes) })?;
     let start = NonNull::new(ptr::with_exposed_provenance_mut(address as usize));
     let start = start.ok_or(Error::Memory(out_of_memory))?;
     // SAFETY: `size` bytes from `start` are ours, and can be accessed by the host, until `owner` is dropped.
     Ok(unsafe { Buffer::from_owner(start, bytes.min(size as usize), Box::new(owner)) })
+}
+
+/// Memory of the GPU that the host does not see, of unspecified content.
+#[derive(Debug)]
+pub(crate) struct Private {
+    block: Block,
+    bytes: u64,
+}
+
+impl Private {
+    /// A block of at least so many bytes.
+    pub(crate) fn new(context: &Arc<Context>, bytes: u64) -> Result<Self, Error> {
+        let out_of_memory = MemoryError::OutOfMemory { bytes };
+        let size = usize::try_from(bytes).map_err(|_wide| out_of_memory.clone())?;
+        context.enter()?;
+        let mut address = 0;
+        // SAFETY: the context is entered, `address` is written.
+        match unsafe { sys::cuMemAlloc_v2(&raw mut address, size) } {
+            CUresult::CUDA_ERROR_OUT_OF_MEMORY => return Err(out_of_memory.into()),
+            result => context.check("allocating memory", result)?,
+        }
+        Ok(Self { block: Block { context: Arc::clone(context), address }, bytes })
+    }
+
+    /// Its size.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Its address on the GPU.
+    pub(crate) fn address(&self) -> u64 {
+        self.block.address
+    }
 }
 
 /// Memory of the host that the GPU sees: for what is written once and read once.
