@@ -1,11 +1,9 @@
 //! A compiled pipeline as bytes, for the cache on disk.
-//!
-//! Numbers are little-endian, lists and texts start with their length. Reading checks every length
-//! against what is left, so that no file can ask for more memory than it has.
 
 use phalanx_back_llvm::Meta;
 use phalanx_back_llvm::abi::{Family, Site};
-use phalanx_ir::{BindingInfo, BindingKind};
+use phalanx_host::bytes::{Reader, Writer};
+use phalanx_ir::BindingInfo;
 
 /// A compiled pipeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +38,7 @@ impl Binary {
             places,
             sites,
         } = &self.meta;
-        let mut out = Writer(Vec::with_capacity(self.object.len() + 512));
+        let mut out = Writer::default();
         out.text(&self.name);
         out.u64(*scratch_bytes);
         out.u64(*leader_scratch_bytes);
@@ -53,21 +51,17 @@ impl Binary {
         out.u32(u32::from(*uses_addresses));
         out.u32(*subgroup_size);
         workgroup_size.iter().for_each(|&size| out.u32(size));
-        out.u32(formats.len() as u32);
-        formats.iter().for_each(|format| out.text(format));
-        out.u32(places.len() as u32);
-        places.iter().for_each(|place| out.text(place));
-        out.u32(sites.len() as u32);
-        sites.iter().for_each(|site| out.site(site));
-        out.u32(self.bindings.len() as u32);
-        self.bindings.iter().for_each(|binding| out.binding(binding));
+        out.list(formats, |out, format| out.text(format));
+        out.list(places, |out, place| out.text(place));
+        out.list(sites, write_site);
+        out.list(&self.bindings, Writer::binding);
         out.bytes(&self.object);
-        out.0
+        out.into_bytes()
     }
 
     /// Reads bytes that `to_bytes` wrote; `None` if they cannot be.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut input = Reader(bytes);
+        let mut input = Reader::new(bytes);
         let binary = Self {
             name: input.text()?,
             meta: Meta {
@@ -85,124 +79,37 @@ impl Binary {
                 workgroup_size: [input.u32()?, input.u32()?, input.u32()?],
                 formats: input.list(Reader::text)?,
                 places: input.list(Reader::text)?,
-                sites: input.list(Reader::site)?,
+                sites: input.list(read_site)?,
             },
             bindings: input.list(Reader::binding)?,
             object: input.bytes()?.to_vec(),
         };
-        input.0.is_empty().then_some(binary)
+        input.is_at_end().then_some(binary)
     }
 }
 
-struct Writer(Vec<u8>);
-
-impl Writer {
-    fn u32(&mut self, value: u32) {
-        self.0.extend(value.to_le_bytes());
-    }
-
-    fn u64(&mut self, value: u64) {
-        self.0.extend(value.to_le_bytes());
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.u64(bytes.len() as u64);
-        self.0.extend(bytes);
-    }
-
-    fn text(&mut self, text: &str) {
-        self.bytes(text.as_bytes());
-    }
-
-    fn site(&mut self, site: &Site) {
-        let Site { file, line, word, function, operation, family } = site;
-        self.text(file);
-        self.u32(*line);
-        self.u32(*word);
-        self.text(function);
-        self.text(operation);
-        self.text(family.name());
-    }
-
-    fn binding(&mut self, info: &BindingInfo) {
-        let BindingInfo { set, binding, count, kind, writable, name } = info;
-        self.u32(*set);
-        self.u32(*binding);
-        self.u32(u32::from(count.is_some()));
-        self.u32(count.unwrap_or(0));
-        self.text(&kind.name());
-        self.u32(u32::from(*writable));
-        self.text(name);
-    }
+/// What code says of a place in it.
+fn write_site(out: &mut Writer, site: &Site) {
+    let Site { file, line, word, function, operation, family } = site;
+    out.text(file);
+    out.u32(*line);
+    out.u32(*word);
+    out.text(function);
+    out.text(operation);
+    out.text(family.name());
 }
 
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (head, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*head)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        self.take().map(u32::from_le_bytes)
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        self.take().map(u64::from_le_bytes)
-    }
-
-    fn flag(&mut self) -> Option<bool> {
-        match self.u32()? {
-            0 => Some(false),
-            1 => Some(true),
-            _ => None,
-        }
-    }
-
-    fn bytes(&mut self) -> Option<&'a [u8]> {
-        let length = usize::try_from(self.u64()?).ok()?;
-        let (head, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(head)
-    }
-
-    fn text(&mut self) -> Option<String> {
-        String::from_utf8(self.bytes()?.to_vec()).ok()
-    }
-
-    /// Grows with what is really there, whatever length is stated.
-    fn list<T>(&mut self, item: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
-        let length = self.u32()?;
-        let mut list = Vec::new();
-        for _ in 0..length {
-            list.push(item(self)?);
-        }
-        Some(list)
-    }
-
-    fn site(&mut self) -> Option<Site> {
-        let (file, line, word) = (self.text()?, self.u32()?, self.u32()?);
-        let (function, operation, family) = (self.text()?, self.text()?, self.text()?);
-        let family = Family::ALL.into_iter().find(|known| known.name() == family)?;
-        Some(Site { file, line, word, function, operation, family })
-    }
-
-    fn binding(&mut self) -> Option<BindingInfo> {
-        let (set, binding, counted, count) = (self.u32()?, self.u32()?, self.flag()?, self.u32()?);
-        if !counted && count != 0 {
-            return None;
-        }
-        let kind = BindingKind::from_name(std::str::from_utf8(self.bytes()?).ok()?)?;
-        let (writable, name) = (self.flag()?, self.text()?);
-        Some(BindingInfo { set, binding, count: counted.then_some(count), kind, writable, name })
-    }
+fn read_site(input: &mut Reader<'_>) -> Option<Site> {
+    let (file, line, word) = (input.text()?, input.u32()?, input.u32()?);
+    let (function, operation, family) = (input.text()?, input.text()?, input.text()?);
+    let family = Family::ALL.into_iter().find(|known| known.name() == family)?;
+    Some(Site { file, line, word, function, operation, family })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use phalanx_ir::BindingKind;
 
     fn sample() -> Binary {
         let binding = |count, kind| BindingInfo {

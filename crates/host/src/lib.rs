@@ -3,11 +3,12 @@
 //! A [`Buffer`] is memory that the host and kernels share, [`Allocations`] is the list of what is there. A [`Descriptor`]
 //! says what a binding refers to: a [`Part`] of memory, an [`ImageView`], a sampler. A [`CancelToken`] ends dispatches before
 //! their time, a [`Fault`] tells of an access that led nowhere. [`SealedCode`] is compiled code that can be kept anywhere,
-//! under a [`CacheKey`], in a [`CodeDirectory`] for one place.
+//! under a [`CacheKey`], in a [`CodeDirectory`] for one place; [`bytes`] is how that is written.
 //!
 //! Invariant: nothing here knows how kernels are compiled or run.
 
 mod allocations;
+pub mod bytes;
 mod cache;
 mod cancel;
 mod descriptor;
