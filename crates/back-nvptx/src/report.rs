@@ -25,9 +25,9 @@ pub const MAX_LINES: u64 = 65_536;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// By format, in order: the warnings.
-    warnings: Vec<Warning>,
+    pub warnings: Vec<Warning>,
     /// Bytes of the record of a call of `printf`; 0 if there is none.
-    record_bytes: u64,
+    pub record_bytes: u64,
     /// Bytes before the records, which are 0 when the dispatch begins. 0 if nothing is ever reported.
     pub head_bytes: u64,
     /// Bytes of the whole.
@@ -36,12 +36,13 @@ pub struct Report {
 
 /// A warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Warning {
-    format: u32,
+pub struct Warning {
+    /// Number of its text.
+    pub format: u32,
     /// Where it is in the report.
-    at: u64,
+    pub at: u64,
     /// Most arguments that an instruction gives it.
-    count: usize,
+    pub count: usize,
 }
 
 /// What a dispatch told.

@@ -416,8 +416,8 @@ impl Device {
     /// Measures a peak of its processor and threads for so long, in 10⁹ operations a second. That of a GPU is stated.
     pub(crate) fn peak(&self, peak: Peak, duration: Duration) -> f64 {
         let (processor, threads) = (self.processor, self.info.threads);
-        let rate = match (self.device.info().rates, peak) {
-            (Some(rates), _) => return rate_of(&rates, peak) / 1e9,
+        let rate = match (&self.device.info().gpu, peak) {
+            (Some(gpu), _) => return rate_of(&gpu.rates, peak) / 1e9,
             (None, peak) => peak,
         };
         let rate = match rate {
@@ -432,12 +432,12 @@ impl Device {
 
     /// Whether it is a GPU.
     pub(crate) fn is_gpu(&self) -> bool {
-        self.device.info().rates.is_some()
+        self.device.info().gpu.is_some()
     }
 
     /// What does the work of a peak.
     pub(crate) fn peak_unit(&self, peak: Peak) -> String {
-        if self.device.info().rates.is_some() {
+        if self.device.info().gpu.is_some() {
             let unit = if peak == Peak::F32Fma { "FMA" } else { "tensor cores" };
             return unit.to_owned();
         }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute, CUjit_option, CUmodule, CUresult};
 use phalanx_back_nvptx::abi::{self, Layout};
-use phalanx_ir::{BindingInfo, Module};
+use phalanx_host::SealedCode;
+use phalanx_ir::BindingInfo;
 
+use crate::binary::Binary;
 use crate::context::Context;
 use crate::error::Error;
 
@@ -30,6 +32,7 @@ pub struct Pipeline {
     /// What its warnings and lines say.
     formats: Vec<String>,
     workgroup_size: [u32; 3],
+    sealed: Option<SealedCode>,
 }
 
 // SAFETY: the driver lets any thread use its modules.
@@ -38,13 +41,13 @@ unsafe impl Send for Pipeline {}
 unsafe impl Sync for Pipeline {}
 
 impl Pipeline {
-    /// Loads code that [`assemble`] made.
+    /// Loads code that [`assemble`] made; `sealed` is the same to be kept.
     pub(crate) fn load(
         context: &Arc<Context>,
-        module: &Module,
-        layout: Layout,
-        image: &[u8],
+        binary: Binary,
+        sealed: Option<SealedCode>,
     ) -> Result<Self, Error> {
+        let Binary { name, bindings, formats, workgroup_size, layout, image } = binary;
         context.enter()?;
         let mut raw = ptr::null_mut();
         let at = image.as_ptr().cast::<c_void>();
@@ -57,14 +60,15 @@ impl Pipeline {
             function: ptr::null_mut(),
             layout,
             code_bytes: image.len(),
-            name: module.name.clone(),
-            bindings: module.bindings.clone(),
-            formats: module.formats.clone(),
-            workgroup_size: module.workgroup_size,
+            name,
+            bindings,
+            formats,
+            workgroup_size,
+            sealed,
         };
-        let name = text(abi::ENTRY);
+        let entry = text(abi::ENTRY);
         // SAFETY: the module is loaded, the name ends with a zero, `function` is written.
-        let result = unsafe { sys::cuModuleGetFunction(&raw mut pipeline.function, raw, name.as_ptr()) };
+        let result = unsafe { sys::cuModuleGetFunction(&raw mut pipeline.function, raw, entry.as_ptr()) };
         context.check("finding the entry", result)?;
         let shared = pipeline.layout.shared_bytes;
         if shared > SHARED_WITHOUT_ASKING {
@@ -109,6 +113,11 @@ impl Pipeline {
     /// Bytes that a work-group shares.
     pub fn shared_bytes(&self) -> u32 {
         self.layout.shared_bytes
+    }
+
+    /// Its code, if it was made with a key: [`Gpu::load`](crate::Gpu::load) makes a pipeline of it.
+    pub fn code(&self) -> Option<&SealedCode> {
+        self.sealed.as_ref()
     }
 
     /// Bytes of its code.

@@ -1,6 +1,7 @@
 //! The driver: whether it is there, and what its results mean.
 
 use std::ffi::CStr;
+use std::fs;
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -35,6 +36,16 @@ fn find_and_start() -> Result<(), Error> {
     }
     // SAFETY: as above; 0 is the only value for the flags.
     check("starting the driver", unsafe { sys::cuInit(0) })
+}
+
+/// Names the driver: the version of CUDA that it is for, and its own, which the kernel tells where it can be asked.
+pub(crate) fn version() -> Result<String, Error> {
+    start()?;
+    let mut version = 0;
+    // SAFETY: the driver is started, `version` is written.
+    check("asking for the version of the driver", unsafe { sys::cuDriverGetVersion(&raw mut version) })?;
+    let own = fs::read_to_string("/sys/module/nvidia/version").unwrap_or_default();
+    Ok(format!("CUDA {}.{} {}", version / 1000, version % 1000 / 10, own.trim()).trim_end().to_owned())
 }
 
 /// An error if a call failed.

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use phalanx_back_nvptx::{Arch, Compiled};
-use phalanx_host::Buffer;
+use phalanx_host::{Buffer, CacheKey, SealedCode, build_id};
 use phalanx_ir::Verified;
 
+use crate::binary::Binary;
 use crate::code::{self, Pipeline};
 use crate::context::{self, Context};
+use crate::driver;
 use crate::error::Error;
 use crate::launch::{Dispatch, Queue, Report};
 use crate::memory;
@@ -21,6 +23,10 @@ pub struct Properties {
     pub name: String,
     /// What code is made for it.
     pub arch: Arch,
+    /// What it can do: major and minor number.
+    pub capability: (u32, u32),
+    /// The driver, whose assembler makes its code.
+    pub driver: String,
     /// Its number of multiprocessors.
     pub multiprocessors: u32,
     /// Bytes of its memory.
@@ -72,6 +78,8 @@ impl Properties {
         }
         Ok(Self {
             arch,
+            capability: (major, minor),
+            driver: driver::version()?,
             multiprocessors: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             memory_bytes: context::memory(device)?,
             shared_bytes: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
@@ -83,6 +91,12 @@ impl Properties {
 }
 
 impl Properties {
+    /// Names the kind of GPU and the driver that its code is for: code of another name is of no use.
+    pub fn code_target(&self) -> String {
+        let Self { arch, capability: (major, minor), driver, .. } = self;
+        format!("{arch} {major}.{minor} {driver}")
+    }
+
     /// What it does at most: what a multiprocessor does in a cycle, times their number and the highest clock. Under load the
     /// clock is lower, so nothing reaches it.
     pub fn rates(&self) -> Rates {
@@ -138,14 +152,39 @@ impl Gpu {
         memory::managed(&self.context, size)
     }
 
-    /// Makes code of PTX.
+    /// A key for what the parts say, on this kind of GPU, with this driver and this compiler.
+    pub fn cache_key(&self, parts: &[&[u8]]) -> CacheKey {
+        let target = self.properties.code_target();
+        CacheKey::new(&[&[build_id(), target.as_bytes()], parts].concat())
+    }
+
+    /// Makes code of PTX. With a key it can be kept.
     ///
     /// # Errors
     ///
     /// When the driver refuses it.
-    pub fn create_pipeline(&self, module: &Verified, compiled: &Compiled) -> Result<Pipeline, Error> {
-        let image = code::assemble(&self.context, &module.name, &compiled.ptx)?;
-        Pipeline::load(&self.context, module, compiled.layout.clone(), &image)
+    pub fn create_pipeline(
+        &self,
+        module: &Verified,
+        compiled: &Compiled,
+        key: Option<&CacheKey>,
+    ) -> Result<Pipeline, Error> {
+        let binary = Binary {
+            name: module.name.clone(),
+            bindings: module.bindings.clone(),
+            formats: module.formats.clone(),
+            workgroup_size: module.workgroup_size,
+            layout: compiled.layout.clone(),
+            image: code::assemble(&self.context, &module.name, &compiled.ptx)?,
+        };
+        let sealed = key.map(|key| SealedCode::new(key, &binary.to_bytes()));
+        Pipeline::load(&self.context, binary, sealed)
+    }
+
+    /// A pipeline of code that [`Pipeline::code`] gave. Code that cannot be loaded any more is nothing: it has to be compiled
+    /// again.
+    pub fn load(&self, code: &SealedCode) -> Option<Pipeline> {
+        Pipeline::load(&self.context, Binary::from_bytes(code.payload())?, Some(code.clone())).ok()
     }
 
     /// Runs a dispatch and waits for its end.

@@ -7,6 +7,7 @@
 //! Invariant: this crate knows neither SPIR-V nor Vulkan. A dispatch ends, by its own end, by its time or by a cancellation;
 //! a GPU whose kernel faults is lost, and says so to all who use it afterwards, while the process goes on.
 
+mod binary;
 mod code;
 mod context;
 mod driver;

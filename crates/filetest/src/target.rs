@@ -561,7 +561,7 @@ fn dispatch_on_gpu(
 ) -> Result<Vec<String>, String> {
     let code =
         phalanx_back_nvptx::compile(module, gpu.properties().arch).map_err(|error| error.to_string())?;
-    let pipeline = Arc::new(gpu.create_pipeline(module, &code).map_err(|error| error.to_string())?);
+    let pipeline = Arc::new(gpu.create_pipeline(module, &code, None).map_err(|error| error.to_string())?);
     let descriptors = descriptors(module, bound)?;
     let descriptors: Vec<_> = descriptors.iter().map(Vec::as_slice).collect();
     let report = gpu.dispatch(&phalanx_cuda::Dispatch {

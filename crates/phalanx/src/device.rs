@@ -526,7 +526,7 @@ fn default_subgroup_size(options: &DeviceOptions, machine: &Machine) -> Result<u
 }
 
 fn describe(machine: Machine, default_subgroup_size: u32) -> DeviceInfo {
-    let Machine { name, threads, processor, limits, subgroup_sizes, matrix_scopes, has_vectors, rates } =
+    let Machine { name, threads, processor, limits, subgroup_sizes, matrix_scopes, has_vectors, gpu } =
         machine;
     let has_matrices = !matrix_scopes.is_empty();
     DeviceInfo {
@@ -545,7 +545,7 @@ fn describe(machine: Machine, default_subgroup_size: u32) -> DeviceInfo {
         matrix_scopes: matrix_scopes.to_vec(),
         matrix_types: if has_matrices { info::matrix_types() } else { Vec::new() },
         preferred_shapes: if has_matrices { info::preferred_shapes() } else { Vec::new() },
-        rates,
+        gpu,
         vector_types: if has_vectors { crate::vector::vector_types() } else { Vec::new() },
     }
 }

@@ -42,8 +42,8 @@ pub struct DeviceInfo {
     /// Shapes that run well, the best first. Any M, N and K from 1 to the maximum can be used, as long as none of
     /// the matrices has too many components.
     pub preferred_shapes: Vec<MatrixShape>,
-    /// What a GPU does at most; what a processor does is measured ([`peak`](crate::peak)).
-    pub rates: Option<Rates>,
+    /// What a GPU is besides; nothing of a processor.
+    pub gpu: Option<GpuInfo>,
     /// The types that matrices and cooperative vectors can be multiplied with.
     pub vector_types: Vec<VectorTypes>,
 }
@@ -52,8 +52,22 @@ impl DeviceInfo {
     /// Names the compiler, the instructions that it may use and the user who can authenticate its code:
     /// [`SealedCode`](crate::SealedCode) of another name is of no use.
     pub fn cache_uuid(&self) -> [u8; 16] {
-        phalanx_host::cache_uuid(&self.processor)
+        match &self.gpu {
+            None => phalanx_host::cache_uuid(&self.processor),
+            Some(gpu) => phalanx_host::cache_uuid(&gpu.code_target),
+        }
     }
+}
+
+/// What a GPU is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GpuInfo {
+    /// The kind of GPU and the driver that its code is for.
+    pub code_target: String,
+    /// Bytes of its memory.
+    pub memory_bytes: u64,
+    /// What it does at most; what a processor does is measured ([`peak`](crate::peak)).
+    pub rates: Rates,
 }
 
 /// The types of a multiplication `A * B + C`.

@@ -76,7 +76,7 @@ pub use buffer::Buffer;
 pub use device::{Device, DeviceKind, DeviceOptions, TIMEOUT_VARIABLE, UnknownDevice};
 pub use dispatch::{Accesses, Amount, Dispatch, DispatchReport, RawDispatch, Traffic};
 pub use error::{Error, ErrorClass};
-pub use info::{ComponentType, DeviceInfo, MatrixShape, MatrixTypes};
+pub use info::{ComponentType, DeviceInfo, GpuInfo, MatrixShape, MatrixTypes};
 pub use load::{assemble, load};
 pub use module::{Module, SpecValue};
 pub use phalanx_cpu::{Abandoned, Allocator};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use phalanx_cpu::Attempt;
 use phalanx_cuda::{Gpu, Properties};
 use phalanx_front_spirv::Limits;
-use phalanx_host::{CacheKey, CancelToken, Descriptor};
+use phalanx_host::{CacheKey, CancelToken, CodeDirectory, Descriptor, SealedCode};
 use phalanx_ir::{Scope, passes};
 
 use super::{Built, Code, Machine, Start, Target, own};
@@ -16,6 +16,7 @@ use crate::buffer::Buffer;
 use crate::debug::Debug;
 use crate::dispatch::{Dispatch, DispatchReport, RawDispatch};
 use crate::error::Error;
+use crate::info::GpuInfo;
 use crate::pipeline::{CodeStatistics, CompileTimes, Insides, Interface, Representation};
 use crate::translate::Task;
 
@@ -25,6 +26,8 @@ pub(super) struct Cuda {
     compile_timeout: Option<Duration>,
     debug: Debug,
     known: Mutex<HashMap<CacheKey, Arc<phalanx_cuda::Pipeline>>>,
+    /// Where code is kept from one run of a program to the next.
+    disk: Option<CodeDirectory>,
 }
 
 /// Pipelines that are remembered.
@@ -52,14 +55,33 @@ fn machine_of(properties: &Properties) -> Machine {
         subgroup_sizes: &[phalanx_back_nvptx::abi::SUBGROUP_SIZE],
         matrix_scopes: &[Scope::Subgroup, Scope::Workgroup],
         has_vectors: true,
-        rates: Some(properties.rates()),
+        gpu: Some(GpuInfo {
+            code_target: properties.code_target(),
+            memory_bytes: properties.memory_bytes,
+            rates: properties.rates(),
+        }),
     }
 }
 
 impl Cuda {
     pub(super) fn new(ordinal: u32, start: &Start<'_>) -> Result<Self, Error> {
-        let &Start { timeout, compile_timeout, debug, .. } = start;
-        Ok(Self { gpu: Gpu::open(ordinal, timeout)?, compile_timeout, debug, known: Mutex::default() })
+        let &Start { options, timeout, compile_timeout, debug } = start;
+        Ok(Self {
+            gpu: Gpu::open(ordinal, timeout)?,
+            compile_timeout,
+            debug,
+            known: Mutex::default(),
+            disk: options.cache_dir.clone().map(CodeDirectory::new),
+        })
+    }
+
+    /// Remembers a pipeline. If another thread was quicker, gives that thread's.
+    fn remember(&self, key: &CacheKey, pipeline: Arc<phalanx_cuda::Pipeline>) -> Arc<phalanx_cuda::Pipeline> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_KNOWN && !known.contains_key(key) {
+            known.clear();
+        }
+        Arc::clone(known.entry(*key).or_insert(pipeline))
     }
 
     fn make(
@@ -83,14 +105,13 @@ impl Cuda {
             (self.debug.asm, "PTX", &compiled.ptx),
         ]);
         let start = Instant::now();
-        let pipeline = Arc::new(self.gpu.create_pipeline(&module, &compiled)?);
+        let mut pipeline = Arc::new(self.gpu.create_pipeline(&module, &compiled, key)?);
         let times = CompileTimes { load: start.elapsed(), ..times };
+        if let (Some(disk), Some(code)) = (&self.disk, pipeline.code()) {
+            disk.write(code);
+        }
         if let Some(key) = key {
-            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            if known.len() >= MAX_KNOWN {
-                known.clear();
-            }
-            known.insert(*key, Arc::clone(&pipeline));
+            pipeline = self.remember(key, pipeline);
         }
         let form =
             |name, description, text: &String| Representation { name, description, text: text.clone() };
@@ -114,14 +135,22 @@ impl Target for Cuda {
     }
 
     fn cache_key(&self, parts: &[&[u8]]) -> Option<CacheKey> {
-        let arch = self.gpu.properties().arch.name();
-        Some(CacheKey::new(&[&[arch.as_bytes()], parts].concat()))
+        Some(self.gpu.cache_key(parts))
     }
 
     fn cached(&self, key: &CacheKey) -> Option<Built> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let code = Arc::new(GpuCode(Arc::clone(known.get(key)?)));
-        Some(Built { code, times: CompileTimes { cached: true, ..CompileTimes::default() } })
+        let start = Instant::now();
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
+        match known {
+            Some(pipeline) => Some(found(pipeline, start)),
+            None => self.load(&self.disk.as_ref()?.read(key)?),
+        }
+    }
+
+    fn load(&self, code: &SealedCode) -> Option<Built> {
+        let start = Instant::now();
+        let pipeline = Arc::new(self.gpu.load(code)?);
+        Some(found(self.remember(code.key(), pipeline), start))
     }
 
     fn build(
@@ -170,6 +199,12 @@ impl Target for Cuda {
     }
 }
 
+/// A pipeline that need not be compiled.
+fn found(pipeline: Arc<phalanx_cuda::Pipeline>, start: Instant) -> Built {
+    let times = CompileTimes { load: start.elapsed(), cached: true, ..CompileTimes::default() };
+    Built { code: Arc::new(GpuCode(pipeline)), times }
+}
+
 /// Code of the GPU.
 #[derive(Debug)]
 struct GpuCode(Arc<phalanx_cuda::Pipeline>);
@@ -184,6 +219,10 @@ impl Code for GpuCode {
             subgroup_size: phalanx_back_nvptx::abi::SUBGROUP_SIZE,
             shared_bytes: self.0.shared_bytes(),
         }
+    }
+
+    fn sealed(&self) -> Option<&SealedCode> {
+        self.0.code()
     }
 
     fn statistics(&self) -> CodeStatistics {

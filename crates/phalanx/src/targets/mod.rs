@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use phalanx_cpu::Piece;
-use phalanx_cuda::Rates;
 use phalanx_front_spirv::Limits;
 use phalanx_host::{Allocation, CacheKey, CancelToken, SealedCode};
 use phalanx_ir::Scope;
@@ -24,6 +23,7 @@ use crate::debug::Debug;
 use crate::device::{DeviceKind, DeviceOptions};
 use crate::dispatch::{Dispatch, DispatchReport, RawDispatch};
 use crate::error::Error;
+use crate::info::GpuInfo;
 use crate::pipeline::{CodeStatistics, CompileTimes, Insides, Interface};
 use crate::profile::Profile;
 use crate::translate::Task;
@@ -141,8 +141,8 @@ pub(crate) struct Machine {
     pub(crate) matrix_scopes: &'static [Scope],
     /// Whether cooperative vectors are multiplied.
     pub(crate) has_vectors: bool,
-    /// What a GPU does at most.
-    pub(crate) rates: Option<Rates>,
+    /// What a GPU is besides.
+    pub(crate) gpu: Option<GpuInfo>,
 }
 
 impl Machine {
@@ -156,7 +156,7 @@ impl Machine {
             subgroup_sizes: &[4, 8, 16, 32, 64, 128],
             matrix_scopes: &[Scope::Subgroup, Scope::Workgroup],
             has_vectors: true,
-            rates: None,
+            gpu: None,
         }
     }
 }
