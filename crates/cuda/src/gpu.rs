@@ -13,7 +13,7 @@ use crate::code::{self, Pipeline};
 use crate::context::{self, Context};
 use crate::driver;
 use crate::error::Error;
-use crate::launch::{Dispatch, Queue, Report};
+use crate::launch::{Dispatch, Queue, Report, Step};
 use crate::memory;
 
 /// What a GPU is and has.
@@ -193,8 +193,15 @@ impl Gpu {
     ///
     /// When it does not fit the pipeline, is stopped, or the GPU is lost.
     pub fn dispatch(&self, dispatch: &Dispatch<'_>) -> Result<Report, Error> {
-        // A queue is whole between dispatches, whatever became of the last one.
+        self.run(&[Step::Dispatch(*dispatch)]).pop().unwrap_or(Err(Error::Cancelled))
+    }
+
+    /// Does steps in order and waits for their end; there is a result for each. One that does not fit its pipeline is left
+    /// out; behind one that is stopped or fails the others are [`Error::Cancelled`]. What reports say elapsed is the time of
+    /// all that were handed over together.
+    pub fn run(&self, steps: &[Step<'_>]) -> Vec<Result<Report, Error>> {
+        // A queue is whole between steps, whatever became of the last ones.
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.run(dispatch, self.timeout)
+        queue.run(steps, self.timeout)
     }
 }

@@ -1,40 +1,37 @@
-//! Dispatches.
+//! Dispatches, copies and fills, in order.
 //!
-//! A kernel takes one block of bytes ([`phalanx_back_nvptx::abi`]), which is put together here, and a word that its loops look
-//! at: once it is not 0, they end. So a dispatch that takes too long, or is cancelled, leaves the GPU as it was; what ends
-//! not even then is a GPU that is lost.
+//! They are handed to the GPU one behind the other, without waiting between them, and their end is waited for once
+//! ([`crate::wait`]). Kernels take a word that their loops look at: once it is not 0, they end. So a dispatch that takes too
+//! long, or is cancelled, leaves the GPU as it was; what ends not even then is a GPU that is lost.
 
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use cudarc::driver::sys::{self, CUevent, CUresult, CUstream};
-use phalanx_back_nvptx::abi::{self, Place};
-use phalanx_back_nvptx::image;
+use cudarc::driver::sys::{self, CUevent, CUstream};
+use phalanx_back_nvptx::abi;
 use phalanx_back_nvptx::report::Told;
-use phalanx_host::{Buffer, CancelToken, Descriptor};
-use phalanx_ir::{BindingKind, MAX_DISPATCH_INVOCATIONS, excess};
+use phalanx_host::{CancelToken, Descriptor};
+use phalanx_ir::{MAX_DISPATCH_INVOCATIONS, excess};
 
+use crate::arguments::{Arguments, Places, put};
 use crate::code::Pipeline;
 use crate::context::Context;
 use crate::error::Error;
-use crate::memory::{self, Pinned, Private};
+use crate::memory::{Pinned, Private, Staged};
 use crate::parts::{Part, parts};
+use crate::wait::Mark;
 
 /// Most bytes that the work-groups of a launch have together for what shared memory has no room for, unless one alone needs
 /// more: several times what those have that run at once, so that launches that follow each other cost little.
 const MOST_SPILLED: u64 = 256 << 20;
 
-/// How long a kernel may take to end once it shall.
-const GRACE: Duration = Duration::from_secs(2);
+/// Most steps that are handed over before their end is waited for.
+const MOST_STEPS: usize = 1024;
 
-/// How long is waited without sleeping: as long as a short kernel takes.
-const SPIN: Duration = Duration::from_micros(200);
-
-/// Where descriptors of long arrays begin in what a queue shares with the GPU: behind the word that ends a dispatch.
-const TABLES: usize = 64;
+/// Bytes at first for what dispatches have outside of their blocks, and for what they tell.
+const ROOM: u64 = 64 << 10;
 
 /// A pipeline to be run.
 #[derive(Clone, Copy, Debug)]
@@ -66,216 +63,317 @@ pub struct Report {
     pub warnings: Vec<String>,
 }
 
-/// What dispatches are given to, one after the other.
+/// Something that a GPU does.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// Runs a pipeline.
+    Dispatch(Dispatch<'a>),
+    /// Copies bytes, as many as fit in both; they do not overlap.
+    Copy {
+        /// Where they are.
+        from: Descriptor<'a>,
+        /// Where they go.
+        to: Descriptor<'a>,
+    },
+    /// Repeats a word over all whole words.
+    Fill {
+        /// Where it goes, at a multiple of 4.
+        to: Descriptor<'a>,
+        /// The word.
+        word: u32,
+    },
+}
+
+/// What steps are given to, one after the other.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    context: Arc<Context>,
-    stream: CUstream,
-    /// Before a dispatch, and behind it.
-    events: [CUevent; 2],
-    /// The word that ends a dispatch, and tables of descriptors.
-    shared: Pinned,
-    /// What kernels tell.
-    report: Option<Buffer>,
-    /// What kernels are told of images.
-    images: Option<Buffer>,
+    pub(crate) context: Arc<Context>,
+    pub(crate) stream: CUstream,
+    /// Before the steps, and behind them; they tell the time.
+    pub(crate) span: [CUevent; 2],
+    /// Behind each dispatch; they tell no time.
+    pub(crate) marks: Vec<CUevent>,
+    /// The word that ends dispatches.
+    pub(crate) watch: Pinned,
+    /// What dispatches have outside of their blocks.
+    outside: Staged,
+    /// What kernels tell. It is 0 up to where a part was handed out.
+    reports: Private,
     /// What shared memory has no room for.
     spilled: Option<Private>,
+    /// The block of a dispatch, and what lies outside of it.
+    block: [Vec<u8>; 2],
 }
 
 // SAFETY: the driver lets any thread use its streams and events.
 unsafe impl Send for Queue {}
 
+/// Steps that were handed over together.
+#[derive(Debug, Default)]
+struct Batch<'a> {
+    dispatches: Vec<Running<'a>>,
+    /// Behind each dispatch.
+    marks: Vec<Mark<'a>>,
+    outside_bytes: u64,
+    report_bytes: u64,
+}
+
+/// A dispatch that was handed over.
+#[derive(Debug)]
+struct Running<'a> {
+    /// Its number among the steps.
+    step: usize,
+    pipeline: &'a Pipeline,
+    /// Where its report begins.
+    report: u64,
+}
+
 impl Queue {
     pub(crate) fn new(context: &Arc<Context>) -> Result<Self, Error> {
-        let shared = Pinned::new(context, 4096)?;
-        let (stream, events) = (ptr::null_mut(), [ptr::null_mut(); 2]);
+        let watch = Pinned::new(context, 64)?;
+        let (outside, reports) = (Staged::new(context, ROOM)?, Private::new(context, ROOM)?);
+        let (stream, span) = (ptr::null_mut(), [ptr::null_mut(); 2]);
         let mut queue = Self {
             context: Arc::clone(context),
             stream,
-            events,
-            shared,
-            report: None,
-            images: None,
+            span,
+            marks: Vec::new(),
+            watch,
+            outside,
+            reports,
             spilled: None,
+            block: Default::default(),
         };
         // SAFETY: `Pinned::new` entered the context; `stream` is written.
         let result = unsafe { sys::cuStreamCreate(&raw mut queue.stream, 0) };
         context.check("making a stream", result)?;
-        for event in &mut queue.events {
+        for event in &mut queue.span {
             // SAFETY: as above, `event` is written.
             context.check("making an event", unsafe { sys::cuEventCreate(event, 0) })?;
         }
+        queue.clear_reports(ROOM)?;
         Ok(queue)
     }
 
-    /// Runs a dispatch and waits for its end.
+    /// Does steps in order and waits for their end; there is a result for each. One that does not fit its pipeline is left
+    /// out; behind one that is stopped or fails the others are cancelled.
     pub(crate) fn run(
         &mut self,
-        dispatch: &Dispatch<'_>,
+        steps: &[Step<'_>],
         timeout: Option<Duration>,
-    ) -> Result<Report, Error> {
-        let (pipeline, groups) = (dispatch.pipeline, dispatch.groups);
-        if !pipeline.is_of(&self.context) {
-            return Err(Error::OtherGpu);
-        }
-        let (expected, found) = (pipeline.bindings().len(), dispatch.descriptors.len());
-        if expected != found {
-            return Err(Error::Bindings { expected, found });
-        }
-        let (expected, found) = (pipeline.push_bytes(), dispatch.push.len());
-        if found < expected as usize {
-            return Err(Error::PushConstants { expected, found });
-        }
-        if groups.contains(&0) {
-            return Ok(Report::default());
-        }
-        if let Some((axis, found)) = excess(pipeline.workgroup_size(), groups, dispatch.base) {
-            return Err(Error::TooManyInvocations { axis, found, limit: MAX_DISPATCH_INVOCATIONS });
-        }
-        if dispatch.cancel.is_some_and(CancelToken::is_cancelled) {
-            return Err(Error::Cancelled);
-        }
-        self.context.enter()?;
-        self.shared.write(0, &[0; 4]);
-        let mut block = self.arguments(dispatch)?;
-        self.record(0)?;
-        for Part { start, size } in parts(groups, most_groups(pipeline)) {
-            for (axis, &offset) in start.iter().enumerate() {
-                let first = dispatch.base[axis].wrapping_add(offset);
-                put(&mut block, abi::BASE as usize + 4 * axis, &first.to_le_bytes());
+    ) -> Vec<Result<Report, Error>> {
+        let mut results = Vec::with_capacity(steps.len());
+        while results.len() < steps.len() {
+            let some = self.run_some(&steps[results.len()..], timeout);
+            let is_end = some.iter().any(|result| result.as_ref().is_err_and(is_end));
+            results.extend(some);
+            if is_end {
+                results.resize(steps.len(), Err(Error::Cancelled));
             }
-            self.launch(pipeline, size, &mut block)?;
         }
-        self.record(1)?;
-        self.wait(dispatch.timeout.or(timeout), dispatch.cancel)?;
+        results
+    }
+
+    /// Does as many of the first steps as there is room for, at least one.
+    fn run_some(&mut self, steps: &[Step<'_>], timeout: Option<Duration>) -> Vec<Result<Report, Error>> {
+        if let Err(error) = self.begin() {
+            return vec![Err(error)];
+        }
+        let mut results = Vec::new();
+        let mut batch = Batch::default();
+        let mut done = Ok(());
+        for step in steps.iter().take(MOST_STEPS) {
+            if done.is_err() {
+                break;
+            }
+            let handed_over = match step {
+                Step::Dispatch(dispatch) => match check(dispatch, &self.context) {
+                    Ok(()) if dispatch.groups.contains(&0) => Ok(true),
+                    Ok(()) => self.add(dispatch, timeout, results.len(), &mut batch),
+                    Err(error) => {
+                        results.push(Err(error));
+                        continue;
+                    }
+                },
+                Step::Copy { from, to } => self.copy(from, to).map(|()| true),
+                Step::Fill { to, word } => self.fill(to, *word).map(|()| true),
+            };
+            match handed_over {
+                Ok(true) => results.push(Ok(Report::default())),
+                Ok(false) => break,
+                Err(error) => done = Err(error),
+            }
+        }
+        // What was handed over before something failed runs all the same.
+        let finished = self.finish(&batch, &mut results);
+        if let Err(error) = &finished {
+            results.iter_mut().filter(|result| result.is_ok()).for_each(|it| *it = Err(error.clone()));
+        }
+        if let Err(error) = done.and(finished) {
+            results.push(Err(error));
+            results.truncate(steps.len());
+        }
+        results
+    }
+
+    fn begin(&mut self) -> Result<(), Error> {
+        self.context.enter()?;
+        self.watch.write(0, &[0; 4]);
+        self.record(self.span[0])
+    }
+
+    /// Waits for the end, and gathers what was told.
+    fn finish(&mut self, batch: &Batch<'_>, results: &mut [Result<Report, Error>]) -> Result<(), Error> {
+        self.record(self.span[1])?;
+        let stopped = self.wait(&batch.marks)?;
         let mut milliseconds = 0.0;
-        let [start, end] = self.events;
+        let [start, end] = self.span;
         // SAFETY: both events were recorded and have happened; the number is written.
         let result = unsafe { sys::cuEventElapsedTime(&raw mut milliseconds, start, end) };
         self.context.check("asking for the time", result)?;
         let elapsed = Duration::try_from_secs_f32(milliseconds / 1000.0).unwrap_or_default();
-        let Told { printed, warnings } = self.told(pipeline)?;
-        Ok(Report { elapsed, printed, warnings })
+        let heads = batch.dispatches.iter().filter(|it| it.pipeline.layout.report.bytes > 0);
+        let heads = heads.map(|it| it.report + it.pipeline.layout.report.head_bytes).max().unwrap_or(0);
+        let heads = self.reports.read(0, heads)?;
+        let mut used = 0;
+        for (i, &Running { step, pipeline, report: at }) in batch.dispatches.iter().enumerate() {
+            let report = &pipeline.layout.report;
+            results[step] = match &stopped {
+                Some((number, _)) if *number <= i => {
+                    used = used.max(at + report.bytes);
+                    Err(stopped
+                        .as_ref()
+                        .filter(|(number, _)| *number == i)
+                        .map_or(Error::Cancelled, |it| it.1.clone()))
+                }
+                _ if report.bytes == 0 => Ok(Report { elapsed, ..Report::default() }),
+                _ => {
+                    let head = &heads[at as usize..][..report.head_bytes as usize];
+                    let bytes = report.used_bytes(head).min(report.bytes);
+                    used = used.max(at + bytes);
+                    let told = match bytes > report.head_bytes {
+                        true => report.read(pipeline.formats(), &self.reports.read(at, bytes)?),
+                        false => report.read(pipeline.formats(), head),
+                    };
+                    let Told { printed, warnings } = told;
+                    Ok(Report { elapsed, printed, warnings })
+                }
+            };
+        }
+        self.clear_reports(used)
     }
 
-    /// The address of memory for what a kernel tells, with nothing told yet; 0 if it never tells anything.
-    fn start_report(&mut self, pipeline: &Pipeline) -> Result<u64, Error> {
-        let report = &pipeline.layout.report;
-        if report.bytes == 0 {
-            return Ok(0);
-        }
-        let buffer = match self.report.take().filter(|buffer| buffer.size() >= report.bytes) {
-            Some(buffer) => buffer,
-            None => memory::managed(&self.context, report.bytes.next_power_of_two())?,
+    /// Hands a dispatch over; gives whether there was room for it.
+    fn add<'a>(
+        &mut self,
+        dispatch: &Dispatch<'a>,
+        timeout: Option<Duration>,
+        step: usize,
+        batch: &mut Batch<'a>,
+    ) -> Result<bool, Error> {
+        let pipeline: &'a Pipeline = dispatch.pipeline;
+        let arguments = Arguments {
+            layout: &pipeline.layout,
+            bindings: pipeline.bindings(),
+            descriptors: dispatch.descriptors,
+            groups: dispatch.groups,
+            push: dispatch.push,
         };
-        buffer.write(0, &vec![0; report.head_bytes as usize])?;
-        Ok(self.report.insert(buffer).device_address())
+        let wanted = [arguments.outside_bytes() as u64, pipeline.layout.report.bytes]
+            .map(|bytes| bytes.next_multiple_of(abi::BUFFER_ALIGN));
+        let [outside_bytes, report_bytes] = wanted;
+        let spilled = spilled_bytes(dispatch);
+        let has_room = batch.outside_bytes + outside_bytes <= self.outside.bytes()
+            && batch.report_bytes + report_bytes <= self.reports.bytes()
+            && spilled <= self.spilled.as_ref().map_or(0, Private::bytes);
+        if !has_room {
+            if !batch.dispatches.is_empty() {
+                return Ok(false);
+            }
+            self.make_room(outside_bytes, report_bytes, spilled)?;
+        }
+        let report = self.reports.address() + batch.report_bytes;
+        let places = Places {
+            watch: self.watch.address(),
+            report: if report_bytes > 0 { report } else { 0 },
+            spilled: self.spilled.as_ref().filter(|_| spilled > 0).map_or(0, Private::address),
+            outside: self.outside.address() + batch.outside_bytes,
+        };
+        let [mut block, mut outside] = std::mem::take(&mut self.block);
+        arguments.write(&places, &mut block, &mut outside);
+        let launched = self.outside.upload(batch.outside_bytes, &outside, self.stream).and_then(|()| {
+            parts(dispatch.groups, most_groups(pipeline)).try_for_each(|Part { start, size }| {
+                for (axis, &offset) in start.iter().enumerate() {
+                    let first = dispatch.base[axis].wrapping_add(offset);
+                    put(&mut block, abi::BASE as usize + 4 * axis, &first.to_le_bytes());
+                }
+                self.launch(pipeline, size, &mut block)
+            })
+        });
+        self.block = [block, outside];
+        launched?;
+        if self.marks.len() == batch.marks.len() {
+            let mut event = ptr::null_mut();
+            let no_time = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+            // SAFETY: the context is entered, `event` is written.
+            self.context.check("making an event", unsafe { sys::cuEventCreate(&raw mut event, no_time) })?;
+            self.marks.push(event);
+        }
+        self.record(self.marks[batch.marks.len()])?;
+        batch.marks.push(Mark { limit: dispatch.timeout.or(timeout), cancel: dispatch.cancel });
+        batch.dispatches.push(Running { step, pipeline, report: batch.report_bytes });
+        batch.outside_bytes += outside_bytes;
+        batch.report_bytes += report_bytes;
+        Ok(true)
     }
 
-    /// The address of memory for what shared memory has no room for, of all work-groups of a launch.
-    fn spilled(&mut self, dispatch: &Dispatch<'_>) -> Result<u64, Error> {
-        let bytes = dispatch.pipeline.layout.spilled_bytes;
-        if bytes == 0 {
-            return Ok(0);
+    /// Makes room for one dispatch, while none runs.
+    fn make_room(&mut self, outside: u64, report: u64, spilled: u64) -> Result<(), Error> {
+        if self.outside.bytes() < outside {
+            self.outside = Staged::new(&self.context, outside.next_power_of_two())?;
         }
-        let groups = dispatch.groups.iter().fold(1_u64, |all, &n| all.saturating_mul(n.into()));
-        let bytes = bytes.saturating_mul(groups.min(most_groups(dispatch.pipeline)));
-        if self.spilled.as_ref().is_none_or(|spilled| spilled.bytes() < bytes) {
+        if self.reports.bytes() < report {
+            self.reports = Private::new(&self.context, report.next_power_of_two())?;
+            self.clear_reports(self.reports.bytes())?;
+        }
+        if self.spilled.as_ref().map_or(0, Private::bytes) < spilled {
             // The old one goes first.
             self.spilled = None;
-            self.spilled = Some(Private::new(&self.context, bytes)?);
+            self.spilled = Some(Private::new(&self.context, spilled)?);
         }
-        Ok(self.spilled.as_ref().map_or(0, Private::address))
+        Ok(())
     }
 
-    /// What a kernel told.
-    fn told(&self, pipeline: &Pipeline) -> Result<Told, Error> {
-        let report = &pipeline.layout.report;
-        let Some(buffer) = self.report.as_ref().filter(|_| report.bytes > 0) else {
-            return Ok(Told::default());
-        };
-        let head = buffer.read(0, report.head_bytes)?;
-        let bytes = buffer.read(0, report.used_bytes(&head).min(buffer.size()))?;
-        Ok(report.read(pipeline.formats(), &bytes))
+    fn clear_reports(&self, bytes: u64) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: the context is entered; the block has as many bytes, as reports are parts of it.
+        let result = unsafe { sys::cuMemsetD8Async(self.reports.address(), 0, bytes as usize, self.stream) };
+        self.context.check("clearing reports", result)
     }
 
-    /// Writes down what kernels are told of images, one record behind the other, and gives the address of the first.
-    fn image_records(&mut self, dispatch: &Dispatch<'_>) -> Result<u64, Error> {
-        let images =
-            dispatch.descriptors.iter().flat_map(|table| table.iter()).filter_map(Descriptor::as_image);
-        let mut records = Vec::new();
-        for view in images {
-            let memory = view.memory();
-            records.extend(image::record(view.layout(), memory.address(), memory.size()));
+    fn copy(&self, from: &Descriptor<'_>, to: &Descriptor<'_>) -> Result<(), Error> {
+        let (from, to) = (from.buffer(), to.buffer());
+        let bytes = from.size().min(to.size());
+        if bytes == 0 {
+            return Ok(());
         }
-        if records.is_empty() {
-            return Ok(0);
-        }
-        let bytes = records.len() as u64;
-        let buffer = match self.images.take().filter(|buffer| buffer.size() >= bytes) {
-            Some(buffer) => buffer,
-            None => memory::managed(&self.context, bytes.next_power_of_two())?,
-        };
-        buffer.write(0, &records)?;
-        Ok(self.images.insert(buffer).device_address())
+        // SAFETY: the context is entered; who made the descriptors promises memory of this size behind both, and the end of the
+        // copy is waited for while they are borrowed.
+        let result = unsafe { sys::cuMemcpyAsync(to.address(), from.address(), bytes as usize, self.stream) };
+        self.context.check("copying memory", result)
     }
 
-    /// The block of bytes that a kernel takes, but for the first work-group.
-    fn arguments(&mut self, dispatch: &Dispatch<'_>) -> Result<Vec<u8>, Error> {
-        let layout = &dispatch.pipeline.layout;
-        let mut block = vec![0; layout.bytes as usize];
-        for (axis, groups) in dispatch.groups.iter().enumerate() {
-            put(&mut block, abi::GROUPS as usize + 4 * axis, &groups.to_le_bytes());
+    fn fill(&self, to: &Descriptor<'_>, word: u32) -> Result<(), Error> {
+        let to = to.buffer();
+        let words = to.size() / 4;
+        if words == 0 {
+            return Ok(());
         }
-        // Longer arrays of descriptors lie outside of the block.
-        let is_table =
-            |place: &Place, table: &[Descriptor<'_>]| place.inline.is_none().then_some(table.len());
-        let tables = layout.bindings.iter().zip(dispatch.descriptors);
-        let outside: usize = tables.clone().filter_map(|(place, table)| is_table(place, table)).sum();
-        let bytes = TABLES + outside * abi::DESCRIPTOR_BYTES as usize;
-        if bytes > self.shared.bytes() {
-            self.shared = Pinned::new(&self.context, bytes.next_power_of_two())?;
-        }
-        put(&mut block, abi::WATCH as usize, &self.shared.address().to_le_bytes());
-        put(&mut block, abi::REPORT as usize, &self.start_report(dispatch.pipeline)?.to_le_bytes());
-        put(&mut block, abi::SPILLED as usize, &self.spilled(dispatch)?.to_le_bytes());
-        let (mut records, record_bytes) = (self.image_records(dispatch)?, image::RECORD_BYTES as u64);
-        let mut next = TABLES;
-        for ((place, table), binding) in tables.zip(dispatch.pipeline.bindings()) {
-            let at = place.offset as usize;
-            // A kernel finds nothing where it expects something else.
-            let is_image = matches!(binding.kind, BindingKind::Image(_));
-            let mut next_record = records;
-            records += table.iter().filter_map(Descriptor::as_image).count() as u64 * record_bytes;
-            let mut described = |descriptor: &Descriptor<'_>| match descriptor.as_image() {
-                Some(_) => {
-                    let record = [next_record, record_bytes];
-                    next_record += record_bytes;
-                    described(if is_image { record } else { [0; 2] })
-                }
-                None if is_image => described([0; 2]),
-                None => described([descriptor.buffer().address(), descriptor.buffer().size()]),
-            };
-            match place.inline {
-                Some(count) => {
-                    for (i, descriptor) in table.iter().take(count as usize).enumerate() {
-                        put(&mut block, at + i * abi::DESCRIPTOR_BYTES as usize, &described(descriptor));
-                    }
-                }
-                None => {
-                    put(&mut block, at, &(self.shared.address() + next as u64).to_le_bytes());
-                    put(&mut block, at + 8, &(table.len() as u64).to_le_bytes());
-                    for descriptor in *table {
-                        self.shared.write(next, &described(descriptor));
-                        next += abi::DESCRIPTOR_BYTES as usize;
-                    }
-                }
-            }
-        }
-        let push = &dispatch.push[..layout.push_bytes as usize];
-        put(&mut block, layout.push as usize, push);
-        Ok(block)
+        // SAFETY: as of a copy.
+        let result = unsafe { sys::cuMemsetD32Async(to.address(), word, words as usize, self.stream) };
+        self.context.check("filling memory", result)
     }
 
     fn launch(&self, pipeline: &Pipeline, groups: [u32; 3], block: &mut [u8]) -> Result<(), Error> {
@@ -289,7 +387,7 @@ impl Queue {
         ];
         let [x, y, z] = groups;
         let (threads, shared) = (pipeline.layout.threads, pipeline.layout.shared_bytes);
-        // SAFETY: the context is entered; `run` has seen that the function belongs to it, and it is loaded as long as the
+        // SAFETY: the context is entered; `check` has seen that the function belongs to it, and it is loaded as long as the
         // pipeline, which outlives the dispatch; the block is as long as the kernel's parameter, and the driver copies it.
         let result = unsafe {
             sys::cuLaunchKernel(
@@ -309,48 +407,10 @@ impl Queue {
         self.context.check("launching a kernel", result)
     }
 
-    fn record(&self, event: usize) -> Result<(), Error> {
+    fn record(&self, event: CUevent) -> Result<(), Error> {
         // SAFETY: the event and the stream are the queue's own.
-        let result = unsafe { sys::cuEventRecord(self.events[event], self.stream) };
+        let result = unsafe { sys::cuEventRecord(event, self.stream) };
         self.context.check("recording an event", result)
-    }
-
-    /// Waits for the end of what was launched, or makes it end.
-    fn wait(&self, limit: Option<Duration>, cancel: Option<&CancelToken>) -> Result<(), Error> {
-        let start = Instant::now();
-        let mut stopped: Option<(Instant, Error)> = None;
-        loop {
-            // SAFETY: the event is the queue's own and was recorded.
-            match unsafe { sys::cuEventQuery(self.events[1]) } {
-                CUresult::CUDA_ERROR_NOT_READY => {}
-                result => {
-                    self.context.check("running a kernel", result)?;
-                    return stopped.map_or(Ok(()), |(_, why)| Err(why));
-                }
-            }
-            let now = Instant::now();
-            match (&stopped, limit) {
-                (Some((since, _)), _) if now - *since > GRACE => {
-                    let why = format!("a kernel did not end within {GRACE:?} after it was stopped");
-                    self.context.lose(why.clone());
-                    return Err(Error::Lost { why });
-                }
-                (Some(_), _) => {}
-                (None, Some(limit)) if now - start > limit => {
-                    self.shared.write(0, &[1, 0, 0, 0]);
-                    stopped = Some((now, Error::Timeout { limit }));
-                }
-                (None, _) if cancel.is_some_and(CancelToken::is_cancelled) => {
-                    self.shared.write(0, &[1, 0, 0, 0]);
-                    stopped = Some((now, Error::Cancelled));
-                }
-                (None, _) => {}
-            }
-            match now - start < SPIN {
-                true => std::hint::spin_loop(),
-                false => thread::sleep(Duration::from_micros(20)),
-            }
-        }
     }
 }
 
@@ -359,7 +419,7 @@ impl Drop for Queue {
         if self.context.enter().is_err() {
             return;
         }
-        for event in self.events.into_iter().filter(|event| !event.is_null()) {
+        for event in self.span.into_iter().chain(self.marks.drain(..)).filter(|event| !event.is_null()) {
             // SAFETY: the event is the queue's own, and used no more.
             let _failed = unsafe { sys::cuEventDestroy_v2(event) };
         }
@@ -370,19 +430,48 @@ impl Drop for Queue {
     }
 }
 
+/// Whether nothing may follow in this order: what failed is not the step's own.
+fn is_end(error: &Error) -> bool {
+    !matches!(
+        error,
+        Error::OtherGpu
+            | Error::Bindings { .. }
+            | Error::PushConstants { .. }
+            | Error::TooManyInvocations { .. }
+    )
+}
+
+/// Whether a dispatch fits its pipeline.
+fn check(dispatch: &Dispatch<'_>, context: &Arc<Context>) -> Result<(), Error> {
+    let pipeline = dispatch.pipeline;
+    if !pipeline.is_of(context) {
+        return Err(Error::OtherGpu);
+    }
+    let (expected, found) = (pipeline.bindings().len(), dispatch.descriptors.len());
+    if expected != found {
+        return Err(Error::Bindings { expected, found });
+    }
+    let (expected, found) = (pipeline.push_bytes(), dispatch.push.len());
+    if found < expected as usize {
+        return Err(Error::PushConstants { expected, found });
+    }
+    if let Some((axis, found)) = excess(pipeline.workgroup_size(), dispatch.groups, dispatch.base) {
+        return Err(Error::TooManyInvocations { axis, found, limit: MAX_DISPATCH_INVOCATIONS });
+    }
+    if dispatch.cancel.is_some_and(CancelToken::is_cancelled) {
+        return Err(Error::Cancelled);
+    }
+    Ok(())
+}
+
+/// Bytes for what shared memory has no room for, of all work-groups of a launch.
+fn spilled_bytes(dispatch: &Dispatch<'_>) -> u64 {
+    let groups = dispatch.groups.iter().fold(1_u64, |all, &n| all.saturating_mul(n.into()));
+    let at_once = groups.min(most_groups(dispatch.pipeline));
+    dispatch.pipeline.layout.spilled_bytes.saturating_mul(at_once)
+}
+
 /// How many work-groups of a pipeline are launched together at most.
 fn most_groups(pipeline: &Pipeline) -> u64 {
     MOST_SPILLED.checked_div(pipeline.layout.spilled_bytes).map_or(u64::MAX, |groups| groups.max(1))
-}
-
-/// A descriptor as kernels read it: address and size.
-fn described([address, size]: [u64; 2]) -> [u8; abi::DESCRIPTOR_BYTES as usize] {
-    let mut bytes = [0; abi::DESCRIPTOR_BYTES as usize];
-    put(&mut bytes, 0, &address.to_le_bytes());
-    put(&mut bytes, 8, &size.to_le_bytes());
-    bytes
-}
-
-fn put(block: &mut [u8], at: usize, bytes: &[u8]) {
-    block[at..at + bytes.len()].copy_from_slice(bytes);
 }

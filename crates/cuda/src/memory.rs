@@ -6,7 +6,7 @@
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use cudarc::driver::sys::{self, CUresult};
+use cudarc::driver::sys::{self, CUresult, CUstream};
 use phalanx_host::{Buffer, MemoryError};
 
 use crate::context::Context;
@@ -80,6 +80,60 @@ impl Private {
     pub(crate) fn address(&self) -> u64 {
         self.block.address
     }
+
+    /// Reads bytes, when all that writes them has ended.
+    pub(crate) fn read(&self, offset: u64, bytes: u64) -> Result<Vec<u8>, Error> {
+        assert!(offset.checked_add(bytes).is_some_and(|end| end <= self.bytes), "it is inside");
+        let mut data = vec![0; bytes as usize];
+        if bytes > 0 {
+            let context = &self.block.context;
+            context.enter()?;
+            // SAFETY: the context is entered; the range is inside, by the assertion, and `data` is as long.
+            let result = unsafe {
+                sys::cuMemcpyDtoH_v2(data.as_mut_ptr().cast(), self.address() + offset, data.len())
+            };
+            context.check("reading memory", result)?;
+        }
+        Ok(data)
+    }
+}
+
+/// Memory of the GPU, and as much of the host from which it is written.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    host: Pinned,
+    own: Private,
+}
+
+impl Staged {
+    pub(crate) fn new(context: &Arc<Context>, bytes: u64) -> Result<Self, Error> {
+        let own = Private::new(context, bytes)?;
+        let size = usize::try_from(bytes).map_err(|_wide| MemoryError::OutOfMemory { bytes })?;
+        Ok(Self { host: Pinned::new(context, size)?, own })
+    }
+
+    /// Its size.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.own.bytes()
+    }
+
+    /// Its address on the GPU.
+    pub(crate) fn address(&self) -> u64 {
+        self.own.address()
+    }
+
+    /// Writes bytes in the order of a stream, of which nothing may still write the same place.
+    pub(crate) fn upload(&self, offset: u64, data: &[u8], stream: CUstream) -> Result<(), Error> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        self.host.write(offset as usize, data);
+        let (to, from) = (self.address() + offset, self.host.address() + offset);
+        // SAFETY: the context is entered by who has the stream; `Pinned::write` has seen that the range is inside of one block,
+        // and the other is as long.
+        let result = unsafe { sys::cuMemcpyAsync(to, from, data.len(), stream) };
+        self.own.block.context.check("writing memory", result)
+    }
 }
 
 /// Memory of the host that the GPU sees: for what is written once and read once.
@@ -107,11 +161,6 @@ impl Pinned {
         // SAFETY: the block has this size.
         unsafe { ptr::write_bytes(start.as_ptr(), 0, bytes) };
         Ok(Self { context: Arc::clone(context), start, bytes })
-    }
-
-    /// Its size.
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes
     }
 
     /// Its address, on the GPU too: with unified addresses they are the same.

@@ -14,7 +14,7 @@ use phalanx_kernels::Processor;
 
 use crate::buffer::Buffer;
 use crate::debug::Debug;
-use crate::dispatch::{Dispatch, DispatchReport, RawDispatch};
+use crate::dispatch::{Dispatch, DispatchReport, RawDispatch, Step};
 use crate::error::Error;
 use crate::info::{self, DeviceInfo};
 use crate::module::{Module, Source};
@@ -385,6 +385,26 @@ impl Device {
             return others(dispatches.len());
         }
         self.inner.target.dispatch_all_raw(dispatches)
+    }
+
+    /// Whether dispatches, copies and fills are handed to a machine of its own that does them in order, so that
+    /// [`Device::run_in_order`] is quicker than waiting between them: a GPU.
+    pub fn has_order(&self) -> bool {
+        self.inner.target.has_order()
+    }
+
+    /// Does steps, each when all before it have ended, and waits for the end of all. There is a result for each, in their
+    /// order, of which copies and fills tell nothing. A dispatch that does not fit its pipeline is left out; where another
+    /// step fails, those behind it are [`Error::Cancelled`]. What each report says elapsed is the time of all.
+    pub fn run_in_order(&self, steps: &[Step<'_>]) -> Vec<Result<DispatchReport, Error>> {
+        let is_other = |step: &Step<'_>| match step {
+            Step::Dispatch(dispatch) => self.check_owner(dispatch.pipeline).is_err(),
+            Step::Copy { .. } | Step::Fill { .. } => false,
+        };
+        if steps.iter().any(is_other) {
+            return others(steps.len());
+        }
+        self.inner.target.run_in_order(steps)
     }
 
     /// Does `piece` for each number below `count` on the device's threads, each number once and in no order, and waits for

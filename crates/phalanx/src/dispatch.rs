@@ -5,7 +5,8 @@ use std::time::Duration;
 use phalanx_host::{CancelToken, Descriptor};
 pub use phalanx_interp::{Accesses, Amount};
 
-use crate::bindings::Binding;
+use crate::bindings::{self, Binding};
+use crate::error::Error;
 use crate::pipeline::Pipeline;
 
 /// A pipeline to be run on buffers.
@@ -51,6 +52,46 @@ impl<'a> Dispatch<'a> {
     }
 }
 
+impl<'a> Dispatch<'a> {
+    /// The same with these descriptors.
+    pub(crate) fn raw(&self, descriptors: &'a [&'a [Descriptor<'a>]]) -> RawDispatch<'a> {
+        RawDispatch {
+            pipeline: self.pipeline,
+            groups: self.groups,
+            base: self.base,
+            descriptors,
+            push_constants: self.push_constants,
+            timeout: self.timeout,
+            cancel: self.cancel,
+        }
+    }
+}
+
+/// Runs those dispatches whose bindings fit their pipelines by what runs raw ones; there is a result for each of all.
+pub(crate) fn run_all(
+    dispatches: &[Dispatch<'_>],
+    run: impl FnOnce(&[RawDispatch<'_>]) -> Vec<Result<DispatchReport, Error>>,
+) -> Vec<Result<DispatchReport, Error>> {
+    let views: Vec<_> = dispatches.iter().map(|dispatch| bindings::views(dispatch.bindings)).collect();
+    let resolved = dispatches.iter().zip(&views).map(|(dispatch, views)| {
+        let declared = &dispatch.pipeline.shape.declared;
+        Ok(bindings::resolve(dispatch.pipeline.bindings(), declared, dispatch.bindings, views)?)
+    });
+    let tables: Vec<Result<Vec<Vec<Descriptor<'_>>>, Error>> = resolved.collect();
+    let fitting = dispatches.iter().zip(&tables).filter_map(|(dispatch, table)| {
+        let descriptors: Vec<_> = table.as_ref().ok()?.iter().map(Vec::as_slice).collect();
+        Some((dispatch, descriptors))
+    });
+    let fitting: Vec<_> = fitting.collect();
+    let raw: Vec<_> = fitting.iter().map(|(dispatch, descriptors)| dispatch.raw(descriptors)).collect();
+    let mut results = run(&raw).into_iter();
+    let result = |table: Result<_, Error>| match table {
+        Ok(_) => results.next().expect("there is a result for each that fits"),
+        Err(error) => Err(error),
+    };
+    tables.into_iter().map(result).collect()
+}
+
 /// A dispatch for those who keep descriptors themselves, such as a driver: nothing is looked up by name.
 #[derive(Clone, Copy, Debug)]
 pub struct RawDispatch<'a> {
@@ -69,6 +110,27 @@ pub struct RawDispatch<'a> {
     pub timeout: Option<Duration>,
     /// As [`Dispatch::cancel`].
     pub cancel: Option<&'a CancelToken>,
+}
+
+/// Something that [`Device::run_in_order`](crate::Device::run_in_order) does.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// Runs a pipeline.
+    Dispatch(RawDispatch<'a>),
+    /// Copies bytes, as many as fit in both; they do not overlap.
+    Copy {
+        /// Where they are.
+        from: Descriptor<'a>,
+        /// Where they go.
+        to: Descriptor<'a>,
+    },
+    /// Repeats a word over all whole words.
+    Fill {
+        /// Where it goes, at a multiple of 4.
+        to: Descriptor<'a>,
+        /// The word.
+        word: u32,
+    },
 }
 
 /// What a dispatch did.

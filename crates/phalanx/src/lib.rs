@@ -74,7 +74,7 @@ pub mod vector;
 pub use bindings::{Binding, BindingError, BindingProblem, OFFSET_ALIGNMENT, Place};
 pub use buffer::Buffer;
 pub use device::{Device, DeviceKind, DeviceOptions, TIMEOUT_VARIABLE, UnknownDevice};
-pub use dispatch::{Accesses, Amount, Dispatch, DispatchReport, RawDispatch, Traffic};
+pub use dispatch::{Accesses, Amount, Dispatch, DispatchReport, RawDispatch, Step, Traffic};
 pub use error::{Error, ErrorClass};
 pub use info::{ComponentType, DeviceInfo, GpuInfo, MatrixShape, MatrixTypes};
 pub use load::{assemble, load};

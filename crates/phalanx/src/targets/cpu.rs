@@ -13,7 +13,7 @@ use crate::bindings;
 use crate::buffer::Buffer;
 use crate::debug::Debug;
 use crate::device::DeviceOptions;
-use crate::dispatch::{Dispatch, DispatchReport, RawDispatch};
+use crate::dispatch::{Dispatch, DispatchReport, RawDispatch, run_all};
 use crate::error::Error;
 use crate::info;
 use crate::pipeline::{CodeStatistics, CompileTimes, Insides, Interface, Representation};
@@ -137,7 +137,7 @@ impl Target for Cpu {
         let views = bindings::views(dispatch.bindings);
         let tables = bindings::resolve(pipeline.bindings(), declared, dispatch.bindings, &views)?;
         let descriptors: Vec<&[Descriptor<'_>]> = tables.iter().map(Vec::as_slice).collect();
-        self.dispatch_raw(code, &raw(dispatch, &descriptors))
+        self.dispatch_raw(code, &dispatch.raw(&descriptors))
     }
 
     fn dispatch_raw(&self, code: &dyn Code, dispatch: &RawDispatch<'_>) -> Result<DispatchReport, Error> {
@@ -145,28 +145,7 @@ impl Target for Cpu {
     }
 
     fn dispatch_all(&self, dispatches: &[Dispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
-        let views: Vec<_> = dispatches.iter().map(|dispatch| bindings::views(dispatch.bindings)).collect();
-        let tables: Vec<Result<Vec<Vec<Descriptor<'_>>>, Error>> = dispatches
-            .iter()
-            .zip(&views)
-            .map(|(dispatch, views)| {
-                let pipeline = &own::<CpuCode>(&*dispatch.pipeline.code)?.0;
-                let declared = &dispatch.pipeline.shape.declared;
-                Ok(bindings::resolve(pipeline.bindings(), declared, dispatch.bindings, views)?)
-            })
-            .collect();
-        let fitting = dispatches.iter().zip(&tables).filter_map(|(dispatch, table)| {
-            let descriptors: Vec<_> = table.as_ref().ok()?.iter().map(Vec::as_slice).collect();
-            Some((dispatch, descriptors))
-        });
-        let fitting: Vec<_> = fitting.collect();
-        let raw: Vec<_> = fitting.iter().map(|(dispatch, descriptors)| raw(dispatch, descriptors)).collect();
-        let mut results = self.dispatch_all_raw(&raw).into_iter();
-        let result = |table: Result<_, Error>| match table {
-            Ok(_) => results.next().expect("there is a result for each that fits"),
-            Err(error) => Err(error),
-        };
-        tables.into_iter().map(result).collect()
+        run_all(dispatches, |dispatches| self.dispatch_all_raw(dispatches))
     }
 
     fn dispatch_all_raw(&self, dispatches: &[RawDispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
@@ -220,19 +199,6 @@ impl Code for CpuCode {
             scratch_bytes: self.0.scratch_bytes(),
             stack_bytes: self.0.stack_bytes(),
         }
-    }
-}
-
-/// A dispatch with these descriptors.
-fn raw<'a>(dispatch: &Dispatch<'a>, descriptors: &'a [&'a [Descriptor<'a>]]) -> RawDispatch<'a> {
-    RawDispatch {
-        pipeline: dispatch.pipeline,
-        groups: dispatch.groups,
-        base: dispatch.base,
-        descriptors,
-        push_constants: dispatch.push_constants,
-        timeout: dispatch.timeout,
-        cancel: dispatch.cancel,
     }
 }
 

@@ -14,7 +14,7 @@ use super::{Built, Code, Machine, Start, Target, own};
 use crate::bindings;
 use crate::buffer::Buffer;
 use crate::debug::Debug;
-use crate::dispatch::{Dispatch, DispatchReport, RawDispatch};
+use crate::dispatch::{Dispatch, DispatchReport, RawDispatch, Step, run_all};
 use crate::error::Error;
 use crate::info::GpuInfo;
 use crate::pipeline::{CodeStatistics, CompileTimes, Insides, Interface, Representation};
@@ -172,31 +172,66 @@ impl Target for Cuda {
         let declared = &dispatch.pipeline.shape.declared;
         let tables = bindings::resolve(pipeline.bindings(), declared, dispatch.bindings, &views)?;
         let descriptors: Vec<&[Descriptor<'_>]> = tables.iter().map(Vec::as_slice).collect();
-        let raw = RawDispatch {
-            pipeline: dispatch.pipeline,
-            groups: dispatch.groups,
-            base: dispatch.base,
-            descriptors: &descriptors,
-            push_constants: dispatch.push_constants,
-            timeout: dispatch.timeout,
-            cancel: dispatch.cancel,
-        };
-        self.dispatch_raw(code, &raw)
+        self.dispatch_raw(code, &dispatch.raw(&descriptors))
     }
 
     fn dispatch_raw(&self, code: &dyn Code, dispatch: &RawDispatch<'_>) -> Result<DispatchReport, Error> {
-        let report = self.gpu.dispatch(&phalanx_cuda::Dispatch {
-            pipeline: &own::<GpuCode>(code)?.0,
-            groups: dispatch.groups,
-            base: dispatch.base,
-            descriptors: dispatch.descriptors,
-            push: dispatch.push_constants,
-            timeout: dispatch.timeout,
-            cancel: dispatch.cancel,
-        })?;
-        let phalanx_cuda::Report { elapsed, printed, warnings } = report;
-        Ok(DispatchReport { elapsed, printed, warnings, traffic: None })
+        report(self.gpu.dispatch(&lowered(&own::<GpuCode>(code)?.0, dispatch)))
     }
+
+    fn dispatch_all(&self, dispatches: &[Dispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
+        run_all(dispatches, |dispatches| self.dispatch_all_raw(dispatches))
+    }
+
+    fn dispatch_all_raw(&self, dispatches: &[RawDispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
+        // Handed over in order, though they need not be done so.
+        self.run_in_order(&dispatches.iter().copied().map(Step::Dispatch).collect::<Vec<_>>())
+    }
+
+    fn has_order(&self) -> bool {
+        true
+    }
+
+    fn run_in_order(&self, steps: &[Step<'_>]) -> Vec<Result<DispatchReport, Error>> {
+        match steps.iter().map(lowered_step).collect::<Result<Vec<_>, _>>() {
+            Ok(steps) => self.gpu.run(&steps).into_iter().map(report).collect(),
+            // The device has looked whose they are.
+            Err(_) => steps.iter().map(|_| Err(Error::OtherDevice { what: "pipeline" })).collect(),
+        }
+    }
+}
+
+/// A dispatch of the GPU's code.
+fn lowered<'a>(
+    pipeline: &'a Arc<phalanx_cuda::Pipeline>,
+    dispatch: &RawDispatch<'a>,
+) -> phalanx_cuda::Dispatch<'a> {
+    phalanx_cuda::Dispatch {
+        pipeline,
+        groups: dispatch.groups,
+        base: dispatch.base,
+        descriptors: dispatch.descriptors,
+        push: dispatch.push_constants,
+        timeout: dispatch.timeout,
+        cancel: dispatch.cancel,
+    }
+}
+
+fn lowered_step<'a>(step: &Step<'a>) -> Result<phalanx_cuda::Step<'a>, Error> {
+    Ok(match *step {
+        Step::Dispatch(dispatch) => {
+            let pipeline = &own::<GpuCode>(&*dispatch.pipeline.code)?.0;
+            phalanx_cuda::Step::Dispatch(lowered(pipeline, &dispatch))
+        }
+        Step::Copy { from, to } => phalanx_cuda::Step::Copy { from, to },
+        Step::Fill { to, word } => phalanx_cuda::Step::Fill { to, word },
+    })
+}
+
+/// What a dispatch did.
+fn report(result: Result<phalanx_cuda::Report, phalanx_cuda::Error>) -> Result<DispatchReport, Error> {
+    let phalanx_cuda::Report { elapsed, printed, warnings } = result?;
+    Ok(DispatchReport { elapsed, printed, warnings, traffic: None })
 }
 
 /// A pipeline that need not be compiled.

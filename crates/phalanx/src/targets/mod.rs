@@ -21,7 +21,7 @@ use phalanx_kernels::Processor;
 use crate::buffer::Buffer;
 use crate::debug::Debug;
 use crate::device::{DeviceKind, DeviceOptions};
-use crate::dispatch::{Dispatch, DispatchReport, RawDispatch};
+use crate::dispatch::{Dispatch, DispatchReport, RawDispatch, Step};
 use crate::error::Error;
 use crate::info::GpuInfo;
 use crate::pipeline::{CodeStatistics, CompileTimes, Insides, Interface};
@@ -77,6 +77,22 @@ pub(crate) trait Target: fmt::Debug + Send + Sync {
     /// The same, with descriptors in the order of the code's bindings.
     fn dispatch_all_raw(&self, dispatches: &[RawDispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
         dispatches.iter().map(|dispatch| self.dispatch_raw(&*dispatch.pipeline.code, dispatch)).collect()
+    }
+
+    /// Whether it has a machine of its own that does steps in order.
+    fn has_order(&self) -> bool {
+        false
+    }
+
+    /// Does steps, each when all before it have ended.
+    fn run_in_order(&self, steps: &[Step<'_>]) -> Vec<Result<DispatchReport, Error>> {
+        let without_order = |step: &Step<'_>| match step {
+            Step::Dispatch(dispatch) => self.dispatch_raw(&*dispatch.pipeline.code, dispatch),
+            Step::Copy { .. } | Step::Fill { .. } => {
+                Err(Error::Unsupported { what: "copies and fills by the device".to_owned() })
+            }
+        };
+        steps.iter().map(without_order).collect()
     }
 
     /// Does pieces of something else, each once and in no order.

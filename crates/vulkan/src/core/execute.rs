@@ -1,6 +1,9 @@
 //! Executes command buffers.
 //!
-//! Dispatches between which nothing else stands run side by side: they wait in the [`Executor`] until a command comes that is
+//! On a device that does things in order by itself, dispatches, copies and fills wait in the [`Executor`] until a command
+//! comes that the host does, or a submission ends, and are handed over together; barriers are kept by the order.
+//!
+//! On others, dispatches between which nothing else stands run side by side: they wait in the [`Executor`] until a command comes that is
 //! none, or a submission ends, and are handed over together. Every other command runs when all before it have ended. So all that
 //! barriers order is in order, and so are events, timestamps and transfers: *Implicit Synchronization Guarantees* promises
 //! nothing between dispatches that no barrier separates.
@@ -8,7 +11,7 @@
 use std::ops::Range as Span;
 use std::sync::Arc;
 
-use phalanx::{BindingInfo, Descriptor, RawDispatch};
+use phalanx::{BindingInfo, Descriptor, DispatchReport, RawDispatch, Step};
 use smallvec::SmallVec;
 use vulkanalia_sys as vk;
 
@@ -28,17 +31,30 @@ type Wait<'a> = dyn Fn(&dyn Fn() -> bool) -> Result<(), Stopped> + 'a;
 /// As many as most kernels have bindings.
 const BINDINGS: usize = 16;
 
-/// Most dispatches that wait for others to come.
+/// Most dispatches that wait for others to come, where they run side by side.
 const MOST_WAITING: usize = 64;
 
-/// A dispatch that waits for others to come.
+/// Most things that wait for others to come, where they are done in order.
+const MOST_IN_ORDER: usize = 1024;
+
+/// Something that waits for others to come.
 #[derive(Debug)]
-struct Waiting {
-    state: Arc<State>,
-    base: [u32; 3],
-    groups: [u32; 3],
-    /// Where its bindings are among those of the executor.
-    bindings: Span<usize>,
+enum Waiting {
+    Dispatch {
+        state: Arc<State>,
+        base: [u32; 3],
+        groups: [u32; 3],
+        /// Where its bindings are among those of the executor.
+        bindings: Span<usize>,
+    },
+    Copy {
+        from: Range,
+        to: Range,
+    },
+    Fill {
+        to: Range,
+        word: u32,
+    },
 }
 
 /// Executes commands of one queue; keeps memory from one dispatch to the next.
@@ -72,9 +88,20 @@ impl Executor {
             match command {
                 Command::Dispatch { state, base, groups } => self.add(device, state, *base, *groups)?,
                 Command::DispatchIndirect { state, groups } => {
+                    if device.phalanx.has_order() {
+                        // What waits may write them.
+                        self.finish(device)?;
+                    }
                     self.add(device, state, [0; 3], read_groups(groups))?;
                 }
                 Command::Execute { secondary } => self.run(device, secondary, wait)?,
+                Command::Barrier if device.phalanx.has_order() => {}
+                Command::Copy { from, to } if device.phalanx.has_order() => {
+                    self.push(device, Waiting::Copy { from: from.clone(), to: to.clone() })?;
+                }
+                Command::Fill { to, word } if device.phalanx.has_order() => {
+                    self.push(device, Waiting::Fill { to: to.clone(), word: *word })?;
+                }
                 command => {
                     self.finish(device)?;
                     execute(device, command, wait)?;
@@ -95,16 +122,29 @@ impl Executor {
         if groups.contains(&0) {
             return Ok(());
         }
-        if self.waiting.len() == MOST_WAITING {
-            self.finish(device)?;
-        }
+        self.make_room(device)?;
         // Descriptors that a dispatch uses do not change while it is pending, whatever the flags of their bindings.
         let bindings = match self.waiting.last() {
-            Some(last) if Arc::ptr_eq(&last.state, state) => last.bindings.clone(),
+            Some(Waiting::Dispatch { state: last, bindings, .. }) if Arc::ptr_eq(last, state) => {
+                bindings.clone()
+            }
             _ => self.collect(state, state.pipeline.pipeline.bindings()),
         };
-        self.waiting.push(Waiting { state: Arc::clone(state), base, groups, bindings });
+        self.waiting.push(Waiting::Dispatch { state: Arc::clone(state), base, groups, bindings });
         Ok(())
+    }
+
+    /// Lets something wait for others.
+    fn push(&mut self, device: &Device, waiting: Waiting) -> Result<(), Stopped> {
+        self.make_room(device)?;
+        self.waiting.push(waiting);
+        Ok(())
+    }
+
+    /// Makes room for one more that waits.
+    fn make_room(&mut self, device: &Device) -> Result<(), Stopped> {
+        let most = if device.phalanx.has_order() { MOST_IN_ORDER } else { MOST_WAITING };
+        if self.waiting.len() >= most { self.finish(device) } else { Ok(()) }
     }
 
     /// Collects the descriptors of a dispatch; gives where its bindings are.
@@ -120,7 +160,7 @@ impl Executor {
         first..self.bindings.len()
     }
 
-    /// Runs the dispatches that wait, side by side, and waits for their end.
+    /// Does all that waits, dispatches side by side if nothing else was kept in order, and waits for its end.
     fn finish(&mut self, device: &Device) -> Result<(), Stopped> {
         if self.waiting.is_empty() {
             return Ok(());
@@ -132,10 +172,8 @@ impl Executor {
             .iter()
             .map(|&end| descriptors.get(std::mem::replace(&mut begin, end)..end).unwrap_or_default())
             .collect();
-        let dispatches: SmallVec<[RawDispatch<'_>; 1]> = self
-            .waiting
-            .iter()
-            .map(|Waiting { state, base, groups, bindings }| RawDispatch {
+        let steps = self.waiting.iter().map(|waiting| match waiting {
+            Waiting::Dispatch { state, base, groups, bindings } => Step::Dispatch(RawDispatch {
                 pipeline: &state.pipeline.pipeline,
                 groups: *groups,
                 base: *base,
@@ -143,10 +181,24 @@ impl Executor {
                 push_constants: &state.push_constants,
                 timeout: None,
                 cancel: None,
-            })
-            .collect();
-        let done = dispatch(device, &dispatches);
-        drop(dispatches);
+            }),
+            Waiting::Copy { from, to } => Step::Copy { from: from.descriptor(), to: to.descriptor() },
+            Waiting::Fill { to, word } => Step::Fill { to: to.descriptor(), word: *word },
+        });
+        let done = match device.phalanx.has_order() {
+            true => {
+                let steps: Vec<Step<'_>> = steps.collect();
+                run(device, || device.phalanx.run_in_order(&steps))
+            }
+            false => {
+                let dispatches = steps.filter_map(|step| match step {
+                    Step::Dispatch(dispatch) => Some(dispatch),
+                    Step::Copy { .. } | Step::Fill { .. } => None,
+                });
+                let dispatches: SmallVec<[RawDispatch<'_>; 1]> = dispatches.collect();
+                run(device, || device.phalanx.dispatch_all_raw(&dispatches))
+            }
+        };
         drop(tables);
         drop(descriptors);
         self.forget();
@@ -197,13 +249,16 @@ fn descriptor(target: &Option<Target>) -> Descriptor<'_> {
     target.as_ref().map(Target::descriptor).unwrap_or_default()
 }
 
-/// Runs dispatches side by side.
-fn dispatch(device: &Device, dispatches: &[RawDispatch<'_>]) -> Result<(), Stopped> {
+/// Runs dispatches, unless the device is lost, and hands on what they tell.
+fn run(
+    device: &Device,
+    dispatches: impl FnOnce() -> Vec<Result<DispatchReport, phalanx::Error>>,
+) -> Result<(), Stopped> {
     if device.is_lost() {
         return Err(Stopped);
     }
     let mut failure = None;
-    for result in device.phalanx.dispatch_all_raw(dispatches) {
+    for result in dispatches() {
         match result {
             Ok(report) => {
                 print(device, &report.printed);
