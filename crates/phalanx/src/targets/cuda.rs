@@ -28,6 +28,8 @@ pub(super) struct Cuda {
     known: Mutex<HashMap<CacheKey, Arc<phalanx_cuda::Pipeline>>>,
     /// Where code is kept from one run of a program to the next.
     disk: Option<CodeDirectory>,
+    /// The process that opened the GPU.
+    process: u32,
 }
 
 /// Pipelines that are remembered.
@@ -72,6 +74,7 @@ impl Cuda {
             debug,
             known: Mutex::default(),
             disk: options.cache_dir.clone().map(CodeDirectory::new),
+            process: std::process::id(),
         })
     }
 
@@ -190,6 +193,10 @@ impl Target for Cuda {
 
     fn has_order(&self) -> bool {
         true
+    }
+
+    fn is_forked(&self) -> bool {
+        self.process != std::process::id()
     }
 
     fn run_in_order(&self, steps: &[Step<'_>]) -> Vec<Result<DispatchReport, Error>> {

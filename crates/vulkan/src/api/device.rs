@@ -41,7 +41,7 @@ unsafe fn create(
             return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
         }
     }
-    let phalanx = PhysicalDevice::start().map_err(|error| {
+    let phalanx = physical.start().map_err(|error| {
         let text = format!("the device cannot start: {error}");
         physical.messengers.message(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, &text);
         match error {

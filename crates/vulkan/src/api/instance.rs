@@ -45,10 +45,11 @@ unsafe fn create(info: &vk::InstanceCreateInfo) -> Result<Instance, vk::Result> 
     })
 }
 
-/// The handle of the only physical device.
-fn physical_handle(instance: &Instance) -> vk::PhysicalDevice {
-    let create = || dispatchable::create(Arc::clone(&instance.physical)).as_raw();
-    vk::PhysicalDevice::from_raw(*instance.physical_handle.get_or_init(create))
+/// The handles of the physical devices.
+fn physical_handles(instance: &Instance) -> Vec<vk::PhysicalDevice> {
+    let create = |physical: &Arc<PhysicalDevice>| dispatchable::create(Arc::clone(physical)).as_raw();
+    let handles = instance.physical_handles.get_or_init(|| instance.physical_devices().map(create).collect());
+    handles.iter().copied().map(vk::PhysicalDevice::from_raw).collect()
 }
 
 entries! {
@@ -71,9 +72,9 @@ entries! {
     fn destroy_instance(instance: vk::Instance, _allocator: *const vk::AllocationCallbacks) {
         // SAFETY: the handle is not used any more.
         let Some(instance) = (unsafe { dispatchable::destroy::<Instance>(instance) }) else { return };
-        if let Some(&handle) = instance.physical_handle.get() {
+        for &handle in instance.physical_handles.get().into_iter().flatten() {
             let handle = vk::PhysicalDevice::from_raw(handle);
-            // SAFETY: the physical device ends with its instance.
+            // SAFETY: physical devices end with their instance.
             let _ = unsafe { dispatchable::destroy::<PhysicalDevice>(handle) };
         }
     }
@@ -109,7 +110,7 @@ entries! {
         // SAFETY: a handle of an instance.
         let instance = unsafe { dispatchable::object::<Instance>(instance) }?;
         // SAFETY: the caller passes a count and room for as many.
-        unsafe { chain::list(count, list, &[physical_handle(instance)]) }
+        unsafe { chain::list(count, list, &physical_handles(instance)) }
     }
 
     fn enumerate_physical_device_groups(
@@ -125,7 +126,7 @@ entries! {
             group.physical_devices[0] = physical;
         };
         // SAFETY: the caller passes a count and room for as many.
-        unsafe { chain::list_with(count, list, &[physical_handle(instance)], fill) }
+        unsafe { chain::list_with(count, list, &physical_handles(instance), fill) }
     }
 }
 
@@ -155,18 +156,19 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_has_one_physical_device() {
+    fn an_instance_has_the_physical_devices_of_the_machine() {
+        let found = phalanx::DeviceKind::available().len();
         let (result, instance) = instance_of(&vk::InstanceCreateInfo::default());
         assert_eq!(result, vk::Result::SUCCESS);
-        let (mut count, mut devices) = (0, [vk::PhysicalDevice::null(); 2]);
+        let (mut count, mut devices) = (0, vec![vk::PhysicalDevice::null(); found + 1]);
         // SAFETY: a live instance, and valid places.
         let result = unsafe { enumerate_physical_devices(instance, &raw mut count, std::ptr::null_mut()) };
-        assert_eq!((result, count), (vk::Result::SUCCESS, 1));
-        count = 2;
+        assert_eq!((result, count as usize), (vk::Result::SUCCESS, found));
+        count += 1;
         // SAFETY: as above.
         let result = unsafe { enumerate_physical_devices(instance, &raw mut count, devices.as_mut_ptr()) };
-        assert_eq!((result, count), (vk::Result::SUCCESS, 1));
-        assert!(!devices[0].is_null() && devices[1].is_null());
+        assert_eq!((result, count as usize), (vk::Result::SUCCESS, found));
+        assert!(devices.iter().position(|device| device.is_null()) == Some(found));
         // SAFETY: nothing uses the instance any more.
         unsafe { destroy_instance(instance, std::ptr::null()) };
     }

@@ -181,7 +181,8 @@ unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo) -> Result<Mem
     }
     // The system gives pages when they are touched, so it would promise more than there is, and end the process then.
     let left = device.physical.memory_bytes.saturating_sub(machine::held_bytes());
-    let is_large = info.allocation_size >= LARGE_ALLOCATION;
+    // A GPU says itself what it has not.
+    let is_large = device.physical.info.gpu.is_none() && info.allocation_size >= LARGE_ALLOCATION;
     if info.allocation_size > left || is_large && info.allocation_size > machine::free_bytes() {
         return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
     }

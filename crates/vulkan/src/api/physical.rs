@@ -79,7 +79,7 @@ entries! {
         let budget = unsafe { chain::find_mut::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT>(to.next) };
         if let Some(budget) = budget {
             *budget =
-                vk::PhysicalDeviceMemoryBudgetPropertiesEXT { next: budget.next, ..properties::budget() };
+                vk::PhysicalDeviceMemoryBudgetPropertiesEXT { next: budget.next, ..properties::budget(physical) };
         }
     }
 

@@ -179,7 +179,11 @@ fn uuid(parts: &[&str]) -> vk::ByteArray<{ vk::UUID_SIZE }> {
 
 fn ids(physical: &PhysicalDevice) -> vk::PhysicalDeviceIDProperties {
     vk::PhysicalDeviceIDProperties {
-        device_uuid: uuid(&["device", &physical.info.name]),
+        device_uuid: match physical.info.gpu {
+            // There may be several of a name.
+            Some(_) => uuid(&["device", &physical.info.name, &physical.name()]),
+            None => uuid(&["device", &physical.info.name]),
+        },
         driver_uuid: uuid(&["driver", DRIVER_NAME, DRIVER_VERSION]),
         ..Default::default()
     }
@@ -473,7 +477,8 @@ fn vulkan13(physical: &PhysicalDevice) -> vk::PhysicalDeviceVulkan13Properties {
     })
 }
 
-/// The only heap and the only type of memory: device and host share it.
+/// The only heap and the only type of memory: device and host share it. That of a GPU is its own, and its pages move to where
+/// they are used.
 pub(super) fn memory(physical: &PhysicalDevice) -> vk::PhysicalDeviceMemoryProperties {
     use vk::MemoryPropertyFlags as P;
     let mut properties = vk::PhysicalDeviceMemoryProperties {
@@ -489,9 +494,13 @@ pub(super) fn memory(physical: &PhysicalDevice) -> vk::PhysicalDeviceMemoryPrope
 }
 
 /// What is left of the heap (`VK_EXT_memory_budget`).
-pub(super) fn budget() -> vk::PhysicalDeviceMemoryBudgetPropertiesEXT {
+pub(super) fn budget(physical: &PhysicalDevice) -> vk::PhysicalDeviceMemoryBudgetPropertiesEXT {
     let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
-    budget.heap_budget[0] = machine::budget_bytes();
+    budget.heap_budget[0] = match physical.info.gpu {
+        // What others hold of it is not known.
+        Some(_) => physical.memory_bytes,
+        None => machine::budget_bytes(),
+    };
     budget.heap_usage[0] = machine::held_bytes();
     budget
 }

@@ -270,7 +270,7 @@ mod tests {
     use std::sync::Arc;
 
     use crate::api::COMMANDS;
-    use crate::core::instance::{Instance, PhysicalDevice};
+    use crate::core::instance::Instance;
 
     fn device(extensions: Vec<&'static str>) -> Device {
         device_for(API_VERSION, extensions)
@@ -278,7 +278,8 @@ mod tests {
 
     fn device_for(version: u32, extensions: Vec<&'static str>) -> Device {
         let instance = Instance::with_extensions(version, vec!["VK_EXT_debug_utils"]).expect("a machine");
-        let device = Device::new(Arc::clone(&instance.physical), PhysicalDevice::start().expect("a device"));
+        let device =
+            Device::new(Arc::clone(&instance.physical), instance.physical.start().expect("a device"));
         device.with_extensions(extensions)
     }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
+use phalanx::DeviceKind;
 use vulkanalia_sys as vk;
 
 use crate::core::machine;
@@ -15,16 +16,21 @@ use crate::core::profile;
 /// seconds; what a GPU does in ten seconds, a processor with a few cores does in a quarter of an hour.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3600);
 
+/// The same of a GPU, whose users wait for less.
+const GPU_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// Names what runs kernels.
 const DEVICE: &str = "PHALANX_DEVICE";
 
 /// An instance.
 #[derive(Debug)]
 pub(crate) struct Instance {
-    /// The only physical device.
+    /// The first physical device.
     pub(crate) physical: Arc<PhysicalDevice>,
-    /// Its handle, once it was asked for.
-    pub(crate) physical_handle: OnceLock<usize>,
+    /// The other ones.
+    others: Vec<Arc<PhysicalDevice>>,
+    /// Their handles, once they were asked for.
+    pub(crate) physical_handles: OnceLock<Vec<usize>>,
 }
 
 impl Instance {
@@ -33,8 +39,20 @@ impl Instance {
         api_version: u32,
         extensions: Vec<&'static str>,
     ) -> Result<Self, phalanx::Error> {
-        let physical = Arc::new(PhysicalDevice::new(api_version, extensions)?);
-        Ok(Self { physical, physical_handle: OnceLock::new() })
+        let messengers = Arc::new(Messengers::default());
+        let device = |kind| {
+            PhysicalDevice::new(kind, api_version, extensions.clone(), Arc::clone(&messengers)).map(Arc::new)
+        };
+        let (first, others) = kinds(&std::env::var(DEVICE).unwrap_or_default())?;
+        let physical = device(first)?;
+        // Another that cannot be used is none.
+        let others = others.into_iter().filter_map(|kind| device(kind).ok()).collect();
+        Ok(Self { physical, others, physical_handles: OnceLock::new() })
+    }
+
+    /// The physical devices.
+    pub(crate) fn physical_devices(&self) -> impl Iterator<Item = &Arc<PhysicalDevice>> {
+        std::iter::once(&self.physical).chain(&self.others)
     }
 
     /// An instance on this machine.
@@ -44,9 +62,10 @@ impl Instance {
     }
 }
 
-/// The machine.
+/// The processor, or a GPU.
 #[derive(Debug)]
 pub(crate) struct PhysicalDevice {
+    kind: DeviceKind,
     /// What it offers to kernels.
     pub(crate) info: phalanx::DeviceInfo,
     /// What it says it is.
@@ -58,51 +77,70 @@ pub(crate) struct PhysicalDevice {
     /// The extensions of its instance that are enabled.
     pub(crate) extensions: Vec<&'static str>,
     /// Those who are told what happens.
-    pub(crate) messengers: Messengers,
+    pub(crate) messengers: Arc<Messengers>,
 }
 
 impl PhysicalDevice {
-    fn new(api_version: u32, extensions: Vec<&'static str>) -> Result<Self, phalanx::Error> {
+    fn new(
+        kind: DeviceKind,
+        api_version: u32,
+        extensions: Vec<&'static str>,
+        messengers: Arc<Messengers>,
+    ) -> Result<Self, phalanx::Error> {
+        let options = phalanx::DeviceOptions { kind, ..phalanx::DeviceOptions::default() };
+        let info = phalanx::Device::describe(&options)?;
+        let honest = match info.gpu {
+            Some(_) => vk::PhysicalDeviceType::DISCRETE_GPU,
+            None => vk::PhysicalDeviceType::CPU,
+        };
         Ok(Self {
-            info: phalanx::Device::describe(&options()?)?,
-            presented: Presented::from_environment()?,
-            memory_bytes: machine::memory_bytes(),
+            kind,
+            presented: Presented::from_environment(honest)?,
+            memory_bytes: info.gpu.as_ref().map_or_else(machine::memory_bytes, |gpu| gpu.memory_bytes),
+            info,
             api_version,
             extensions,
-            messengers: Messengers::default(),
+            messengers,
         })
     }
 
-    /// What compiles and runs kernels. All logical devices of the process share it, and its threads and
+    /// Its name among those of the machine.
+    pub(crate) fn name(&self) -> String {
+        self.kind.to_string()
+    }
+
+    /// What compiles and runs kernels. All logical devices that the process has of this one share it, and its threads and
     /// cache end with the last of them.
-    pub(crate) fn start() -> Result<Arc<phalanx::Device>, phalanx::Error> {
-        static SHARED: Mutex<Weak<phalanx::Device>> = Mutex::new(Weak::new());
+    pub(crate) fn start(&self) -> Result<Arc<phalanx::Device>, phalanx::Error> {
+        static SHARED: Mutex<Vec<(DeviceKind, Weak<phalanx::Device>)>> = Mutex::new(Vec::new());
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        let known =
+            shared.iter().find(|(kind, _)| *kind == self.kind).and_then(|(_, device)| device.upgrade());
         // What a copy of the process inherited runs nothing.
-        if let Some(device) = shared.upgrade().filter(|device| !device.is_forked()) {
+        if let Some(device) = known.filter(|device| !device.is_forked()) {
             return Ok(device);
         }
-        let timeout = std::env::var_os(phalanx::TIMEOUT_VARIABLE).is_none().then_some(DEFAULT_TIMEOUT);
+        let default = if self.info.gpu.is_some() { GPU_TIMEOUT } else { DEFAULT_TIMEOUT };
+        let timeout = std::env::var_os(phalanx::TIMEOUT_VARIABLE).is_none().then_some(default);
         let profile = profile::is_wanted();
-        let options = phalanx::DeviceOptions { timeout, profile, ..options()? };
+        let options = phalanx::DeviceOptions { kind: self.kind, timeout, profile, ..Default::default() };
         let device = Arc::new(phalanx::Device::new(&options)?);
         profile::keep(&device);
-        *shared = Arc::downgrade(&device);
+        shared.retain(|(kind, _)| *kind != self.kind);
+        shared.push((self.kind, Arc::downgrade(&device)));
         Ok(device)
     }
 }
 
-/// The device that the environment asks for.
-fn options() -> Result<phalanx::DeviceOptions, phalanx::Error> {
-    let kind = kind_of_name(&std::env::var(DEVICE).unwrap_or_default())?;
-    Ok(phalanx::DeviceOptions { kind, ..phalanx::DeviceOptions::default() })
-}
-
-fn kind_of_name(name: &str) -> Result<phalanx::DeviceKind, phalanx::Error> {
+/// The first device and the others: the one that is named, or without a name all that there are.
+fn kinds(name: &str) -> Result<(DeviceKind, Vec<DeviceKind>), phalanx::Error> {
     match name.trim() {
-        "" => Ok(phalanx::DeviceKind::default()),
-        name => name.parse().map_err(|_unknown| {
-            let (expected, found) = (phalanx::DeviceKind::EXPECTED.to_owned(), name.to_owned());
+        "" => {
+            let first = DeviceKind::default();
+            Ok((first, DeviceKind::available().into_iter().filter(|kind| *kind != first).collect()))
+        }
+        name => name.parse().map(|kind| (kind, Vec::new())).map_err(|_unknown| {
+            let (expected, found) = (DeviceKind::EXPECTED.to_owned(), name.to_owned());
             phalanx::Error::Setting { name: DEVICE, expected, found }
         }),
     }
@@ -213,9 +251,10 @@ mod tests {
 
     #[test]
     fn other_devices_are_told_of() {
-        assert_eq!(kind_of_name("").unwrap(), phalanx::DeviceKind::Cpu);
-        assert_eq!(kind_of_name(" interpreter").unwrap(), phalanx::DeviceKind::Interpreter);
-        assert!(kind_of_name("gpu").unwrap_err().to_string().contains(DEVICE));
+        let (first, others) = kinds("").unwrap();
+        assert_eq!([&[first][..], &others].concat(), DeviceKind::available());
+        assert_eq!(kinds(" interpreter").unwrap(), (DeviceKind::Interpreter, vec![]));
+        assert!(kinds("gpu").unwrap_err().to_string().contains(DEVICE));
     }
 
     #[test]

@@ -18,25 +18,21 @@ const TYPE: &str = "PHALANX_DEVICE_TYPE";
 const CLAIM: &str = "PHALANX_CLAIM";
 
 impl Presented {
-    /// As it is.
-    pub(crate) const HONEST: Self =
-        Self { ty: vk::PhysicalDeviceType::CPU, is_conformant: false, has_graphics: false };
-
-    /// As the environment asks.
-    pub(crate) fn from_environment() -> Result<Self, phalanx::Error> {
+    /// As the environment asks; where it does not, as it is, of its honest type.
+    pub(crate) fn from_environment(honest: vk::PhysicalDeviceType) -> Result<Self, phalanx::Error> {
         let get = |name| std::env::var(name).unwrap_or_default();
-        Self::new(&get(TYPE), &get(CLAIM))
+        Self::new(honest, &get(TYPE), &get(CLAIM))
     }
 
-    fn new(ty: &str, claims: &str) -> Result<Self, phalanx::Error> {
+    fn new(honest: vk::PhysicalDeviceType, ty: &str, claims: &str) -> Result<Self, phalanx::Error> {
         let fault = |name, expected: &str, found: &str| phalanx::Error::Setting {
             name,
             expected: expected.to_owned(),
             found: found.to_owned(),
         };
-        let ty =
-            type_of_name(ty).ok_or_else(|| fault(TYPE, "one of cpu, integrated, discrete, virtual", ty))?;
-        let mut presented = Self { ty, ..Self::HONEST };
+        let ty = type_of_name(ty, honest)
+            .ok_or_else(|| fault(TYPE, "one of cpu, integrated, discrete, virtual", ty))?;
+        let mut presented = Self { ty, is_conformant: false, has_graphics: false };
         for claim in claims.split(',').map(str::trim).filter(|claim| !claim.is_empty()) {
             match claim {
                 "conformant" => presented.is_conformant = true,
@@ -48,9 +44,10 @@ impl Presented {
     }
 }
 
-fn type_of_name(name: &str) -> Option<vk::PhysicalDeviceType> {
+fn type_of_name(name: &str, honest: vk::PhysicalDeviceType) -> Option<vk::PhysicalDeviceType> {
     match name.trim() {
-        "" | "cpu" => Some(vk::PhysicalDeviceType::CPU),
+        "" => Some(honest),
+        "cpu" => Some(vk::PhysicalDeviceType::CPU),
         "integrated" => Some(vk::PhysicalDeviceType::INTEGRATED_GPU),
         "discrete" => Some(vk::PhysicalDeviceType::DISCRETE_GPU),
         "virtual" => Some(vk::PhysicalDeviceType::VIRTUAL_GPU),
@@ -64,15 +61,19 @@ mod tests {
 
     #[test]
     fn it_is_honest_unless_asked_not_to_be() {
-        assert_eq!(Presented::new("", "").ok(), Some(Presented::HONEST));
-        let found = Presented::new("discrete", " graphics,conformant").unwrap();
+        for ty in [vk::PhysicalDeviceType::CPU, vk::PhysicalDeviceType::DISCRETE_GPU] {
+            let honest = Presented { ty, is_conformant: false, has_graphics: false };
+            assert_eq!(Presented::new(ty, "", "").ok(), Some(honest));
+        }
+        let found = Presented::new(vk::PhysicalDeviceType::CPU, "discrete", " graphics,conformant").unwrap();
         let ty = vk::PhysicalDeviceType::DISCRETE_GPU;
         assert_eq!(found, Presented { ty, is_conformant: true, has_graphics: true });
     }
 
     #[test]
     fn other_words_are_told_of() {
-        let told = |ty, claims| Presented::new(ty, claims).unwrap_err().to_string();
+        let told =
+            |ty, claims| Presented::new(vk::PhysicalDeviceType::CPU, ty, claims).unwrap_err().to_string();
         assert!(told("gpu", "").contains("PHALANX_DEVICE_TYPE"));
         assert!(told("", "graphics,speed").contains("PHALANX_CLAIM"));
     }
