@@ -320,11 +320,14 @@ impl<'c> Lower<'_, 'c> {
     }
 
     pub(crate) fn lower_barrier(&mut self, barrier: Barrier) -> Result<()> {
-        match barrier.memory {
-            Scope::Device => self.e.intrinsic_effect("llvm.nvvm.membar.gl", &[], &[])?,
-            Scope::Workgroup => self.e.intrinsic_effect("llvm.nvvm.membar.cta", &[], &[])?,
+        match (barrier.memory, barrier.execution) {
+            (Scope::Device, _) => self.e.intrinsic_effect("llvm.nvvm.membar.gl", &[], &[])?,
+            // The barrier of the work-group orders all accesses of its threads for each other by itself (PTX ISA, `barrier`),
+            // and a fence beside it waits for loads that nobody needs yet.
+            (Scope::Workgroup, Scope::Workgroup | Scope::Device) => None,
+            (Scope::Workgroup, _) => self.e.intrinsic_effect("llvm.nvvm.membar.cta", &[], &[])?,
             // Threads of a warp see each other's writes behind the barrier of the warp itself.
-            Scope::Subgroup | Scope::Invocation => None,
+            (Scope::Subgroup | Scope::Invocation, _) => None,
         };
         match barrier.execution {
             Scope::Workgroup | Scope::Device => {

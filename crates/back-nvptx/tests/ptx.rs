@@ -111,6 +111,9 @@ fn a_work_group_shares_memory_and_waits() {
          %q: ptr<buffer> = ptr_add<scale=4> %out, %i\nstore %q, %o",
     ));
     assert_has(&code, &["st.shared.u32", "barrier.sync", "atom.shared.add.u32", ".extern .shared"]);
+    // The barrier orders the memory of the work-group by itself.
+    assert!(!code.contains("membar") && !code.contains("fence"), "{code}");
+    assert_has(&ptx(&kernel("barrier<workgroup, device>")), &["membar.gl", "barrier.sync"]);
 }
 
 #[test]
