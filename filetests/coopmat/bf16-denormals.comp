@@ -1,5 +1,5 @@
-// Products of bf16: denormal factors, addends and results are zeros, on every processor. The numbers are given by their
-// bits. Each row of A has one element that is not zero.
+// Products of bf16: denormal factors, addends and results are zeros, on every processor; a GPU keeps them (E). The numbers
+// are given by their bits. Each row of A has one element that is not zero.
 //
 // test run
 // isa all
@@ -8,16 +8,17 @@
 // in 0.1 u16 fill 256 B
 // in 0.2 TT fill 256 C
 // out 0.3 TT fill 256 D
+// gpu TT fill 256 E
 //
 // 2^-127 times 2^100, in either place.
-// case left: TT=u32 G=float A=64 B=29056 C=0 D=0
-// case right: TT=u32 G=float A=29056 B=64 C=1065353216 D=1065353216
+// case left: TT=u32 G=float A=64 B=29056 C=0 D=0 E=838860800
+// case right: TT=u32 G=float A=29056 B=64 C=1065353216 D=1065353216 E=1065353216
 // 2^-63 times 2^-64, and times 2^-63.
-// case product: TT=u32 G=float A=8192 B=8064 C=0 D=0
-// case least: TT=u32 G=float A=8192 B=8192 C=0 D=8388608
-// case addend: TT=u32 G=float A=0 B=0 C=4194304 D=0
+// case product: TT=u32 G=float A=8192 B=8064 C=0 D=0 E=4194304
+// case least: TT=u32 G=float A=8192 B=8192 C=0 D=8388608 E=8388608
+// case addend: TT=u32 G=float A=0 B=0 C=4194304 D=0 E=4194304
 // 2^-126 from what is next to it.
-// case narrow: TT=u16 G=bfloat16_t A=16256 B=32896 C=129 D=0
+// case narrow: TT=u16 G=bfloat16_t A=16256 B=32896 C=129 D=0 E=1
 #version 460
 #include "matrices.glsl"
 

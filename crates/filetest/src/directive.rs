@@ -91,6 +91,8 @@ pub struct Output {
     pub slot: Slot,
     /// The contents.
     pub data: Data,
+    /// The contents where a GPU runs it, if they differ.
+    pub on_gpu: Option<Data>,
     /// How far results may be off.
     pub tolerance: Tolerance,
     /// Line in the file.
@@ -185,6 +187,17 @@ pub struct DirectiveError {
 pub(crate) const SNAPSHOT: &str = "output:";
 
 impl TestFile {
+    /// The same test with what is expected of a GPU.
+    pub fn on_gpu(&self) -> Self {
+        let mut file = self.clone();
+        for output in &mut file.outputs {
+            if let Some(data) = output.on_gpu.take() {
+                output.data = data;
+            }
+        }
+        file
+    }
+
     /// Reads the directives of a file: a test for each case.
     ///
     /// # Errors
@@ -348,7 +361,7 @@ fn is_open(text: &str) -> bool {
 }
 
 /// What directives begin with.
-pub const WORDS: [&str; 24] = [
+pub const WORDS: [&str; 25] = [
     "case",
     "keys",
     "test",
@@ -365,6 +378,7 @@ pub const WORDS: [&str; 24] = [
     "in",
     "inout",
     "out",
+    "gpu",
     "tolerance",
     "push",
     "printf",
@@ -418,7 +432,12 @@ impl Reader {
             "out" => {
                 let slot = slot(&mut tokens)?;
                 let data = Data::parse(&mut tokens, &self.env)?;
-                file.outputs.push(Output { slot, data, tolerance: self.tolerance, line });
+                file.outputs.push(Output { slot, data, on_gpu: None, tolerance: self.tolerance, line });
+            }
+            "gpu" => {
+                let data = Data::parse(&mut tokens, &self.env)?;
+                let output = file.outputs.last_mut().filter(|output| output.line != 0);
+                output.ok_or_else(|| Wrong::new("an `out` before it", ""))?.on_gpu = Some(data);
             }
             "tolerance" => self.tolerance = Tolerance::parse(&mut tokens)?,
             "push" => file.push.segments.extend(Data::parse(&mut tokens, &self.env)?.segments),
@@ -443,7 +462,7 @@ impl Reader {
         if word == "in" {
             // What is only read must not change.
             let tolerance = Tolerance::default();
-            file.outputs.push(Output { slot, data: data.clone(), tolerance, line: 0 });
+            file.outputs.push(Output { slot, data: data.clone(), on_gpu: None, tolerance, line: 0 });
         }
         if file.inputs.insert(slot, data).is_some() {
             return Err(Wrong::new("a binding that is not given yet", slot));
@@ -613,5 +632,17 @@ mod tests {
         assert_eq!(error("; x\n; in 0,0 i8 [1]\n"), "a.ir:2: expected SET.BINDING, found `0,0`");
         assert_eq!(error("; hello\n"), "a.ir:1: expected a `test` directive, found the end");
         assert!(error("; test run\n").contains("expected an `out`"));
+        let before = error("; test run\n; in 0.0 i8 [1]\n; gpu i8 [2]\n; out 0.1 i8 [1]\n");
+        assert!(before.starts_with("a.ir:3: expected an `out` before it"), "{before}");
+    }
+
+    #[test]
+    fn a_gpu_may_give_something_else() {
+        let text = "; test run\n; out 0.0 i8 [1]\n; gpu i8 [2]\n; out 0.1 i8 [3]\n";
+        let file = &parse("a.ir", text).unwrap()[0];
+        let values =
+            |file: &TestFile| [file.outputs[0].data.values(), file.outputs[1].data.values()].concat();
+        assert_eq!(values(file), [1.0, 3.0]);
+        assert_eq!(values(&file.on_gpu()), [2.0, 3.0]);
     }
 }

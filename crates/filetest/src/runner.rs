@@ -8,6 +8,7 @@ use crate::tally;
 use crate::target::{Outcome, Target, Traffic};
 use phalanx_ir::{Verified, passes};
 use phalanx_kernels::Processor;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -165,6 +166,10 @@ fn run(file: &TestFile, source: &Loaded, settings: &Settings) -> Result<(), Fail
                 used.push(processor);
             }
             let place = format!("on the {target}, subgroups of {}", module.subgroup_size);
+            let file = &match target {
+                Target::Cuda(_) => Cow::Owned(file.on_gpu()),
+                _ => Cow::Borrowed(file),
+            };
             let outcome = match (target.run(&module, file), &file.run_error) {
                 (Ok(outcome), None) => outcome,
                 (Err(error), Some(expected)) if error.contains(expected.as_str()) => continue,

@@ -7,7 +7,7 @@ use super::Mat;
 use super::fragment::{Memory, Product};
 use super::layout::Kind;
 use crate::lower::Lower;
-use inkwell::{FloatPredicate, IntPredicate};
+use inkwell::IntPredicate;
 use phalanx_emit_llvm::{Result, V};
 use phalanx_ir::{ConvertKind, ConvertOp, Inst, MulAddFlags, Scalar};
 
@@ -84,21 +84,9 @@ impl<'c> Lower<'_, 'c> {
     }
 
     fn multiply_floats(&mut self, m: &MulAdd<'c>, product: Product) -> Result<Mat<'c>> {
-        let mut a = self.factor(&m.a)?;
-        let mut b = self.factor(&m.b)?;
-        if product == Product::BHalf {
-            for word in a.iter_mut().chain(&mut b) {
-                *word = self.flush_halves(*word)?;
-            }
-        }
+        let (a, b) = (self.factor(&m.a)?, self.factor(&m.b)?);
         let mut c = self.as_floats(&m.c, product.sum())?;
-        if product == Product::BHalf {
-            c.words = c.words.iter().map(|&x| self.flush(x)).collect::<Result<_>>()?;
-        }
         c.words = self.products(product, &a, &b, &c)?.into();
-        if product == Product::BHalf {
-            c.words = c.words.iter().map(|&x| self.flush(x)).collect::<Result<_>>()?;
-        }
         self.as_floats(&c, m.result)
     }
 
@@ -205,28 +193,5 @@ impl<'c> Lower<'_, 'c> {
             }
         }
         Ok(sums)
-    }
-
-    /// A zero of its sign for an `f32` that is denormal, as docs/ir.md asks for products of `bf16`.
-    fn flush(&mut self, x: V<'c>) -> Result<V<'c>> {
-        let bits = self.e.bitcast(x, self.e.cx.i32_type().into())?;
-        let sign = self.e.and(bits, self.e.i32(1 << 31))?;
-        let zero = self.e.bitcast(sign, x.get_type())?;
-        let magnitude = self.e.map1("llvm.fabs", x)?;
-        let least = self.e.float_const(Scalar::F32, f32::MIN_POSITIVE.into());
-        let is_denormal = self.e.fcmp(FloatPredicate::OLT, magnitude, least)?;
-        self.e.select(is_denormal, zero, x)
-    }
-
-    /// The same for two `bf16` in a word.
-    fn flush_halves(&mut self, word: V<'c>) -> Result<V<'c>> {
-        let mut kept = word;
-        for (exponent, fraction) in [(0x7f80_u32, 0x007f_u32), (0x7f80_0000, 0x007f_0000)] {
-            let found = self.e.and(word, self.e.i32(exponent))?;
-            let is_denormal = self.e.icmp(IntPredicate::EQ, found, self.e.i32(0))?;
-            let flushed = self.e.and(kept, self.e.i32(!fraction))?;
-            kept = self.e.select(is_denormal, flushed, kept)?;
-        }
-        Ok(kept)
     }
 }
