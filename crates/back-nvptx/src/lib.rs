@@ -12,6 +12,7 @@ mod atomic;
 mod builtin;
 mod control;
 mod coopmat;
+mod gather;
 mod goals;
 pub mod image;
 mod lower;

@@ -191,11 +191,18 @@ impl<'a, 'c> Lower<'a, 'c> {
         let f = self.f;
         let around = std::mem::replace(&mut self.here, block);
         let mut flow = Flow::Next;
-        for &inst in f.block(block) {
+        let mut rest = f.block(block);
+        while let Some((&inst, after)) = rest.split_first() {
+            let gathered = self.gather(rest)?;
+            if gathered > 0 {
+                rest = &rest[gathered..];
+                continue;
+            }
             flow = self.inst(inst)?;
             if flow == Flow::Left {
                 break;
             }
+            rest = after;
         }
         self.here = around;
         Ok(flow)

@@ -10,7 +10,7 @@ use inkwell::IntPredicate;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{InstructionOpcode as I, PointerValue};
 use phalanx_emit_llvm::{Error, Result, V};
-use phalanx_ir::{Barrier, Inst, MemFlags, Scalar, Scope, Space};
+use phalanx_ir::{Barrier, Inst, MemFlags, Scalar, Scope, Space, Value};
 
 /// Bytes of the widest access.
 const MAX_ACCESS: u64 = 16;
@@ -19,30 +19,42 @@ impl<'c> Lower<'_, 'c> {
     pub(crate) fn lower_load(&mut self, inst: Inst, flags: MemFlags) -> Result<()> {
         let f = self.f;
         let info = f.inst(inst);
-        let (p, align) = (self.ptr(info.args[0])?, self.align_of(info.args[0]));
-        let s = self.scalar_ty(info.results[0])?;
-        let n = info.results.len();
-        let zeros = vec![self.e.zero(self.e.scalar_ty(s)); n];
-        let bytes = n as u64 * u64::from(s.bytes());
-        let inside = match self.is_range_inside(info.args[0], bytes.into()) {
-            true => None,
-            false => self.inside(&p, bytes)?,
-        };
-        let values = match inside {
-            None => self.read(&p, s, n, align, flags)?,
-            Some(all) => self.either(
-                all,
-                |l| l.read(&p, s, n, align, flags),
-                |l| match n {
-                    1 => Ok(zeros),
-                    _ => l.read_each(&p, s, n, align, flags),
-                },
-            )?,
-        };
+        let bytes = self.bytes_of(&info.results)?;
+        let is_inside = self.is_range_inside(info.args[0], bytes.into());
+        let values = self.load(inst, flags, is_inside)?;
         for (&result, v) in info.results.iter().zip(values) {
             self.define(result, v);
         }
         Ok(())
+    }
+
+    /// What a load gives.
+    pub(crate) fn load(&mut self, inst: Inst, flags: MemFlags, is_inside: bool) -> Result<Vec<V<'c>>> {
+        let f = self.f;
+        let info = f.inst(inst);
+        let (p, align) = (self.ptr(info.args[0])?, self.align_of(info.args[0]));
+        let (s, n) = (self.scalar_ty(info.results[0])?, info.results.len());
+        let inside = match is_inside {
+            true => None,
+            false => self.inside(&p, self.bytes_of(&info.results)?)?,
+        };
+        let zero = self.e.zero(self.e.scalar_ty(s));
+        match inside {
+            None => self.read(&p, s, n, align, flags),
+            Some(all) => self.either(
+                all,
+                |l| l.read(&p, s, n, align, flags),
+                |l| match n {
+                    1 => Ok(vec![zero]),
+                    _ => l.read_each(&p, s, n, align, flags),
+                },
+            ),
+        }
+    }
+
+    /// Bytes of values of one type that lie side by side.
+    pub(crate) fn bytes_of(&self, values: &[Value]) -> Result<u64> {
+        Ok(values.len() as u64 * u64::from(self.scalar_ty(values[0])?.bytes()))
     }
 
     pub(crate) fn lower_store(&mut self, inst: Inst, flags: MemFlags) -> Result<()> {

@@ -269,6 +269,20 @@ fn what_is_not_done_is_refused_by_name() {
     assert!(what.contains("subgroups of 16"), "{what}");
 }
 
+#[test]
+fn loads_that_follow_one_another_look_once() {
+    let code = ptx(&kernel(
+        "%p: ptr<buffer> = ptr_add<scale=16> %in, %i\n%a: i32, %b: i32, %c: i32, %d: i32 = load %p\n\
+         %q: ptr<buffer> = ptr_add<disp=4096> %p\n%e: i32, %f: i32, %g: i32, %h: i32 = load %q\n\
+         %x: i32 = iadd %a, %e\n%y: i32 = iadd %d, %h\n\
+         %o: ptr<buffer> = ptr_add<scale=8> %out, %i\nstore %o, %x, %y",
+    ));
+    // Both at once where all is inside.
+    let first = code.find("ld.global.v4").expect("a load");
+    let between = code[first..].lines().nth(1).expect("more");
+    assert!(between.contains("ld.global.v4"), "{code}");
+}
+
 /// `ptxas`, if it is there.
 fn ptxas() -> Option<PathBuf> {
     let named = std::env::var_os("PHALANX_PTXAS").map(PathBuf::from);
