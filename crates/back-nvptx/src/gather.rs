@@ -22,14 +22,14 @@ const MAX_SCALARS: usize = 64;
 
 /// A run of instructions, in parts.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Run {
+pub(crate) struct Run {
     /// What comes before the loads.
-    early: Vec<Inst>,
-    loads: Vec<Inst>,
+    pub(crate) early: Vec<Inst>,
+    pub(crate) loads: Vec<Inst>,
     /// What comes after them.
-    late: Vec<Inst>,
+    pub(crate) late: Vec<Inst>,
     /// How many instructions that are.
-    count: usize,
+    pub(crate) count: usize,
 }
 
 /// What stands behind the loads of a run.
@@ -99,7 +99,7 @@ impl Late {
 impl Run {
     /// The run that begins with the first of some instructions, up to its last load. `fits` says of loads whether they may
     /// be done together with others.
-    fn find(f: &Function, insts: &[Inst], fits: impl Fn(Inst) -> bool) -> Self {
+    pub(crate) fn find(f: &Function, insts: &[Inst], fits: impl Fn(Inst) -> bool) -> Self {
         let (mut run, mut late) = (Self::default(), Late::default());
         let (mut turns, mut scalars) = (Vec::new(), 0);
         for (&inst, count) in insts.iter().zip(1..) {
@@ -162,7 +162,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Whether all that some loads read is in its object; nothing where there are no bounds.
-    fn are_inside(&mut self, loads: &[Inst]) -> Result<Option<V<'c>>> {
+    pub(crate) fn are_inside(&mut self, loads: &[Inst]) -> Result<Option<V<'c>>> {
         let f = self.f;
         let mut all: Option<V<'c>> = None;
         for &inst in loads {
@@ -180,6 +180,9 @@ impl<'c> Lower<'_, 'c> {
 
     /// Whether an instruction is a load of scalars from a buffer that is known to be aligned.
     fn is_plain_load(&self, inst: Inst) -> bool {
+        if self.is_ahead(inst) {
+            return false;
+        }
         let f = self.f;
         let info = f.inst(inst);
         let Op::Load(MemFlags { volatile: false, .. }) = info.op else { return false };

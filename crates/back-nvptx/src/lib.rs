@@ -7,6 +7,7 @@
 //! What this target does not do is [`Error::Unsupported`], by name.
 
 pub mod abi;
+mod ahead;
 mod arch;
 mod atomic;
 mod builtin;

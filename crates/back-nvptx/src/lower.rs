@@ -1,6 +1,7 @@
 //! The state of lowering one module, and access to the values lowered so far.
 
 use crate::abi::{self, Layout};
+use crate::ahead::{Ahead, Halves};
 use crate::arch::Arch;
 use crate::control::Constructs;
 use crate::coopmat::stream::{Plan, Ring, Role};
@@ -18,6 +19,7 @@ use phalanx_ir::{
     Block, CompareOp, Function, Inst, InstInfo, Module, Op, Scalar, Space, UnaryOp, Uniformity, Value,
 };
 use smallvec::SmallVec;
+use std::rc::Rc;
 
 /// The calling convention of kernels: LLVM's `ptx_kernel`.
 const PTX_KERNEL: u32 = 71;
@@ -72,6 +74,9 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) constructs: Constructs<'c>,
     /// The block that is lowered.
     pub(crate) here: Block,
+    /// The loop whose blocks of shared memory are filled ahead.
+    pub(crate) ahead: Option<Rc<Ahead>>,
+    pub(crate) halves: Option<Halves<'c>>,
     /// Functions that work on images.
     pub(crate) images: image::Functions<'c>,
     /// Where variables live.
@@ -94,7 +99,7 @@ impl<'a, 'c> Lower<'a, 'c> {
         (layout, homes): (Layout, Homes),
         arch: Arch,
         plan: Option<Plan>,
-    ) -> Result<Emit<'c>> {
+    ) -> Result<(Emit<'c>, Layout)> {
         let block = e.cx.i8_type().array_type(layout.bytes as u32);
         let ty = e.cx.void_type().fn_type(&[e.ptr_ty().into()], false);
         let function = e.module.add_function(abi::ENTRY, ty, None);
@@ -139,6 +144,8 @@ impl<'a, 'c> Lower<'a, 'c> {
             shared,
             constructs: Constructs::new(&ir.body, uniformity, ret),
             here: Function::ENTRY,
+            ahead: None,
+            halves: None,
             images: image::Functions::default(),
             vars: Vec::new(),
             matrices: Matrices::new(ir, arch),
@@ -146,7 +153,11 @@ impl<'a, 'c> Lower<'a, 'c> {
             entry,
             values: vec![None; ir.body.values.len()],
         };
+        if plan.is_none() {
+            lower.find_ahead();
+        }
         lower.declare_vars()?;
+        lower.start_halves()?;
         lower.start_masks()?;
         lower.start_rounds()?;
         if let Some(plan) = plan {
@@ -156,12 +167,13 @@ impl<'a, 'c> Lower<'a, 'c> {
         if lower.block(Function::ENTRY)? == Flow::Next {
             lower.e.br(ret)?;
         }
-        Ok(lower.e)
+        Ok((lower.e, lower.layout))
     }
 
     /// Sends producers through the code in their role, which then ends them; the others go on.
     fn produce(&mut self, ret: BasicBlock<'c>) -> Result<()> {
-        let [producer, done, invocation] = ["producer", "produced", "invocation"].map(|name| self.new_block(name));
+        let [producer, done, invocation] =
+            ["producer", "produced", "invocation"].map(|name| self.new_block(name));
         let is_producer = self.is_producer()?;
         self.e.cond_br(is_producer, producer, invocation)?;
         self.e.b.position_at_end(producer);
@@ -193,6 +205,14 @@ impl<'a, 'c> Lower<'a, 'c> {
         let mut flow = Flow::Next;
         let mut rest = f.block(block);
         while let Some((&inst, after)) = rest.split_first() {
+            if let Some((count, after)) = self.fill_ahead(rest)? {
+                rest = &rest[count..];
+                flow = after;
+                if flow == Flow::Left {
+                    break;
+                }
+                continue;
+            }
             let gathered = self.gather(rest)?;
             if gathered > 0 {
                 rest = &rest[gathered..];

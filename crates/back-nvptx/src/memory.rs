@@ -96,7 +96,11 @@ impl<'c> Lower<'_, 'c> {
     pub(crate) fn place(&mut self, p: &Ptr<'c>) -> Result<PointerValue<'c>> {
         let at = match p.space {
             Space::Global => self.e.cast(I::IntToPtr, p.offset, self.space_ty(Space::Global))?,
-            Space::Buffer | Space::Shared | Space::Push => self.e.offset(p.base, p.offset)?,
+            Space::Buffer | Space::Push => self.e.offset(p.base, p.offset)?,
+            Space::Shared => {
+                let at = self.e.offset(p.base, p.offset)?;
+                self.in_half(at)?
+            }
         };
         Ok(at.into_pointer_value())
     }

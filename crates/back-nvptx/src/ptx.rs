@@ -31,7 +31,6 @@ pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
     let own_bytes = module.shared_bytes;
     let prepared = coopmat::prepare(module, arch)?;
     let module = prepared.as_ref().unwrap_or(module);
-    if std::env::var_os("PHX_DUMP").is_some() { eprintln!("{}", phalanx_ir::text::print(module)); }
     let homes = Homes::of(module, own_bytes, arch.shared_bytes());
     if homes.shared_bytes > arch.shared_bytes().into() {
         let (found, most) = (homes.shared_bytes, arch.shared_bytes());
@@ -62,7 +61,7 @@ pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
     let e = Emit::new(&cx, &module.name, arch.caps());
     e.module.set_triple(&machine.get_triple());
     e.module.set_data_layout(&machine.get_target_data().get_data_layout());
-    let e = Lower::module(e, module, &Uniformity::analyse(module), (layout.clone(), homes), arch, plan)?;
+    let (e, layout) = Lower::module(e, module, &Uniformity::analyse(module), (layout, homes), arch, plan)?;
     let lowered = e.module.to_string();
     // LLVM ends the process when it is given IR that breaks its rules.
     e.module.verify().map_err(|error| Error::bug(format!("LLVM refuses the module: {error}")))?;

@@ -270,6 +270,27 @@ fn what_is_not_done_is_refused_by_name() {
 }
 
 #[test]
+fn blocks_are_filled_ahead_where_that_is_the_same() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests/coopmat/filled-ahead.comp");
+    for file in read(&path).expect("a test") {
+        let module = load(&file).and_then(|source| source.module(&file, Some(32))).expect("it is right");
+        let options = passes::Options::default();
+        let module = passes::optimize_by(passes::THREADS, module, &options).expect("the passes are right");
+        let shared = module.shared_bytes;
+        let code = compile(&module, Arch::Sm90a).expect("it is supported");
+        let is_ahead = !["some-fetch", "elsewhere", "not-staged"].contains(&file.case.as_str());
+        // Three pieces.
+        let copies = if is_ahead { 3 } else { 0 };
+        assert_eq!(code.ptx.matches("cp.async.cg.shared.global").count(), copies, "{}", file.case);
+        assert_eq!(code.ptx.matches("barrier.sync").count(), if is_ahead { 1 } else { 2 }, "{}", file.case);
+        assert_eq!(code.layout.shared_bytes > shared, is_ahead, "{}", file.case);
+        if let Some(ptxas) = ptxas() {
+            assert_eq!(assemble(&ptxas, &code.ptx, Arch::Sm90a), Ok(()), "{}", file.case);
+        }
+    }
+}
+
+#[test]
 fn loads_that_follow_one_another_look_once() {
     let code = ptx(&kernel(
         "%p: ptr<buffer> = ptr_add<scale=16> %in, %i\n%a: i32, %b: i32, %c: i32, %d: i32 = load %p\n\

@@ -71,7 +71,8 @@ impl<'c> Lower<'_, 'c> {
         let kind = Kind { is_store, layout, elem, space: p.space, column_major, flags, whole };
         let zero = self.e.i32(0);
         let [(row, _), (col, _)] = part.unwrap_or([(zero, 0); 2]);
-        let args = [p.base, p.size, p.offset, stride, row, col, array.into()];
+        let base = if p.space == Space::Shared { self.in_half(p.base)? } else { p.base };
+        let args = [base, p.size, p.offset, stride, row, col, array.into()];
         let routine = match self.matrices.routines.iter().find(|(known, _)| *known == kind) {
             Some(&(_, routine)) => routine,
             None => self.routine(kind, &args)?,

@@ -38,7 +38,9 @@ impl<'c> Lower<'_, 'c> {
             Op::MatLoad { column_major, flags } => {
                 let source = self.source(info.args[0], info.args[1], column_major, flags)?;
                 if column_major != part.by_cols() {
-                    return self.fill_each(&part, slot, |l, row, col| l.factor_element(&source, part.m.elem, row, col));
+                    return self.fill_each(&part, slot, |l, row, col| {
+                        l.factor_element(&source, part.m.elem, row, col)
+                    });
                 }
                 let easy = self.is_easy_source(&source, &part)?;
                 let words = |l: &mut Self| l.fill_words(&source, &part, slot).map(|()| Vec::new());

@@ -143,7 +143,8 @@ impl<'c> Lower<'_, 'c> {
             Scalar::I8 => String::new(),
             _ => format!(", 1, 1, {}, {}", turned(a), turned(b)),
         };
-        let text = format!("{{ .reg .pred p; setp.eq.u32 p, 0, 0; {name} {{{names}}}, ${x}, ${y}, p{more}; }}");
+        let text =
+            format!("{{ .reg .pred p; setp.eq.u32 p, 0, 0; {name} {{{names}}}, ${x}, ${y}, p{more}; }}");
         self.update(&text, sums, &descriptors)
     }
 

@@ -297,9 +297,7 @@ fn is_fill(f: &Function, inst: Inst) -> bool {
     let info = f.inst(inst);
     match info.op {
         Op::MatLoad { flags, .. } => !flags.volatile,
-        Op::MatMap { .. } => {
-            info.args.iter().all(|&v| f.def(v).op == Op::MatSplat)
-        }
+        Op::MatMap { .. } => info.args.iter().all(|&v| f.def(v).op == Op::MatSplat),
         _ => false,
     }
 }
@@ -327,7 +325,8 @@ fn chain(places: &Places<'_>, mul_add: Inst) -> Option<(Var, Inst)> {
 fn is_before_writes(places: &Places<'_>, mul_add: Inst) -> bool {
     let f = places.f;
     let outermost = places.around(mul_add).filter(|&inst| matches!(f.inst(inst).op, Op::Loop { .. })).last();
-    let end = match outermost.map(|inst| f.inst(inst).op.bodies().map(|body| places.end[body.index()]).max()) {
+    let end = match outermost.map(|inst| f.inst(inst).op.bodies().map(|body| places.end[body.index()]).max())
+    {
         Some(end) => end.unwrap_or(usize::MAX),
         None => places.of[mul_add.index()].map_or(usize::MAX, |(_, number)| number),
     };

@@ -7,9 +7,9 @@
 //! What multiplies reads memory by another path (*async proxy*) than what copies writes it: a fence stands between. It is
 //! where the slot is waited for, as before it would wait for all copies that are under way.
 
+use super::PRODUCERS;
 use super::plan::{Plan, Stream};
 use super::slot::ALIGN;
-use super::PRODUCERS;
 use crate::arch::Arch;
 use crate::coopmat::fragment::Memory;
 use crate::lower::Lower;

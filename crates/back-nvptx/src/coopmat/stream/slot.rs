@@ -29,7 +29,8 @@ pub(crate) struct Part {
 impl Part {
     /// The part for a matrix; nothing if none of the layouts fits.
     pub(super) fn of(m: MatType, along_k: bool, warps: u32) -> Option<Self> {
-        let part = Self { m, along_k, span: 0, blocks: if m.use_ == Use::A { m.rows / 16 / warps } else { 1 } };
+        let part =
+            Self { m, along_k, span: 0, blocks: if m.use_ == Use::A { m.rows / 16 / warps } else { 1 } };
         let bytes = part.line_bytes();
         let span = [128, 64, 32].into_iter().find(|span| bytes.is_multiple_of(*span))?;
         let is_whole = part.lines().is_multiple_of(8);
