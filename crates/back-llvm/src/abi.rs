@@ -1,7 +1,7 @@
 //! The interface between compiled code and the host that runs it.
 //!
 //! Compiled code is one function, [`ENTRY_SYMBOL`], that runs one subgroup from its first
-//! instruction to its last. It finds everything it needs through a [`SubgroupContext`]: it holds
+//! instruction to its last, or, if [`Meta::runs_groups`], all subgroups of several work-groups in a row. It finds everything it needs through a [`SubgroupContext`]: it holds
 //! no address of the process that compiled it, so an object may be kept on disk and loaded by
 //! another process.
 //!
@@ -129,8 +129,10 @@ pub struct SubgroupContext {
     pub dispatch: *const DispatchContext,
     /// Its work-group, the base of the dispatch included: the built-in `WorkgroupId`.
     pub group_id: [u32; 3],
-    /// Its number in the work-group.
+    /// Its number in the work-group; 0 for code that runs all of them.
     pub subgroup_id: u32,
+    /// For code that runs work-groups: how many, one after the other along x, at least one.
+    pub groups: u32,
     /// The memory shared by the work-group.
     pub shared: *mut u8,
     /// Memory private to the subgroup.
@@ -172,6 +174,9 @@ pub struct Meta {
     /// Whether subgroups of a work-group wait for each other. Otherwise one may run to its end
     /// before the next starts, on one stack.
     pub has_workgroup_barrier: bool,
+    /// Whether a call runs all subgroups of [`SubgroupContext::groups`] work-groups, which share their scratch memory then. It
+    /// returns between two of them if the dispatch stops.
+    pub runs_groups: bool,
     /// Whether it accesses memory by address, whose bounds nobody knows. Its accesses may fault.
     pub uses_addresses: bool,
     /// Invocations of a subgroup.
@@ -203,6 +208,7 @@ pub(crate) mod offset {
     pub(crate) const SUBGROUP_DISPATCH: usize = offset_of!(SubgroupContext, dispatch);
     pub(crate) const SUBGROUP_GROUP_ID: usize = offset_of!(SubgroupContext, group_id);
     pub(crate) const SUBGROUP_ID: usize = offset_of!(SubgroupContext, subgroup_id);
+    pub(crate) const SUBGROUP_GROUPS: usize = offset_of!(SubgroupContext, groups);
     pub(crate) const SUBGROUP_SHARED: usize = offset_of!(SubgroupContext, shared);
     pub(crate) const SUBGROUP_SCRATCH: usize = offset_of!(SubgroupContext, scratch);
     pub(crate) const SUBGROUP_COMMON: usize = offset_of!(SubgroupContext, common);

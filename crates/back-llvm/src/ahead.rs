@@ -106,36 +106,39 @@ impl<'c> Lower<'_, 'c> {
         let word = self.e.cx.i64_type();
         let mut variable = |name| -> Result<PointerValue<'c>> {
             let variable = self.alloca(word, name)?;
-            self.at_entry(|l| l.e.store(l.e.i64(0), variable, 8))?;
+            self.at_group(|l| l.e.store(l.e.i64(0), variable, 8))?;
             Ok(variable)
         };
         let (before, distance, end) = (variable("before")?, variable("distance")?, variable("foremost")?);
-        let [asks, done] = ["asks", "asked"].map(|n| self.new_block(n));
+        let [begins, goes_on, asks, done] =
+            ["begins", "goes_on", "asks", "asked"].map(|name| self.new_block(name));
         let address = self.e.cast(InstructionOpcode::PtrToInt, at.into(), word)?;
         let step = self.e.sub(address, self.e.load(word, before, 8)?)?;
         self.e.store(address, before, 8)?;
         // Between them lies what the other subgroups read.
         let near = 2 * bytes * u64::from(self.ir.num_subgroups());
-        let begins = self.e.icmp(IntPredicate::UGT, step, self.e.i64(near as i64))?;
-        let old_end = self.e.load(word, end, 8)?;
-        let is_foremost = self.e.icmp(IntPredicate::ULT, address, old_end)?;
-        let is_wanted = self.e.or(begins, is_foremost)?;
-        self.e.cond_br(is_wanted, asks, done)?;
+        let is_first = self.e.icmp(IntPredicate::UGT, step, self.e.i64(near as i64))?;
+        self.e.cond_br(is_first, begins, goes_on)?;
 
-        self.e.b.position_at_end(asks);
+        self.e.b.position_at_end(begins);
         // What another dispatch left there is as good as anything.
         let noted = self.alloc_scratch(8, 8);
         let noted = self.scratch_ptr(noted)?;
-        let last = self.e.load(word, noted, 8)?;
-        self.e.store(self.e.select(begins, address, last)?, noted, 8)?;
-        let from_last = self.e.sub(address, last)?;
-        let from_last = self.e.select(begins, from_last, self.e.load(word, distance, 8)?)?;
+        let from_last = self.e.sub(address, self.e.load(word, noted, 8)?)?;
+        self.e.store(address, noted, 8)?;
         self.e.store(from_last, distance, 8)?;
         let shifted = self.e.add(from_last, self.e.i64(FAR as i64 - 1))?;
         let is_far = self.e.icmp(IntPredicate::UGT, shifted, self.e.i64(2 * FAR as i64 - 2))?;
         let foremost = self.e.select(is_far, self.e.i64(0), self.e.i64(FOREMOST as i64))?;
-        let new_end = self.e.add(address, foremost)?;
-        self.e.store(self.e.select(begins, new_end, old_end)?, end, 8)?;
+        self.e.store(self.e.add(address, foremost)?, end, 8)?;
+        self.e.br(goes_on)?;
+
+        self.e.b.position_at_end(goes_on);
+        let is_foremost = self.e.icmp(IntPredicate::ULT, address, self.e.load(word, end, 8)?)?;
+        self.e.cond_br(is_foremost, asks, done)?;
+
+        self.e.b.position_at_end(asks);
+        let from_last = self.e.load(word, distance, 8)?;
         let from = self.e.offset(at.into(), from_last)?.into_pointer_value();
         for line in (0..bytes).step_by(LINE as usize) {
             let line = self.e.field(from, line)?;

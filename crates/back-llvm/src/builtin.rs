@@ -24,7 +24,7 @@ impl<'c> Lower<'_, 'c> {
                 let group = self.field(Field::GroupId(axis))?;
                 let size = self.ir.workgroup_size[usize::from(axis)];
                 let local = self.local_id(axis.into())?;
-                let v = self.at_entry(|l| {
+                let v = self.at_group(|l| {
                     let start = l.e.mul(group, l.e.i32(size))?;
                     match local.stride() {
                         Some(_) => l.e.add(start, local.v),
@@ -42,7 +42,7 @@ impl<'c> Lower<'_, 'c> {
             return Ok(self.e.i32(0));
         }
         let id = self.field(Field::SubgroupId)?;
-        self.at_entry(|l| l.e.mul(id, l.e.i32(l.w)))
+        self.at_group(|l| l.e.mul(id, l.e.i32(l.w)))
     }
 
     fn local_id(&mut self, axis: usize) -> Result<Val<'c>> {
@@ -55,7 +55,7 @@ impl<'c> Lower<'_, 'c> {
         let is_last = size[axis + 1..].iter().all(|&n| n == 1);
         let first = self.first_index()?;
         if below == 1 && (is_last || size[axis].is_multiple_of(self.w)) {
-            let v = self.at_entry(|l| match is_last {
+            let v = self.at_group(|l| match is_last {
                 true => Ok(first),
                 false => l.binary(BinaryOp::Umod, Scalar::I32, first, l.e.i32(size[axis]), false),
             })?;
@@ -63,10 +63,10 @@ impl<'c> Lower<'_, 'c> {
         }
         if below.is_multiple_of(self.w) {
             // All lanes are in one row.
-            let v = self.at_entry(|l| l.coordinate(first, below, (!is_last).then_some(size[axis])))?;
+            let v = self.at_group(|l| l.coordinate(first, below, (!is_last).then_some(size[axis])))?;
             return Ok(Val::uniform(v));
         }
-        let v = self.at_entry(|l| {
+        let v = self.at_group(|l| {
             let index = l.vector(Val::affine(first, 1))?;
             l.coordinate(index, below, (!is_last).then_some(size[axis]))
         })?;

@@ -420,15 +420,20 @@ impl<'c> Lower<'_, 'c> {
 
     /// Returns from the function when the host wants the dispatch to end.
     pub(crate) fn leave_if_stopped(&mut self) -> Result<()> {
+        let go_on = self.new_block("go_on");
+        let is_set = self.is_stopped()?;
+        self.e.cond_br(is_set, self.prologue.ret, go_on)?;
+        self.e.b.position_at_end(go_on);
+        Ok(())
+    }
+
+    /// Whether the host wants the dispatch to end.
+    pub(crate) fn is_stopped(&mut self) -> Result<V<'c>> {
         let stop = self.field_ptr(Field::Stop)?;
         let flag = self.e.load(self.e.cx.i32_type(), stop, 4)?;
         // Volatile, so that it is read in every round, yet nothing else is ordered by it.
         self.e.set_volatile(flag)?;
-        let go_on = self.new_block("go_on");
-        let is_set = self.e.icmp(IntPredicate::NE, flag, self.e.i32(0))?;
-        self.e.cond_br(is_set, self.prologue.ret, go_on)?;
-        self.e.b.position_at_end(go_on);
-        Ok(())
+        self.e.icmp(IntPredicate::NE, flag, self.e.i32(0))
     }
 }
 

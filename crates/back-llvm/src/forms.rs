@@ -96,7 +96,7 @@ fn lower_only<'c>(
 fn lower_form<'c>(
     e: Emit<'c>,
     common: &mut Common,
-    start: Prologue<'c>,
+    mut start: Prologue<'c>,
     module: &Verified,
     scratch: Scratch,
     isa: KernelSet,
@@ -105,6 +105,7 @@ fn lower_form<'c>(
     let passed = prepare(module, scratch, isa)?;
     let module = passed.as_ref().unwrap_or(module);
     let uniformity = Uniformity::analyse(module);
+    start.may_run_groups = false;
     Lower::module(e, common, start, module, &uniformity, isa, subgroups)
 }
 

@@ -169,6 +169,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             push_bytes: self.ir.push_bytes,
             num_bindings: self.ir.bindings.len() as u32,
             has_workgroup_barrier: self.f.insts.iter().any(|i| waits(&i.op)) || self.mats.needs_barrier(),
+            runs_groups: self.runs_groups(),
             uses_addresses: self.f.insts.iter().any(|i| matches!(i.op, Op::IntToPtr)),
             subgroup_size: self.w,
             workgroup_size: self.ir.workgroup_size,
@@ -179,6 +180,14 @@ impl<'a, 'c> Lower<'a, 'c> {
             // Known when there is code.
             stack_bytes: 0,
         }
+    }
+
+    /// Whether the function runs all subgroups of several work-groups: not if they wait for each other. A program of
+    /// matrices has the addresses of its tiles in registers as it is, and its subgroups take longer than a call.
+    pub(crate) fn runs_groups(&self) -> bool {
+        let has_matrices = self.f.values.iter().any(|v| v.ty.mat().is_some());
+        let waits = self.ir.num_subgroups() > 1 && self.f.insts.iter().any(|i| waits(&i.op));
+        self.prologue.may_run_groups && !has_matrices && !waits
     }
 
     /// Lowers a block's instructions.

@@ -3,6 +3,15 @@
 //! The entry block holds all stack slots, and everything that depends on the context alone: LLVM
 //! could not move a load of a buffer's address out of a loop that stores to buffers, but we know
 //! that the context does not change.
+//!
+//! Where subgroups do not wait for each other the function runs many, one after the other, for a small one takes no longer than
+//! a call and what the entry block does. What differs between them is computed in a block behind it:
+//!
+//! ```text
+//! entry ─▶ group ─▶ body … ─▶ ret ─▶ leave
+//!            ▲                 │ while there are more
+//!            ╰─────────────────╯
+//! ```
 
 use crate::abi::offset;
 use crate::emit::{Emit, TypeKey, V, type_key};
@@ -20,6 +29,7 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Field {
     Dispatch,
+    Groups,
     GroupId(u8),
     SubgroupId,
     Shared,
@@ -35,19 +45,36 @@ pub(crate) enum Field {
     Services,
 }
 
+/// The subgroup that a function runs of those that it runs in a row: variables on the stack.
+#[derive(Clone, Copy, Debug)]
+struct Current<'c> {
+    group: PointerValue<'c>,
+    subgroup: PointerValue<'c>,
+    /// The first work-group that it does not run.
+    end: V<'c>,
+}
+
 /// The LLVM function and its entry block.
 #[derive(Debug)]
 pub(crate) struct Prologue<'c> {
     /// The LLVM function.
     pub(crate) function: FunctionValue<'c>,
-    /// Where the function returns.
+    /// Where a subgroup ends.
     pub(crate) ret: BasicBlock<'c>,
     /// Its argument, the [`SubgroupContext`](crate::abi::SubgroupContext).
     pub(crate) context: PointerValue<'c>,
     /// At the end of the entry block.
     builder: Builder<'c>,
-    /// Where the entry block goes on.
+    /// Where a subgroup begins, behind the entry block.
+    group: BasicBlock<'c>,
+    /// At its end.
+    group_builder: Builder<'c>,
+    /// Where that goes on.
     body: BasicBlock<'c>,
+    /// Whether it may run subgroups in a row: not if it is for one of them only.
+    pub(crate) may_run_groups: bool,
+    /// If it does, the one that runs.
+    current: Option<Current<'c>>,
     fields: FxHashMap<Field, V<'c>>,
     spills: FxHashMap<(TypeKey, u32), PointerValue<'c>>,
     /// Base and size of buffers with a constant index.
@@ -59,6 +86,9 @@ impl<'c> Prologue<'c> {
         let function = entry_function(e, name, linkage);
         let builder = e.cx.create_builder();
         builder.position_at_end(e.new_block(function, "entry"));
+        let group = e.new_block(function, "group");
+        let group_builder = e.cx.create_builder();
+        group_builder.position_at_end(group);
         let body = e.new_block(function, "body");
         let ret = e.new_block(function, "ret");
         e.b.position_at_end(body);
@@ -67,7 +97,11 @@ impl<'c> Prologue<'c> {
             ret,
             context: function.get_nth_param(0).expect("declared above").into_pointer_value(),
             builder,
+            group,
+            group_builder,
             body,
+            may_run_groups: true,
+            current: None,
             fields: FxHashMap::default(),
             spills: FxHashMap::default(),
             buffers: FxHashMap::default(),
@@ -82,12 +116,25 @@ pub(crate) fn entry_function<'c>(e: &Emit<'c>, name: &str, linkage: Linkage) -> 
 }
 
 impl<'c> Lower<'_, 'c> {
-    /// Finds out which lanes exist.
+    /// Finds out which subgroups it runs, and which lanes exist.
     pub(crate) fn start(&mut self) -> Result<()> {
+        if self.runs_groups() {
+            let number = self.e.cx.i32_type();
+            let (group, subgroup) = (self.alloca(number, "group_x")?, self.alloca(number, "subgroup")?);
+            let (first, count) = (self.field(Field::GroupId(0))?, self.field(Field::Groups)?);
+            let end = self.at_entry(|l| {
+                l.e.store(first, group, 4)?;
+                l.e.store(l.e.i32(0), subgroup, 4)?;
+                l.e.add(first, count)
+            })?;
+            // From here on it is that of the work-group that runs.
+            self.prologue.fields.remove(&Field::GroupId(0));
+            self.prologue.current = Some(Current { group, subgroup, end });
+        }
         let invocations = self.ir.workgroup_invocations();
         if !invocations.is_multiple_of(self.w) {
             let id = self.field(Field::SubgroupId)?;
-            let mask = self.at_entry(|l| {
+            let mask = self.at_group(|l| {
                 let before = l.e.mul(id, l.e.i32(l.w))?;
                 let rest = l.e.sub(l.e.i32(invocations), before)?;
                 let lanes = l.e.const_ints(32, 0..u64::from(l.w));
@@ -99,15 +146,59 @@ impl<'c> Lower<'_, 'c> {
         Ok(())
     }
 
-    /// Completes the entry block and the block that returns.
+    /// Completes the blocks in front of the body, and what comes behind it.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        self.prologue.builder.build_unconditional_branch(self.prologue.body)?;
-        self.e.b.position_at_end(self.prologue.ret);
+        if let Some(current) = self.prologue.current {
+            self.e.b.position_at_end(self.prologue.ret);
+            self.go_on_to_next(current)?;
+        } else {
+            self.e.b.position_at_end(self.prologue.ret);
+            self.e.b.build_return(None)?;
+        }
+        self.prologue.builder.build_unconditional_branch(self.prologue.group)?;
+        self.prologue.group_builder.build_unconditional_branch(self.prologue.body)?;
+        Ok(())
+    }
+
+    /// Goes on to the next subgroup, unless this was the last one or the dispatch stops.
+    fn go_on_to_next(&mut self, current: Current<'c>) -> Result<()> {
+        let number = self.e.cx.i32_type();
+        let leave = self.new_block("leave");
+        let step = match self.ir.num_subgroups() {
+            1 => self.e.i32(1),
+            count => {
+                let next = self.e.add(self.e.load(number, current.subgroup, 4)?, self.e.i32(1))?;
+                let is_first = self.e.icmp(IntPredicate::EQ, next, self.e.i32(count))?;
+                let next = self.e.select(is_first, self.e.i32(0), next)?;
+                self.e.store(next, current.subgroup, 4)?;
+                self.e.zext_trunc(is_first, 32)?
+            }
+        };
+        let group = self.e.add(self.e.load(number, current.group, 4)?, step)?;
+        self.e.store(group, current.group, 4)?;
+        let more = self.e.icmp(IntPredicate::NE, group, current.end)?;
+        let go_on = self.new_block("more");
+        self.e.cond_br(more, go_on, leave)?;
+        self.e.b.position_at_end(go_on);
+        let is_set = self.is_stopped()?;
+        self.e.cond_br(is_set, leave, self.prologue.group)?;
+        self.e.b.position_at_end(leave);
         self.e.b.build_return(None)?;
         Ok(())
     }
 
-    /// Appends code to the entry block, where all lanes that exist are active. It must not create
+    /// Appends code to the block where a subgroup begins, where all lanes that exist are active: what depends on its number
+    /// or on that of its work-group along x. It must not create blocks.
+    pub(crate) fn at_group<T>(&mut self, emit: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        std::mem::swap(&mut self.e.b, &mut self.prologue.group_builder);
+        let exec = std::mem::replace(&mut self.exec, self.root);
+        let result = emit(self);
+        self.exec = exec;
+        std::mem::swap(&mut self.e.b, &mut self.prologue.group_builder);
+        result
+    }
+
+    /// Appends code to the entry block, where all lanes are active. It must not create
     /// blocks.
     pub(crate) fn at_entry<T>(&mut self, emit: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         std::mem::swap(&mut self.e.b, &mut self.prologue.builder);
@@ -126,6 +217,7 @@ impl<'c> Lower<'_, 'c> {
         let u32_at = |base: usize, axis: u8| base + 4 * usize::from(axis);
         let (of_dispatch, at) = match field {
             Field::Dispatch => (false, offset::SUBGROUP_DISPATCH),
+            Field::Groups => (false, offset::SUBGROUP_GROUPS),
             Field::GroupId(axis) => (false, u32_at(offset::SUBGROUP_GROUP_ID, axis)),
             Field::SubgroupId => (false, offset::SUBGROUP_ID),
             Field::Shared => (false, offset::SUBGROUP_SHARED),
@@ -140,9 +232,20 @@ impl<'c> Lower<'_, 'c> {
             Field::Math => (true, offset::DISPATCH_MATH),
             Field::Services => (true, offset::DISPATCH_SERVICES),
         };
-        let is_number = matches!(field, Field::GroupId(_) | Field::SubgroupId | Field::NumGroups(_));
+        let is_number =
+            matches!(field, Field::Groups | Field::GroupId(_) | Field::SubgroupId | Field::NumGroups(_));
         let ty: BasicTypeEnum<'c> =
             if is_number { self.e.cx.i32_type().into() } else { self.e.ptr_ty().into() };
+        let current = self.prologue.current.and_then(|current| match field {
+            Field::GroupId(0) => Some(current.group),
+            Field::SubgroupId => Some(current.subgroup),
+            _ => None,
+        });
+        if let Some(variable) = current {
+            let v = self.at_group(|l| l.e.load(ty, variable, 4))?;
+            self.prologue.fields.insert(field, v);
+            return Ok(v);
+        }
         let base = match of_dispatch {
             true => self.field(Field::Dispatch)?.into_pointer_value(),
             false => self.prologue.context,

@@ -31,6 +31,7 @@ impl Binary {
             push_bytes,
             num_bindings,
             has_workgroup_barrier,
+            runs_groups,
             uses_addresses,
             subgroup_size,
             workgroup_size,
@@ -48,6 +49,7 @@ impl Binary {
         for word in [*shared_bytes, *push_bytes, *num_bindings, u32::from(*has_workgroup_barrier)] {
             out.u32(word);
         }
+        out.u32(u32::from(*runs_groups));
         out.u32(u32::from(*uses_addresses));
         out.u32(*subgroup_size);
         workgroup_size.iter().for_each(|&size| out.u32(size));
@@ -74,6 +76,7 @@ impl Binary {
                 push_bytes: input.u32()?,
                 num_bindings: input.u32()?,
                 has_workgroup_barrier: input.flag()?,
+                runs_groups: input.flag()?,
                 uses_addresses: input.flag()?,
                 subgroup_size: input.u32()?,
                 workgroup_size: [input.u32()?, input.u32()?, input.u32()?],
@@ -132,6 +135,7 @@ mod tests {
                 push_bytes: 2,
                 num_bindings: 2,
                 has_workgroup_barrier: true,
+                runs_groups: true,
                 uses_addresses: true,
                 subgroup_size: 32,
                 workgroup_size: [8, 4, 2],

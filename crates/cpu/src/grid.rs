@@ -36,24 +36,31 @@ impl Grid {
         self.total
     }
 
-    /// The ids of the work-groups that are run as these numbers, all below `total`.
-    pub(crate) fn groups(&self, numbers: Range<u64>) -> impl Iterator<Item = [u32; 3]> + use<> {
+    /// The work-groups that are run as these numbers, all below `total`, in rows along x: the id of the first, and how many.
+    pub(crate) fn rows(&self, numbers: Range<u64>) -> impl Iterator<Item = ([u32; 3], u32)> + use<> {
         let Self { groups: [width, height, _], base, .. } = *self;
-        let mut next = self.place(numbers.start);
+        let Range { start, end } = numbers;
+        let mut left = end.saturating_sub(start);
+        let mut next = self.place(start);
         // Only the first is found by divisions.
-        (numbers.start..numbers.end).map(move |_| {
+        std::iter::from_fn(move || {
+            if left == 0 {
+                return None;
+            }
             // Each is below the number of work-groups along its axis, and with the base still an id.
             let [x, y, z] = next;
-            next = if x + 1 < width && (x + 1) % PANEL != 0 {
-                [x + 1, y, z]
-            } else if y + 1 < height {
+            let to_panel_end = if height == 1 { width - x } else { (width - x).min(PANEL - x % PANEL) };
+            let count = u32::try_from(left).map_or(to_panel_end, |left| left.min(to_panel_end));
+            left -= u64::from(count);
+            let behind = x + count;
+            next = if y + 1 < height {
                 [x - x % PANEL, y + 1, z]
-            } else if x + 1 < width {
-                [x + 1, 0, z]
+            } else if behind < width {
+                [behind, 0, z]
             } else {
                 [0, 0, z.saturating_add(1)]
             };
-            [x + base[0], y + base[1], z + base[2]]
+            Some(([x + base[0], y + base[1], z + base[2]], count))
         })
     }
 
@@ -75,16 +82,20 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
+    fn ids(grid: &Grid, numbers: Range<u64>) -> Vec<[u32; 3]> {
+        grid.rows(numbers).flat_map(|([x, y, z], count)| (x..x + count).map(move |x| [x, y, z])).collect()
+    }
+
     #[test]
     fn every_group_runs_once() {
         for groups in [[1, 1, 1], [8, 3, 2], [7, 5, 1], [9, 4, 3], [17, 1, 2], [1, 20, 1], [100, 2, 1]] {
             let grid = Grid::new(groups, [10, 20, 30]).unwrap();
-            let ids: BTreeSet<_> = grid.groups(0..grid.total()).collect();
-            assert_eq!(ids.len() as u64, grid.total(), "{groups:?}");
-            let in_order: Vec<_> = grid.groups(0..grid.total()).collect();
+            let in_order = ids(&grid, 0..grid.total());
             let one_by_one: Vec<_> =
-                (0..grid.total()).flat_map(|index| grid.groups(index..index + 1)).collect();
+                (0..grid.total()).flat_map(|index| ids(&grid, index..index + 1)).collect();
             assert_eq!(in_order, one_by_one, "{groups:?}");
+            let ids: BTreeSet<_> = in_order.into_iter().collect();
+            assert_eq!(ids.len() as u64, grid.total(), "{groups:?}");
             for id in ids {
                 for axis in 0..3 {
                     let first = [10, 20, 30][axis];
@@ -97,8 +108,18 @@ mod tests {
     #[test]
     fn panels_come_before_rows() {
         let grid = Grid::new([10, 2, 1], [0; 3]).unwrap();
-        let ids: Vec<_> = grid.groups(0..20).collect();
+        let ids = ids(&grid, 0..20);
         assert_eq!([ids[7], ids[8], ids[16]], [[7, 0, 0], [0, 1, 0], [8, 0, 0]]);
+    }
+
+    #[test]
+    fn work_groups_in_a_row_run_together() {
+        let rows = |groups, numbers| Grid::new(groups, [5, 0, 0]).unwrap().rows(numbers).collect::<Vec<_>>();
+        assert_eq!(rows([100, 1, 2], 90..110), [([95, 0, 0], 10), ([5, 0, 1], 10)]);
+        assert_eq!(
+            rows([10, 2, 1], 6..19),
+            [([11, 0, 0], 2), ([5, 1, 0], 8), ([13, 0, 0], 2), ([13, 1, 0], 1)]
+        );
     }
 
     #[test]

@@ -405,15 +405,27 @@ impl Run {
 
     /// Runs `body` with the id of one work-group after the other.
     fn for_each_group(&self, mut body: impl FnMut([u32; 3])) {
+        self.for_each_row(|[x, y, z], count| {
+            for x in x..x + count {
+                body([x, y, z]);
+                if self.stop.is_raised() {
+                    break;
+                }
+            }
+        });
+    }
+
+    /// Runs `body` with the first id, and the number, of work-groups that are next to each other along x.
+    fn for_each_row(&self, mut body: impl FnMut([u32; 3], u32)) {
         let mut done = 0;
         'shares: while let Some(share) = self.take_share() {
-            for id in self.grid.groups(share) {
-                body(id);
-                // Whether it ended or was stopped, it cannot tell.
+            for (first, count) in self.grid.rows(share) {
+                body(first, count);
+                // Whether they ended or were stopped, they cannot tell.
                 if self.stop.is_raised() {
                     break 'shares;
                 }
-                done += 1;
+                done += u64::from(count);
             }
         }
         self.sums.done.fetch_add(done, Ordering::Relaxed);
@@ -464,6 +476,9 @@ impl Run {
             let subgroups = unsafe { &mut *subgroups };
             let entry = run.pipeline.entry();
             let (running, word) = (&subgroups.running, subgroups.word.as_deref());
+            if run.pipeline.meta().runs_groups {
+                return run.run_rows(entry, subgroups);
+            }
             run.for_each_group(|id| {
                 for context in subgroups.contexts.iter_mut() {
                     context.group_id = id;
@@ -482,6 +497,18 @@ impl Run {
             Step::Faulted(fault) => Err(self.error_of(fault, unsafe { &*subgroups }.place())),
             Step::Waits | Step::Ended => Ok(()),
         }
+    }
+
+    /// Runs work-groups by code that goes on from one to the next itself.
+    fn run_rows(&self, entry: Entry, subgroups: &mut Subgroups) -> End {
+        let Some(context) = subgroups.contexts.first_mut() else { return End::Returned };
+        self.for_each_row(|first, count| {
+            (context.group_id, context.groups) = (first, count);
+            // SAFETY: see `Subgroups`.
+            unsafe { entry(ptr::from_mut(context)) };
+            note(subgroups.word.as_deref(), SCHEDULING);
+        });
+        End::Returned
     }
 
     /// Runs subgroups as coroutines. They stay where they are while they take turns: a processor would wait for what was
@@ -662,6 +689,7 @@ impl Subgroups {
                 dispatch: &raw const run.context,
                 group_id: [0; 3],
                 subgroup_id: index as u32,
+                groups: 1,
                 shared,
                 // The first one lies last, for it may have more. Wrapping is plain arithmetic here: the
                 // result lies in the reserved memory.

@@ -241,6 +241,7 @@ fn run_group(
                 dispatch: &raw const dispatch.0,
                 group_id,
                 subgroup_id,
+                groups: 1,
                 shared: shared.0,
                 scratch: scratch[subgroup_id as usize].0,
                 common: common[subgroup_id as usize].0,
@@ -252,6 +253,10 @@ fn run_group(
         .collect();
     // SAFETY: the contexts are as the interface demands and outlive the calls.
     let call = |context: &Shared<SubgroupContext>| unsafe { entry(&raw const context.0) };
+    if meta.runs_groups {
+        contexts.iter().take(1).for_each(call);
+        return;
+    }
     if !meta.has_workgroup_barrier || n == 1 {
         contexts.iter().for_each(call);
         return;
