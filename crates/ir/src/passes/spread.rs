@@ -371,16 +371,20 @@ impl Spread {
         let mut b = self.b();
         let [step, length] = [invocations, m.components(invocations)].map(|n| b.i32(n.cast_signed()));
         let [elements, count] = [m.len() as u32, count].map(|n| b.i32(n.cast_signed()));
+        let is_component = b.compare(CompareOp::Ult, component, length);
+        let is_matrix = b.compare(CompareOp::Ult, index, count);
+        let is_inside = b.binary(BinaryOp::And, is_component, is_matrix);
+        let zero = b.i32(0);
+        let [index, component] = [index, component].map(|n| b.select(is_inside, n, zero));
         let first = b.binary(BinaryOp::Imul, component, step);
         let element = b.binary(BinaryOp::Iadd, first, own);
-        // The product may wrap where the component is not below the length.
-        let is_component = b.compare(CompareOp::Ult, component, length);
-        let is_element = b.compare(CompareOp::Ult, element, elements);
-        let is_matrix = b.compare(CompareOp::Ult, index, count);
-        let is_inside = b.binary(BinaryOp::And, is_component, is_element);
-        let is_inside = b.binary(BinaryOp::And, is_inside, is_matrix);
-        let zero = b.i32(0);
-        let [index, element] = [index, element].map(|n| b.select(is_inside, n, zero));
+        // Where all invocations have as many, what is known of their places as a whole stays known.
+        let (element, is_inside) = if m.len().is_multiple_of(invocations.into()) {
+            (element, is_inside)
+        } else {
+            let is_element = b.compare(CompareOp::Ult, element, elements);
+            (b.select(is_element, element, zero), b.binary(BinaryOp::And, is_inside, is_element))
+        };
         let matrix = b.ptr_add(pointer, Some(index), bytes(m) as i64, 0);
         (b.ptr_add(matrix, Some(element), m.elem.bytes().into(), 0), is_inside)
     }
