@@ -237,6 +237,73 @@ fn warps_of_a_work_group_multiply_their_parts() {
     assert_eq!(code.matches("mma.sync").count(), 1, "{code}");
 }
 
+/// A loop over K that loads and multiplies matrices of a work-group of 128, with something before it and in it.
+fn streamed(before: &str, within: &str) -> String {
+    let [a, b, c] = [("64x32xf16", "a"), ("32x64xf16", "b"), ("64x64xf32", "acc")]
+        .map(|(shape, use_)| format!("mat<{shape}, workgroup, {use_}>"));
+    let body = format!(
+        "%f: f32 = const 0.0\n%l: i64 = const 128\n%step: i32 = const 32\n%depth: i32 = load %in\n{before}\n\
+         %start: {c} = mat_splat %f\nvar_store<$sums> %start\nvar_store<$k> %z\n\
+         loop @0 {{\n%k: i32 = var_load<$k>\n%more: bool = ult %k, %depth\nif %more {{\n\
+         %p: ptr<buffer> = ptr_add<scale=2> %in, %k\n%a: {a} = mat_load %p, %l\n%b: {b} = mat_load %p, %l\n{within}\n\
+         %s: {c} = var_load<$sums>\n%d: {c} = mat_mul_add %a, %b, %s\nvar_store<$sums> %d\n\
+         %n: i32 = iadd %k, %step\nvar_store<$k> %n\nbr @0\n}} else {{\n}}\n}}\n\
+         %e: {c} = var_load<$sums>\nmat_store %out, %e, %l"
+    );
+    let vars = format!("var $sums: {c}\nvar $k: i32\n\n{{\n%z:");
+    kernel(&body).replace("workgroup_size 64", "workgroup_size 128").replacen("{\n%z:", &vars, 1)
+}
+
+/// Whether factors come through shared memory.
+fn is_streamed(source: &str, arch: Arch) -> bool {
+    let code = compile(&module(source), arch).expect("it is supported");
+    let has = |instruction| code.ptx.contains(instruction);
+    assert_eq!(has("wgmma"), code.layout.threads == 256, "{}", code.ptx);
+    assert!(has("wgmma") != has("mma.sync"), "{}", code.ptx);
+    has("wgmma")
+}
+
+#[test]
+fn factors_are_brought_ahead_and_multiplied_without_waiting() {
+    let source = streamed("", "");
+    assert!(is_streamed(&source, Arch::Sm90a));
+    assert!(!is_streamed(&source, Arch::Sm89), "only Hopper multiplies so");
+    let ptx = compile(&module(&source), Arch::Sm90a).expect("it is supported").ptx;
+    assert_has(
+        &ptx,
+        &[
+            "cp.async.cg.shared.global",
+            "cp.async.mbarrier.arrive.noinc",
+            "mbarrier.try_wait.parity",
+            "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
+            "wgmma.wait_group.sync.aligned 1;",
+        ],
+    );
+    // A call anywhere makes `ptxas` wait for each multiplication, and so does what it does not see through.
+    assert!(!ptx.contains("call"), "{ptx}");
+    if let Some(ptxas) = ptxas() {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        std::io::Write::write_all(&mut file, ptx.as_bytes()).expect("it is written");
+        let mut command = Command::new(ptxas);
+        command.args(["-v", "-c", "-arch=sm_90a"]).arg(file.path()).args(["-o", "/dev/null"]);
+        let said = String::from_utf8_lossy(&command.output().expect("it runs").stderr).into_owned();
+        assert!(said.contains("registers") && !said.contains("serialized"), "{said}");
+    }
+}
+
+#[test]
+fn factors_that_the_work_group_may_have_written_are_not_brought_ahead() {
+    for before in ["store %out, %f", "%old: i32 = atomic_iadd %out, %z"] {
+        assert!(!is_streamed(&streamed(before, ""), Arch::Sm90a), "{before}");
+    }
+    assert!(!is_streamed(&streamed("", "store %out, %f"), Arch::Sm90a));
+    // What only this invocation knows of decides nothing for all.
+    assert!(!is_streamed(
+        &streamed("%other: bool = ieq %i, %z\nif %other {\nreturn\n} else {\n}", ""),
+        Arch::Sm90a
+    ));
+}
+
 #[test]
 fn scratch_that_shared_memory_has_no_room_for_lies_in_global_memory() {
     let transpose = |rows: u32| {

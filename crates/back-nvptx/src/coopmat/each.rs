@@ -94,7 +94,9 @@ impl<'c> Lower<'_, 'c> {
         let params: Vec<BasicMetadataTypeEnum<'c>> = args.iter().map(|x| x.get_type().into()).collect();
         let ty = self.e.cx.void_type().fn_type(&params, false);
         let routine = self.e.module.add_function("each", ty, Some(Linkage::Internal));
-        for name in ["noinline", "nounwind", "convergent"] {
+        // Where there are calls, `ptxas` waits for each multiplication of a ring.
+        let inlined = if self.ring.is_some() { "alwaysinline" } else { "noinline" };
+        for name in [inlined, "nounwind", "convergent"] {
             let flag = Attribute::get_named_enum_kind_id(name);
             routine.add_attribute(AttributeLoc::Function, self.e.cx.create_enum_attribute(flag, 0));
         }

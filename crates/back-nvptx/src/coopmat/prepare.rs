@@ -1,6 +1,7 @@
 //! What of operations on whole matrices is done in registers, and what a pass takes apart before.
 
 use super::layout::{Grid, Share};
+use super::stream::may_stream;
 use super::{check, grid};
 use crate::arch::Arch;
 use phalanx_emit_llvm::{Error, Result};
@@ -26,11 +27,12 @@ pub(crate) fn prepare(module: &Verified, arch: Arch) -> Result<Option<Verified>>
     for of_scope in [Scratch::of, Scratch::of_workgroup] {
         let module = prepared.as_ref().unwrap_or(module);
         let scratch = Scratch { is_free: true, in_maps: true, ..of_scope(module) };
+        let streams = scratch.scope == Scope::Workgroup && may_stream(module, arch);
         let uniformity = match scratch.scope {
             Scope::Workgroup => Uniformity::of_workgroup(module),
             _ => Uniformity::analyse(module),
         };
-        let choice = Choice { ir: module, grid: grid(module, arch), uniformity };
+        let choice = Choice { ir: module, grid: grid(module, arch), streams, uniformity };
         let is_whole = |_: &Function, info: &InstInfo| choice.is_in_registers(info);
         let expanded = expand_but(&is_whole, module, scratch, &options);
         prepared = expanded.map_err(|error| Error::bug(error.to_string()))?.or(prepared);
@@ -42,6 +44,8 @@ pub(crate) fn prepare(module: &Verified, arch: Arch) -> Result<Option<Verified>>
 struct Choice<'m> {
     ir: &'m Module,
     grid: Grid,
+    /// Whether factors of the work-group may come through shared memory.
+    streams: bool,
     /// What is the same for all invocations of the scope.
     uniformity: Uniformity,
 }
@@ -53,7 +57,10 @@ impl Choice<'_> {
         let types: Vec<MatType> =
             info.args.iter().chain(&info.results).filter_map(|&v| f.ty(v).mat()).collect();
         let shares: Vec<Share> = types.iter().map(|&m| Share::of(m, self.grid)).collect();
-        if shares.is_empty() || types.iter().any(|&m| check(self.ir, self.grid, m).is_err()) {
+        // What comes through shared memory is in no registers; it is looked at again where it does not.
+        let is_streamed = |m: MatType| self.streams && matches!(m.use_, Use::A | Use::B);
+        let is_refused = |m: MatType| !is_streamed(m) && check(self.ir, self.grid, m).is_err();
+        if shares.is_empty() || types.iter().any(|&m| is_refused(m)) {
             return false;
         }
         let is_full = shares.iter().zip(&types).all(|(share, &m)| share.is_full(m));

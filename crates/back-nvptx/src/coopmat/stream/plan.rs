@@ -207,6 +207,11 @@ fn add(
         for &inst in &factor.moves {
             plan.is_moved[inst.index()] = true;
         }
+        // Matrices of one scalar that only producers look at.
+        for &v in factor.fills.iter().flat_map(|&fill| &f.inst(fill).args) {
+            let is_own = places.users(v).iter().all(|user| factor.fills.contains(user));
+            plan.is_moved[f.values[v.index()].def.index()] |= is_own && f.ty(v).mat().is_some();
+        }
     }
     let number_of = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
     let first = if number_of(left.first) < number_of(right.first) { left.first } else { right.first };

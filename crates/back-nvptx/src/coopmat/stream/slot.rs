@@ -5,6 +5,7 @@
 //! words one below the other are in different banks: PTX ISA, *Asynchronous Warpgroup Level Matrix Shared Memory Layout*,
 //! 32-, 64- and 128-byte swizzling modes. Lines run along K, or across it where the program has the factor so in memory.
 
+use inkwell::values::InstructionOpcode as I;
 use phalanx_emit_llvm::{Emit, Result, V};
 use phalanx_ir::{MatType, Use};
 
@@ -106,4 +107,71 @@ impl Part {
     }
 }
 
-use inkwell::values::InstructionOpcode as I;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arch::Arch;
+    use inkwell::context::Context;
+    use phalanx_emit_llvm::const_int;
+    use phalanx_ir::{Scalar, Scope};
+
+    fn part(rows: u32, cols: u32, elem: Scalar, use_: Use, along_k: bool, warps: u32) -> Option<Part> {
+        Part::of(MatType { elem, scope: Scope::Workgroup, rows, cols, use_ }, along_k, warps)
+    }
+
+    /// Where the words of a part are, by line and word.
+    fn words(part: &Part) -> Vec<Vec<u64>> {
+        let cx = Context::create();
+        let mut e = Emit::new(&cx, "places", Arch::Sm90a.caps());
+        let function = e.module.add_function("places", cx.void_type().fn_type(&[], false), None);
+        let start = e.new_block(function, "start");
+        e.b.position_at_end(start);
+        let mut word = |line, byte| {
+            let (line, byte) = (e.i32(line), e.i32(byte));
+            part.place(&mut e, line, byte).ok().and_then(const_int)
+        };
+        let bytes = (0..part.line_bytes()).step_by(16);
+        (0..part.lines()).map(|line| bytes.clone().filter_map(|byte| word(line, byte)).collect()).collect()
+    }
+
+    #[test]
+    fn each_word_has_one_place() {
+        for part in [
+            part(64, 16, Scalar::F16, Use::A, true, 4),
+            part(256, 64, Scalar::F16, Use::A, true, 4),
+            part(64, 256, Scalar::F16, Use::B, false, 8),
+            part(256, 32, Scalar::F16, Use::A, false, 8),
+            part(96, 80, Scalar::I8, Use::B, true, 4),
+        ] {
+            let part = part.unwrap();
+            let mut found = words(&part).concat();
+            found.sort_unstable();
+            let all: Vec<u64> = (0..u64::from(part.bytes() / 16)).map(|i| 16 * i).collect();
+            assert_eq!(found, all, "{part:?}");
+        }
+    }
+
+    /// PTX ISA, *128-Byte swizzling mode*: of eight lines each has its words in the order of an exclusive or with its number.
+    #[test]
+    fn words_change_places_within_eight_lines() {
+        let part = part(64, 64, Scalar::F16, Use::A, true, 4).unwrap();
+        let words = words(&part);
+        assert_eq!(words[0], [0, 16, 32, 48, 64, 80, 96, 112]);
+        assert_eq!(words[1], [144, 128, 176, 160, 208, 192, 240, 224]);
+        assert_eq!(words[8][0], 1024);
+    }
+
+    #[test]
+    fn rows_are_in_the_order_of_warps() {
+        // Two blocks of 16 rows for each of four warps: the first of all warps, then the second.
+        let part = part(128, 64, Scalar::F16, Use::A, true, 4).unwrap();
+        let starts: Vec<u64> = (0..8).map(|block| words(&part)[16 * block][0] / 128).collect();
+        assert_eq!(starts, [0, 64, 16, 80, 32, 96, 48, 112]);
+    }
+
+    #[test]
+    fn what_has_no_layout_is_none() {
+        assert_eq!(part(64, 24, Scalar::F16, Use::A, true, 4), None);
+        assert_eq!(part(32, 64, Scalar::I8, Use::B, false, 4), None);
+    }
+}

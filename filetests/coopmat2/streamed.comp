@@ -1,0 +1,104 @@
+// Factors of the work-group that a loop loads and multiplies, which a GPU may have brought to shared memory ahead: parts
+// outside of a tensor, rows and columns one behind the other, several blocks of rows for a subgroup, two products in a
+// round, sums that are changed in each round or looked at after it, elements that a function decodes, rounds that depend on
+// memory, and no round.
+//
+// test run
+// define A TYPE
+// define S SUMS
+// define INVOCATIONS THREADS
+// define COLUMNS_FIRST TURNED
+// define KIND WAY
+// spec 0=M 1=N 2=T
+// push u32 [DEPTH]
+// in 0.0 ELEM rand 20480 1 -2 3 1
+// in 0.1 ELEM rand 20480 2 -2 3 1
+// in 0.2 u32 [5 3 0 1]
+// out 0.3 RESULT 32768 same
+// keys TYPE=float16_t ELEM=f16 SUMS=float RESULT=f32 THREADS=128 TURNED=0 WAY=0 M=64 N=32 T=16 DEPTH=64
+// case plain:
+// case ragged: DEPTH=75
+// case no-round: DEPTH=0
+// case one-round: DEPTH=16
+// case turned: TURNED=1 DEPTH=75
+// case pieces: N=64 T=64 DEPTH=128
+// case pieces-turned: N=64 T=64 TURNED=1 DEPTH=128
+// case blocks: M=128 N=64 T=32
+// case blocks-turned: M=128 N=64 T=32 TURNED=1
+// case groups: THREADS=256 M=128 N=80 T=32
+// case halves: SUMS=float16_t RESULT=f16
+// case halves-turned: SUMS=float16_t RESULT=f16 THREADS=256 M=256 TURNED=1
+// case bytes: TYPE=int8_t ELEM=i8 SUMS=int32_t RESULT=i32 T=32 TURNED=2 DEPTH=96
+// case bytes-ragged: TYPE=int8_t ELEM=i8 SUMS=int32_t RESULT=i32 T=64 TURNED=2 DEPTH=75
+// case bytes-of-rows: TYPE=int8_t ELEM=i8 SUMS=int32_t RESULT=i32 T=32 DEPTH=75
+// case two: WAY=1
+// case scaled: WAY=2
+// case looked-at: WAY=3
+// case decoded: WAY=4
+// case counted: WAY=5
+// case nested: WAY=6
+#version 460
+#include "matrices2.glsl"
+
+layout(local_size_x = INVOCATIONS) in;
+layout(constant_id = 0) const uint M = 64;
+layout(constant_id = 1) const uint N = 32;
+layout(constant_id = 2) const uint T = 16;
+layout(push_constant) uniform Depth { uint depth; };
+layout(set = 0, binding = 0) readonly buffer I0 { A a[]; };
+layout(set = 0, binding = 1) readonly buffer I1 { A b[]; };
+layout(set = 0, binding = 2) readonly buffer I2 { uint counts[]; };
+layout(set = 0, binding = 3) buffer O3 { S sums[]; };
+layout(buffer_reference, std430, buffer_reference_align = 1) buffer Elem { A x; };
+#define ZEROS gl_CooperativeMatrixClampModeConstantNV
+#define LAYOUT tensorLayoutNV<2, ZEROS>
+#define MAT(T, R, C, U) coopmat<T, gl_ScopeWorkgroup, R, C, gl_MatrixUse##U>
+
+A decode(const in Elem e, const in uint32_t block[2], const in uint32_t at[2]) { return e.x + A(block[1] % 2); }
+
+LAYOUT layoutOf(uint rows, uint columns, uint stride)
+{
+    LAYOUT l = setTensorLayoutDimensionNV(createTensorLayoutNV(2, ZEROS), rows, columns);
+    return setTensorLayoutStrideNV(l, stride, 1);
+}
+
+void main()
+{
+    // A of COLUMNS_FIRST 1 is column by column, B of 1 and 2; strides are multiples of 16 bytes.
+    const tensorViewNV<2, false, 1, 0> turned = createTensorViewNV(2, false, 1, 0);
+    const uint stride = 144;
+    const LAYOUT ofA = COLUMNS_FIRST == 1 ? layoutOf(depth, M - 3, 256) : layoutOf(M - 3, depth, stride);
+    const LAYOUT ofB = COLUMNS_FIRST >= 1 ? layoutOf(N - 5, depth, stride) : layoutOf(depth, N, 128);
+    MAT(S, M, N, Accumulator) sum = MAT(S, M, N, Accumulator)(S(1));
+    MAT(S, M, N, Accumulator) other = MAT(S, M, N, Accumulator)(S(0));
+    const uint rounds = KIND == 5 ? counts[0] * T : depth;
+    for (uint again = 0; again < (KIND == 6 ? counts[1] : 1); ++again) {
+        for (uint k = 0; k < rounds; k += T) {
+            MAT(A, M, T, A) x;
+            if (COLUMNS_FIRST == 1)
+                coopMatLoadTensorNV(x, a, 0, sliceTensorLayoutNV(ofA, k, T, 0, M), turned);
+            else if (KIND == 4)
+                coopMatLoadTensorNV(x, a, 0, sliceTensorLayoutNV(ofA, 0, M, k, T), decode);
+            else
+                coopMatLoadTensorNV(x, a, 0, sliceTensorLayoutNV(ofA, 0, M, k, T));
+            MAT(A, T, N, B) y;
+            if (COLUMNS_FIRST >= 1)
+                coopMatLoadTensorNV(y, b, 0, sliceTensorLayoutNV(ofB, 0, N, k, T), turned);
+            else
+                coopMatLoadTensorNV(y, b, 0, sliceTensorLayoutNV(ofB, k, T, 0, N));
+            sum = coopMatMulAdd(x, y, sum);
+            if (KIND == 1) {
+                coopMatLoad(x, a, k + 8, stride, ROW_MAJOR);
+                coopMatLoad(y, b, 128 * (k + 1), 128, ROW_MAJOR);
+                other = coopMatMulAdd(x, y, other);
+            }
+            if (KIND == 2)
+                sum *= S(2);
+            if (KIND == 3)
+                other += sum;
+        }
+    }
+    if (KIND == 1 || KIND == 3)
+        sum += other;
+    coopMatStore(sum, sums, 0, N, ROW_MAJOR);
+}
