@@ -34,6 +34,12 @@ pub use phalanx_emit_llvm::Error;
 use abi::Layout;
 use phalanx_ir::Verified;
 
+/// Most components that an invocation has of a cooperative matrix.
+pub const MAX_MATRIX_COMPONENTS: u32 = coopmat::MAX_REGISTERS;
+
+/// Most bits of the integers whose products are summed with saturation.
+pub const MAX_SATURATING_BITS: u32 = 32;
+
 /// A kernel as text.
 #[derive(Clone, Debug)]
 pub struct Compiled {

@@ -546,8 +546,19 @@ fn default_subgroup_size(options: &DeviceOptions, machine: &Machine) -> Result<u
 }
 
 fn describe(machine: Machine, default_subgroup_size: u32) -> DeviceInfo {
-    let Machine { name, threads, processor, limits, subgroup_sizes, matrix_scopes, has_vectors, gpu } =
-        machine;
+    let Machine {
+        name,
+        threads,
+        processor,
+        limits,
+        subgroup_sizes,
+        matrix_scopes,
+        max_matrix_elements,
+        matrix_types,
+        has_samplers,
+        has_vectors,
+        gpu,
+    } = machine;
     let has_matrices = !matrix_scopes.is_empty();
     DeviceInfo {
         name,
@@ -561,11 +572,12 @@ fn describe(machine: Machine, default_subgroup_size: u32) -> DeviceInfo {
         max_shared_bytes: limits.shared_bytes,
         max_push_bytes: limits.push_bytes,
         max_matrix_dimension: front::MAX_MATRIX_DIMENSION,
-        max_matrix_elements: front::MAX_MATRIX_ELEMENTS,
+        max_matrix_elements,
         matrix_scopes: matrix_scopes.to_vec(),
-        matrix_types: if has_matrices { info::matrix_types() } else { Vec::new() },
+        matrix_types: if has_matrices { matrix_types } else { Vec::new() },
         preferred_shapes: if has_matrices { info::preferred_shapes() } else { Vec::new() },
         gpu,
+        has_samplers,
         vector_types: if has_vectors { crate::vector::vector_types() } else { Vec::new() },
     }
 }

@@ -33,7 +33,7 @@ pub struct DeviceInfo {
     pub max_push_bytes: u32,
     /// Largest number of rows, columns or inner dimension of a cooperative matrix.
     pub max_matrix_dimension: u32,
-    /// Most components of one cooperative matrix.
+    /// Most components of a cooperative matrix of a subgroup; on a GPU one that more invocations hold may have more.
     pub max_matrix_elements: u64,
     /// Who may hold a cooperative matrix together: of each of them, matrices of all types and shapes.
     pub matrix_scopes: Vec<Scope>,
@@ -42,6 +42,8 @@ pub struct DeviceInfo {
     /// Shapes that run well, the best first. Any M, N and K from 1 to the maximum can be used, as long as none of
     /// the matrices has too many components.
     pub preferred_shapes: Vec<MatrixShape>,
+    /// Whether images are sampled; texels are read and written by all.
+    pub has_samplers: bool,
     /// What a GPU is besides; nothing of a processor.
     pub gpu: Option<GpuInfo>,
     /// The types that matrices and cooperative vectors can be multiplied with.
@@ -123,6 +125,16 @@ pub enum ComponentType {
 }
 
 impl ComponentType {
+    /// Its bits.
+    pub fn bits(self) -> u32 {
+        match self {
+            Self::E4M3 | Self::E5M2 | Self::S8 | Self::U8 => 8,
+            Self::F16 | Self::BF16 | Self::S16 | Self::U16 => 16,
+            Self::F32 | Self::S32 | Self::U32 => 32,
+            Self::F64 | Self::S64 | Self::U64 => 64,
+        }
+    }
+
     /// Its name, as in `f16` or `u8`.
     pub fn name(self) -> &'static str {
         match self {
@@ -150,7 +162,7 @@ impl fmt::Display for ComponentType {
     }
 }
 
-/// The types that can be multiplied. Every device multiplies them all.
+/// The types that can be multiplied.
 pub(crate) fn matrix_types() -> Vec<MatrixTypes> {
     use ComponentType as T;
     let mut rows = Vec::new();

@@ -36,7 +36,7 @@ use std::rc::Rc;
 pub(crate) use prepare::prepare;
 
 /// Most elements that a lane holds of a matrix.
-const MAX_REGISTERS: u32 = 512;
+pub(crate) const MAX_REGISTERS: u32 = 512;
 
 /// A matrix.
 #[derive(Clone, Debug)]

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use phalanx_back_nvptx::abi::SUBGROUP_SIZE;
+use phalanx_back_nvptx::{MAX_MATRIX_COMPONENTS, MAX_SATURATING_BITS};
 use phalanx_cpu::Attempt;
 use phalanx_cuda::{Gpu, Properties};
 use phalanx_front_spirv::Limits;
@@ -16,7 +18,7 @@ use crate::buffer::Buffer;
 use crate::debug::Debug;
 use crate::dispatch::{Dispatch, DispatchReport, RawDispatch, Step, run_all};
 use crate::error::Error;
-use crate::info::GpuInfo;
+use crate::info::{self, GpuInfo, MatrixTypes};
 use crate::pipeline::{CodeStatistics, CompileTimes, Insides, Interface, Representation};
 use crate::translate::Task;
 
@@ -54,8 +56,12 @@ fn machine_of(properties: &Properties) -> Machine {
         threads: properties.multiprocessors as usize,
         processor: None,
         limits,
-        subgroup_sizes: &[phalanx_back_nvptx::abi::SUBGROUP_SIZE],
+        subgroup_sizes: &[SUBGROUP_SIZE],
         matrix_scopes: &[Scope::Subgroup, Scope::Workgroup],
+        max_matrix_elements: u64::from(MAX_MATRIX_COMPONENTS * SUBGROUP_SIZE),
+        matrix_types: matrix_types(),
+        // Nothing samples images in its code yet.
+        has_samplers: false,
         has_vectors: true,
         gpu: Some(GpuInfo {
             code_target: properties.code_target(),
@@ -63,6 +69,12 @@ fn machine_of(properties: &Properties) -> Machine {
             rates: properties.rates(),
         }),
     }
+}
+
+/// The types that are multiplied.
+fn matrix_types() -> Vec<MatrixTypes> {
+    let is_done = |types: &MatrixTypes| !types.saturating || types.a.bits() <= MAX_SATURATING_BITS;
+    info::matrix_types().into_iter().filter(is_done).collect()
 }
 
 impl Cuda {
@@ -258,7 +270,7 @@ impl Code for GpuCode {
             bindings: self.0.bindings().to_vec(),
             push_bytes: self.0.push_bytes(),
             workgroup_size: self.0.workgroup_size(),
-            subgroup_size: phalanx_back_nvptx::abi::SUBGROUP_SIZE,
+            subgroup_size: SUBGROUP_SIZE,
             shared_bytes: self.0.shared_bytes(),
         }
     }
@@ -273,5 +285,65 @@ impl Code for GpuCode {
             scratch_bytes: u64::from(self.0.shared_bytes()),
             stack_bytes: u64::from(self.0.local_bytes()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::info::ComponentType as T;
+
+    /// As the IR calls a type, and whether it has a sign there.
+    fn elem(ty: T) -> (String, bool) {
+        match ty {
+            T::S8 | T::S16 | T::S32 | T::S64 => (format!("i{}", ty.bits()), true),
+            T::U8 | T::U16 | T::U32 | T::U64 => (format!("i{}", ty.bits()), false),
+            _ => (ty.name().to_owned(), false),
+        }
+    }
+
+    /// PTX of a product of matrices of these types.
+    fn compile(types: &MatrixTypes, [m, n, k]: [u32; 3]) -> Result<String, phalanx_back_nvptx::Error> {
+        let [(a, a_signed), (b, b_signed), (c, c_signed)] = [types.a, types.b, types.c].map(elem);
+        let flags = [
+            (a_signed, "a_signed"),
+            (b_signed, "b_signed"),
+            (c_signed, "c_signed"),
+            (c_signed, "result_signed"),
+            (types.saturating, "saturate"),
+        ];
+        let flags: Vec<_> = flags.iter().filter(|(is_set, _)| *is_set).map(|(_, name)| *name).collect();
+        let flags = if flags.is_empty() { String::new() } else { format!("<{}>", flags.join(", ")) };
+        let source = format!(
+            "kernel \"main\"\nworkgroup_size 32 1 1\nsubgroup_size 32\nbinding buf0 = 0.0 storage writable\n{{
+            %z: i32 = const 0
+            %p: ptr<buffer> = buffer_ptr<buf0> %z
+            %s: i64 = const 1024
+            %a: mat<{m}x{k}x{a}, subgroup, a> = mat_load %p, %s
+            %b: mat<{k}x{n}x{b}, subgroup, b> = mat_load %p, %s
+            %c: mat<{m}x{n}x{c}, subgroup, acc> = mat_load %p, %s
+            %d: mat<{m}x{n}x{c}, subgroup, acc> = mat_mul_add{flags} %a, %b, %c
+            mat_store %p, %d, %s\n}}\n"
+        );
+        let module = phalanx_ir::text::parse(&source).unwrap_or_else(|error| panic!("{error}\n{source}"));
+        let module = phalanx_ir::verify(module).expect("the module is right");
+        Ok(phalanx_back_nvptx::compile(&module, phalanx_back_nvptx::Arch::Sm80)?.ptx)
+    }
+
+    #[test]
+    fn all_types_that_are_offered_become_code_and_no_others() {
+        let offered = matrix_types();
+        for types in info::matrix_types() {
+            let code = compile(&types, [16, 8, 16]);
+            assert_eq!(code.is_ok(), offered.contains(&types), "{types:?}: {code:?}");
+        }
+    }
+
+    #[test]
+    fn a_matrix_may_have_as_many_components_as_are_offered() {
+        let types = MatrixTypes { a: T::F16, b: T::F16, c: T::F32, result: T::F32, saturating: false };
+        let side = u64::from(MAX_MATRIX_COMPONENTS * SUBGROUP_SIZE).isqrt() as u32;
+        assert!(compile(&types, [side, side, 16]).is_ok());
+        assert!(matches!(compile(&types, [2 * side, side, 16]), Err(phalanx_back_nvptx::Error::Unsupported { .. })));
     }
 }

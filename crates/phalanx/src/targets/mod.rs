@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use phalanx_cpu::Piece;
-use phalanx_front_spirv::Limits;
+use phalanx_front_spirv::{Limits, MAX_MATRIX_ELEMENTS};
 use phalanx_host::{Allocation, CacheKey, CancelToken, SealedCode};
 use phalanx_ir::Scope;
 use phalanx_kernels::Processor;
@@ -23,7 +23,7 @@ use crate::debug::Debug;
 use crate::device::{DeviceKind, DeviceOptions};
 use crate::dispatch::{Dispatch, DispatchReport, RawDispatch, Step};
 use crate::error::Error;
-use crate::info::GpuInfo;
+use crate::info::{self, GpuInfo, MatrixTypes};
 use crate::pipeline::{CodeStatistics, CompileTimes, Insides, Interface};
 use crate::profile::Profile;
 use crate::translate::Task;
@@ -155,6 +155,12 @@ pub(crate) struct Machine {
     pub(crate) subgroup_sizes: &'static [u32],
     /// Who may hold a matrix together; nobody where matrices are not multiplied.
     pub(crate) matrix_scopes: &'static [Scope],
+    /// Most components of a matrix of a subgroup.
+    pub(crate) max_matrix_elements: u64,
+    /// The types that are multiplied, where matrices are.
+    pub(crate) matrix_types: Vec<MatrixTypes>,
+    /// Whether images are sampled.
+    pub(crate) has_samplers: bool,
     /// Whether cooperative vectors are multiplied.
     pub(crate) has_vectors: bool,
     /// What a GPU is besides.
@@ -171,6 +177,9 @@ impl Machine {
             limits,
             subgroup_sizes: &[4, 8, 16, 32, 64, 128],
             matrix_scopes: &[Scope::Subgroup, Scope::Workgroup],
+            max_matrix_elements: MAX_MATRIX_ELEMENTS,
+            matrix_types: info::matrix_types(),
+            has_samplers: true,
             has_vectors: true,
             gpu: None,
         }

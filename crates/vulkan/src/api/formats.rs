@@ -19,7 +19,7 @@ chain::structures! {
 }
 
 /// What can be done with images of a format.
-fn image_features(format: vk::Format) -> vk::FormatFeatureFlags2 {
+fn image_features(physical: &PhysicalDevice, format: vk::Format) -> vk::FormatFeatureFlags2 {
     use vk::FormatFeatureFlags2 as F;
     let Some(texel) = texel(format) else { return F::empty() };
     let transfer = F::TRANSFER_SRC | F::TRANSFER_DST;
@@ -28,6 +28,9 @@ fn image_features(format: vk::Format) -> vk::FormatFeatureFlags2 {
         false => F::empty(),
     };
     let atomic = if is_atomic(texel) { F::STORAGE_IMAGE_ATOMIC } else { F::empty() };
+    if !physical.info.has_samplers {
+        return transfer | storage | atomic;
+    }
     let compared = if is_depth(texel) { F::SAMPLED_IMAGE_DEPTH_COMPARISON } else { F::empty() };
     // Samples have 32 bits.
     let sampled = match texel {
@@ -75,8 +78,8 @@ fn old(features: vk::FormatFeatureFlags2) -> vk::FormatFeatureFlags {
     vk::FormatFeatureFlags::from_bits_truncate(features.bits() as u32 & known)
 }
 
-fn format_properties(format: vk::Format) -> vk::FormatProperties {
-    let image = old(image_features(format));
+fn format_properties(physical: &PhysicalDevice, format: vk::Format) -> vk::FormatProperties {
+    let image = old(image_features(physical, format));
     vk::FormatProperties {
         linear_tiling_features: image,
         optimal_tiling_features: image,
@@ -104,7 +107,7 @@ pub(super) fn image_properties(
     wish: &Wish,
 ) -> Result<vk::ImageFormatProperties, vk::Result> {
     use vk::ImageCreateFlags as C;
-    let features = image_features(wish.format);
+    let features = image_features(physical, wish.format);
     let is_tiled = matches!(wish.tiling, vk::ImageTiling::LINEAR | vk::ImageTiling::OPTIMAL);
     // Of a view with another format may be asked what the image's own does not have
     // (`VK_IMAGE_CREATE_EXTENDED_USAGE_BIT`). Such a view is asked itself.
@@ -181,26 +184,30 @@ unsafe fn fill_image_properties(
 
 entries! {
     fn get_format_properties(
-        _physical: vk::PhysicalDevice,
+        physical: vk::PhysicalDevice,
         format: vk::Format,
         properties: *mut vk::FormatProperties,
     ) {
+        // SAFETY: a handle of a physical device.
+        let Ok(physical) = (unsafe { dispatchable::object::<PhysicalDevice>(physical) }) else { return };
         // SAFETY: the caller passes a place for it.
-        unsafe { properties.write(format_properties(format)) };
+        unsafe { properties.write(format_properties(physical, format)) };
     }
 
     fn get_format_properties2(
-        _physical: vk::PhysicalDevice,
+        physical: vk::PhysicalDevice,
         format: vk::Format,
         properties: *mut vk::FormatProperties2,
     ) {
+        // SAFETY: a handle of a physical device.
+        let Ok(physical) = (unsafe { dispatchable::object::<PhysicalDevice>(physical) }) else { return };
         // SAFETY: the caller passes a place for it.
         let Some(properties) = (unsafe { properties.as_mut() }) else { return };
-        properties.format_properties = format_properties(format);
+        properties.format_properties = format_properties(physical, format);
         // SAFETY: a valid chain.
         if let Some(more) = unsafe { chain::find_mut::<vk::FormatProperties3>(properties.next) } {
-            more.linear_tiling_features = image_features(format);
-            more.optimal_tiling_features = image_features(format);
+            more.linear_tiling_features = image_features(physical, format);
+            more.optimal_tiling_features = image_features(physical, format);
             more.buffer_features = buffer_features(format);
         }
     }

@@ -83,7 +83,15 @@ const GRANULARITY: [u32; 3] = [8, 8, 16];
 const GRANULARITY_BF16: [u32; 3] = [16, 16, 16];
 
 /// Largest M, N or K of flexible dimensions. Three matrices of it, in 64-bit components, take 24 MiB.
-pub(super) const MAX_FLEXIBLE_DIMENSION: u32 = 1024;
+const MAX_FLEXIBLE_DIMENSION: u32 = 1024;
+
+/// The same of a device, where the largest work-groups may hold a square of it.
+pub(super) fn max_flexible_dimension(info: &DeviceInfo) -> u32 {
+    let subgroups = u64::from(MAX_WORKGROUP / info.default_subgroup_size.max(1));
+    let most = info.max_matrix_elements.saturating_mul(subgroups).isqrt();
+    // A power of two, as tiles are.
+    1 << most.min(MAX_FLEXIBLE_DIMENSION.into()).max(1).ilog2()
+}
 
 /// Sizes of the work-groups that can hold a matrix of work-group scope together.
 const WORKGROUPS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
@@ -251,6 +259,14 @@ mod tests {
             // "MGranularity … must be a power of two."
             assert!(row.m_granularity.is_power_of_two());
         }
+    }
+
+    #[test]
+    fn flexible_dimensions_are_as_large_as_matrices_may_be() {
+        let info = info();
+        assert_eq!(max_flexible_dimension(&info), MAX_FLEXIBLE_DIMENSION);
+        let small = DeviceInfo { max_matrix_elements: 512 * 32, default_subgroup_size: 32, ..info };
+        assert_eq!(max_flexible_dimension(&small), 512);
     }
 
     #[test]

@@ -49,9 +49,9 @@ table! {
     PhysicalDeviceVulkan11Properties: vulkan11,
     PhysicalDeviceVulkan12Properties: vulkan12,
     PhysicalDeviceVulkan13Properties: vulkan13,
-    PhysicalDeviceCooperativeMatrix2PropertiesNV: |_| vk::PhysicalDeviceCooperativeMatrix2PropertiesNV {
+    PhysicalDeviceCooperativeMatrix2PropertiesNV: |physical| vk::PhysicalDeviceCooperativeMatrix2PropertiesNV {
         cooperative_matrix_workgroup_scope_max_workgroup_size: matrix::MAX_WORKGROUP,
-        cooperative_matrix_flexible_dimensions_max_dimension: matrix::MAX_FLEXIBLE_DIMENSION,
+        cooperative_matrix_flexible_dimensions_max_dimension: matrix::max_flexible_dimension(&physical.info),
         // Matrices have memory of their own.
         cooperative_matrix_workgroup_scope_reserved_shared_memory: 0,
         ..Default::default()
