@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use phalanx_back_nvptx::{Arch, Compiled};
-use phalanx_host::{Buffer, CacheKey, SealedCode, build_id};
+use phalanx_host::{Allocation, Allocations, Buffer, CacheKey, SealedCode, build_id};
 use phalanx_ir::Verified;
 
 use crate::binary::Binary;
@@ -35,6 +35,8 @@ pub struct Properties {
     pub shared_bytes: u32,
     /// Most invocations of a work-group.
     pub workgroup_invocations: u32,
+    /// Whether it reads and writes all memory of the host by itself.
+    pub reaches_host: bool,
     /// Cycles a second, at most.
     pub clock_hz: u64,
 }
@@ -84,6 +86,7 @@ impl Properties {
             memory_bytes: context::memory(device)?,
             shared_bytes: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
             workgroup_invocations: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            reaches_host: get(Attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS)? != 0,
             clock_hz: 1000 * u64::from(get(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?),
             name,
         })
@@ -118,6 +121,7 @@ pub struct Gpu {
     properties: Properties,
     timeout: Option<Duration>,
     queue: Mutex<Queue>,
+    lent: Allocations,
 }
 
 impl Gpu {
@@ -130,7 +134,7 @@ impl Gpu {
         let properties = Properties::of(ordinal)?;
         let context = Arc::new(Context::open(ordinal)?);
         let queue = Mutex::new(Queue::new(&context)?);
-        Ok(Self { context, properties, timeout, queue })
+        Ok(Self { context, properties, timeout, queue, lent: Allocations::default() })
     }
 
     /// What it is and has.
@@ -150,6 +154,23 @@ impl Gpu {
     /// When there is no memory.
     pub fn create_buffer(&self, size: u64) -> Result<Buffer, Error> {
         memory::managed(&self.context, size)
+    }
+
+    /// Lets kernels go to memory of the host that the driver did not allocate, until the result is dropped.
+    ///
+    /// # Errors
+    ///
+    /// When the GPU cannot reach it: unless it reads the host's pages by itself, the driver has to lock them.
+    pub fn lend(&self, address: u64, size: u64) -> Result<Allocation, Error> {
+        let registered = match self.properties.reaches_host {
+            true => None,
+            false => Some(memory::register(&self.context, address, size)?),
+        };
+        let lent = self.lent.lend(address, size);
+        Ok(match registered {
+            None => lent,
+            Some(registered) => lent.with_owner(Box::new(registered)),
+        })
     }
 
     /// A key for what the parts say, on this kind of GPU, with this driver and this compiler.

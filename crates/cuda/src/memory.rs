@@ -3,6 +3,7 @@
 //! What is shared is managed by the driver: one address is good on both sides, and pages go where they are used. What a kernel works on
 //! stays in the GPU's memory until the host looks at it.
 
+use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
@@ -47,6 +48,42 @@ pub(crate) fn managed(context: &Arc<Context>, size: u64) -> Result<Buffer, Error
     let start = start.ok_or(Error::Memory(out_of_memory))?;
     // SAFETY: `size` bytes from `start` are ours, and can be accessed by the host, until `owner` is dropped.
     Ok(unsafe { Buffer::from_owner(start, bytes.min(size as usize), Box::new(owner)) })
+}
+
+/// Memory of the host that the driver has locked for the GPU, for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Registered {
+    context: Arc<Context>,
+    address: u64,
+}
+
+/// Lets the GPU see memory of the host, at the address that the host has for it.
+pub(crate) fn register(context: &Arc<Context>, address: u64, size: u64) -> Result<Registered, Error> {
+    const WHAT: &str = "locking memory of the host for the GPU";
+    let start = ptr::with_exposed_provenance_mut::<c_void>(address as usize);
+    let bytes = usize::try_from(size).map_err(|_wide| MemoryError::OutOfMemory { bytes: size })?;
+    context.enter()?;
+    let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
+    // SAFETY: the context is entered; the driver refuses what is not mapped, and reads nothing.
+    context.check(WHAT, unsafe { sys::cuMemHostRegister_v2(start, bytes, flags) })?;
+    let registered = Registered { context: Arc::clone(context), address };
+    let mut seen = 0;
+    // SAFETY: the range was registered; `seen` is written.
+    context.check(WHAT, unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut seen, start, 0) })?;
+    if seen == address {
+        return Ok(registered);
+    }
+    Err(Error::Driver { call: WHAT, why: "the GPU sees it at another address".to_owned() })
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        if self.context.enter().is_ok() {
+            let start = ptr::with_exposed_provenance_mut(self.address as usize);
+            // SAFETY: `register` has registered it, and nobody uses it on the GPU any more.
+            let _failed = unsafe { sys::cuMemHostUnregister(start) };
+        }
+    }
 }
 
 /// Memory of the GPU that the host does not see, of unspecified content.

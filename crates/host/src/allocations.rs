@@ -32,12 +32,24 @@ struct Blocks {
 pub struct Allocation {
     list: Allocations,
     key: (u64, u64),
+    /// What ends with the block's place.
+    owner: Mutex<Option<Owner>>,
 }
+
+type Owner = Box<dyn fmt::Debug + Send + Sync>;
 
 impl Allocation {
     /// Takes the block out of the list before its end.
     pub fn withdraw(&self) {
         self.list.lock().sizes.remove(&self.key);
+        let owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(owner);
+    }
+
+    /// The same, with something that is dropped when the block leaves the list.
+    pub fn with_owner(self, owner: Owner) -> Self {
+        *self.owner.lock().unwrap_or_else(PoisonError::into_inner) = Some(owner);
+        self
     }
 }
 
@@ -55,7 +67,7 @@ impl Allocations {
         let key = (address, blocks.last);
         blocks.sizes.insert(key, size);
         drop(blocks);
-        Allocation { list: self.clone(), key }
+        Allocation { list: self.clone(), key, owner: Mutex::default() }
     }
 
     /// Lists a block of memory that the device did not allocate: it may be a file, and end before its time.
@@ -165,5 +177,16 @@ mod tests {
         assert_eq!(list.nearest(64).unwrap().size, 1);
         drop(small);
         assert_eq!(list.nearest(64), None);
+    }
+
+    #[test]
+    fn an_owner_ends_with_its_block() {
+        let (list, owner) = (Allocations::default(), Arc::new(()));
+        let block = list.lend(64, 16).with_owner(Box::new(Arc::clone(&owner)));
+        assert_eq!(Arc::strong_count(&owner), 2);
+        block.withdraw();
+        assert_eq!((Arc::strong_count(&owner), list.blocks()), (1, vec![]));
+        drop(list.lend(64, 16).with_owner(Box::new(Arc::clone(&owner))));
+        assert_eq!(Arc::strong_count(&owner), 1);
     }
 }

@@ -227,7 +227,11 @@ impl Device {
 
     /// Tells the device of memory that it did not allocate and that kernels may go to, by address or through
     /// [`Descriptor::from_raw`](crate::Descriptor::from_raw), until the result is dropped. The interpreter knows no such memory.
-    pub fn lend(&self, address: u64, size: u64) -> Option<Allocation> {
+    ///
+    /// # Errors
+    ///
+    /// When a GPU cannot reach it: one that does not read the host's pages by itself wants memory that its driver can lock.
+    pub fn lend(&self, address: u64, size: u64) -> Result<Option<Allocation>, Error> {
         self.inner.target.lend(address, size)
     }
 

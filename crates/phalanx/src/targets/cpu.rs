@@ -78,8 +78,8 @@ impl Target for Cpu {
         Ok(Buffer::new(self.device.create_buffer(size)?))
     }
 
-    fn lend(&self, address: u64, size: u64) -> Option<Allocation> {
-        Some(self.device.lend(address, size))
+    fn lend(&self, address: u64, size: u64) -> Result<Option<Allocation>, Error> {
+        Ok(Some(self.device.lend(address, size)))
     }
 
     fn cache_key(&self, parts: &[&[u8]]) -> Option<CacheKey> {

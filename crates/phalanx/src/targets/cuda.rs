@@ -9,7 +9,7 @@ use phalanx_back_nvptx::{MAX_MATRIX_COMPONENTS, MAX_SATURATING_BITS};
 use phalanx_cpu::Attempt;
 use phalanx_cuda::{Gpu, Properties};
 use phalanx_front_spirv::Limits;
-use phalanx_host::{CacheKey, CancelToken, CodeDirectory, Descriptor, SealedCode};
+use phalanx_host::{Allocation, CacheKey, CancelToken, CodeDirectory, Descriptor, SealedCode};
 use phalanx_ir::{Scope, passes};
 
 use super::{Built, Code, Machine, Start, Target, own};
@@ -147,6 +147,10 @@ impl Target for Cuda {
 
     fn create_buffer(&self, size: u64) -> Result<Buffer, Error> {
         Ok(Buffer::new(self.gpu.create_buffer(size)?))
+    }
+
+    fn lend(&self, address: u64, size: u64) -> Result<Option<Allocation>, Error> {
+        Ok(Some(self.gpu.lend(address, size)?))
     }
 
     fn cache_key(&self, parts: &[&[u8]]) -> Option<CacheKey> {
@@ -344,6 +348,9 @@ mod tests {
         let types = MatrixTypes { a: T::F16, b: T::F16, c: T::F32, result: T::F32, saturating: false };
         let side = u64::from(MAX_MATRIX_COMPONENTS * SUBGROUP_SIZE).isqrt() as u32;
         assert!(compile(&types, [side, side, 16]).is_ok());
-        assert!(matches!(compile(&types, [2 * side, side, 16]), Err(phalanx_back_nvptx::Error::Unsupported { .. })));
+        assert!(matches!(
+            compile(&types, [2 * side, side, 16]),
+            Err(phalanx_back_nvptx::Error::Unsupported { .. })
+        ));
     }
 }

@@ -37,8 +37,8 @@ pub(crate) trait Target: fmt::Debug + Send + Sync {
     fn create_buffer(&self, size: u64) -> Result<Buffer, Error>;
 
     /// Learns of memory that it did not allocate, if its kernels can go there.
-    fn lend(&self, _address: u64, _size: u64) -> Option<Allocation> {
-        None
+    fn lend(&self, _address: u64, _size: u64) -> Result<Option<Allocation>, Error> {
+        Ok(None)
     }
 
     /// A key for what the parts say, on this target and with its compiler; nothing where code is not kept.

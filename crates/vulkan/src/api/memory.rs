@@ -208,7 +208,12 @@ unsafe fn import_host_memory(
     }
     // SAFETY: VUID-VkImportMemoryHostPointerInfoEXT-handleType-01750: it is memory of at least this size,
     // and *External memory* leaves it valid until it is freed here.
-    Ok(unsafe { Memory::import(&device.phalanx, address, size) })
+    let imported = unsafe { Memory::import(&device.phalanx, address, size) };
+    imported.map_err(|error| {
+        let text = format!("memory of the host cannot be imported: {error}");
+        device.message(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, &text);
+        vk::Result::ERROR_INVALID_EXTERNAL_HANDLE
+    })
 }
 
 /// Maps memory: gives its address.

@@ -51,9 +51,13 @@ impl Memory {
     ///
     /// `size` bytes from `address` can be read and written for as long as this value lives. Where that ends before its
     /// time, as of a file that is truncated, kernels that notice lose their device.
-    pub(crate) unsafe fn import(device: &phalanx::Device, address: u64, size: u64) -> Self {
-        let lent = device.lend(address, size);
-        Self { block: Block::Imported { address, lent }, size, held: Mutex::new(None) }
+    pub(crate) unsafe fn import(
+        device: &phalanx::Device,
+        address: u64,
+        size: u64,
+    ) -> Result<Self, phalanx::Error> {
+        let lent = device.lend(address, size)?;
+        Ok(Self { block: Block::Imported { address, lent }, size, held: Mutex::new(None) })
     }
 
     /// Gives the memory back to the system, as freeing it does. What still refers to it, such as a
@@ -432,7 +436,7 @@ mod tests {
         let module = device.create_module(&words).unwrap();
         let pipeline = device.create_pipeline(&phalanx::PipelineDescriptor::new(&module)).unwrap();
         // SAFETY: the page is mapped until the end of the test.
-        let memory = unsafe { Memory::import(&device, page.expose_provenance() as u64, bytes) };
+        let memory = unsafe { Memory::import(&device, page.expose_provenance() as u64, bytes) }.unwrap();
         let all = Range::new(&Arc::new(memory), 0, vk::WHOLE_SIZE).unwrap();
         let start = bytes - 64 * stride;
         let output = device.create_buffer(256).unwrap();
