@@ -91,7 +91,7 @@ pub(crate) struct Queue {
     pub(crate) stream: CUstream,
     /// Before the steps, and behind them; they tell the time.
     pub(crate) span: [CUevent; 2],
-    /// Behind each dispatch; they tell no time.
+    /// Behind some dispatches each; they tell no time.
     pub(crate) marks: Vec<CUevent>,
     /// The word that ends dispatches.
     pub(crate) watch: Pinned,
@@ -112,7 +112,7 @@ unsafe impl Send for Queue {}
 #[derive(Debug, Default)]
 struct Batch<'a> {
     dispatches: Vec<Running<'a>>,
-    /// Behind each dispatch.
+    /// Behind some dispatches each; the last is the end of all.
     marks: Vec<Mark<'a>>,
     outside_bytes: u64,
     report_bytes: u64,
@@ -126,6 +126,18 @@ struct Running<'a> {
     pipeline: &'a Pipeline,
     /// Where its report begins.
     report: u64,
+}
+
+impl<'a> Batch<'a> {
+    /// Lets the end of a dispatch be waited for.
+    fn mark(&mut self, dispatch: &Dispatch<'a>, timeout: Option<Duration>) {
+        if self.marks.last().is_none_or(Mark::is_full) {
+            self.marks.push(Mark::new(self.dispatches.len()));
+        }
+        if let Some(mark) = self.marks.last_mut() {
+            mark.add(dispatch.timeout.or(timeout), dispatch.cancel);
+        }
+    }
 }
 
 impl Queue {
@@ -272,6 +284,9 @@ impl Queue {
         batch: &mut Batch<'a>,
     ) -> Result<bool, Error> {
         let pipeline: &'a Pipeline = dispatch.pipeline;
+        if batch.marks.last().is_some_and(Mark::is_full) {
+            self.close_mark(batch.marks.len() - 1)?;
+        }
         let arguments = Arguments {
             layout: &pipeline.layout,
             bindings: pipeline.bindings(),
@@ -312,19 +327,23 @@ impl Queue {
         });
         self.block = [block, outside];
         launched?;
-        if self.marks.len() == batch.marks.len() {
+        batch.mark(dispatch, timeout);
+        batch.dispatches.push(Running { step, pipeline, report: batch.report_bytes });
+        batch.outside_bytes += outside_bytes;
+        batch.report_bytes += report_bytes;
+        Ok(true)
+    }
+
+    /// Records the event behind the dispatches of a mark.
+    fn close_mark(&mut self, number: usize) -> Result<(), Error> {
+        if self.marks.len() == number {
             let mut event = ptr::null_mut();
             let no_time = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
             // SAFETY: the context is entered, `event` is written.
             self.context.check("making an event", unsafe { sys::cuEventCreate(&raw mut event, no_time) })?;
             self.marks.push(event);
         }
-        self.record(self.marks[batch.marks.len()])?;
-        batch.marks.push(Mark { limit: dispatch.timeout.or(timeout), cancel: dispatch.cancel });
-        batch.dispatches.push(Running { step, pipeline, report: batch.report_bytes });
-        batch.outside_bytes += outside_bytes;
-        batch.report_bytes += report_bytes;
-        Ok(true)
+        self.record(self.marks[number])
     }
 
     /// Makes room for one dispatch, while none runs.

@@ -15,18 +15,44 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long is waited without sleeping: as long as a short kernel takes.
 const SPIN: Duration = Duration::from_micros(200);
 
-/// The end of a dispatch.
-#[derive(Clone, Copy, Debug)]
+/// Most dispatches that end with one mark: an event between launches costs as much as a part of a launch.
+const MOST_OF_MARK: usize = 8;
+
+/// The end of some dispatches.
+#[derive(Clone, Debug)]
 pub(crate) struct Mark<'a> {
-    /// How long it may take from the end of the one before it.
-    pub(crate) limit: Option<Duration>,
-    pub(crate) cancel: Option<&'a CancelToken>,
+    /// The number of the first of them.
+    first: usize,
+    count: usize,
+    /// How long they may take together from the end of those before them.
+    limit: Option<Duration>,
+    cancels: Vec<&'a CancelToken>,
+}
+
+impl<'a> Mark<'a> {
+    /// The end of nothing yet.
+    pub(crate) fn new(first: usize) -> Self {
+        Self { first, count: 0, limit: Some(Duration::ZERO), cancels: Vec::new() }
+    }
+
+    /// Whether it is the end of as many as it may.
+    pub(crate) fn is_full(&self) -> bool {
+        self.count >= MOST_OF_MARK
+    }
+
+    /// Makes it the end of one more.
+    pub(crate) fn add(&mut self, limit: Option<Duration>, cancel: Option<&'a CancelToken>) {
+        self.count += 1;
+        self.limit = self.limit.zip(limit).map(|(all, one)| all.saturating_add(one));
+        self.cancels.extend(cancel);
+    }
 }
 
 impl Queue {
-    /// Waits for the end of all that was handed over. If dispatches were stopped: the first of them, and why.
+    /// Waits for the end of all that was handed over; events are behind all marks but the last. If dispatches were stopped: the
+    /// first that may have been, and why.
     pub(crate) fn wait(&self, marks: &[Mark<'_>]) -> Result<Option<(usize, Error)>, Error> {
-        let has_ended = |number: usize| match self.marks.get(number).filter(|_| number < marks.len()) {
+        let has_ended = |number: usize| match self.marks.get(number).filter(|_| number + 1 < marks.len()) {
             Some(&mark) => self.has_happened(mark),
             None => self.has_happened(self.span[1]),
         };
@@ -55,7 +81,7 @@ fn wait(
     has_ended: impl Fn(usize) -> Result<bool, Error>,
     stop: impl Fn(),
 ) -> Result<Option<(usize, Error)>, Error> {
-    let is_cancelled = |mark: &Mark<'_>| mark.cancel.is_some_and(CancelToken::is_cancelled);
+    let is_cancelled = |mark: &Mark<'_>| mark.cancels.iter().any(|cancel| cancel.is_cancelled());
     let start = Instant::now();
     let mut stopped: Option<(usize, Error)> = None;
     // How many have ended, and since when nothing else has.
@@ -79,7 +105,7 @@ fn wait(
         };
         if let Some(why) = why {
             stop();
-            stopped = Some((ended, why));
+            stopped = Some((marks.get(ended).map_or(0, |mark| mark.first), why));
             since = now;
         }
         match now - start < SPIN {
@@ -96,14 +122,26 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_millis(5);
 
+    fn marks<'a>(limit: Option<Duration>, cancel: Option<&'a CancelToken>) -> [Mark<'a>; 3] {
+        [0, 1, 2].map(|first| {
+            let mut mark = Mark::new(first);
+            mark.add(limit, cancel);
+            mark
+        })
+    }
+
     /// Waits for three dispatches of which the second does not end before it is stopped, if then.
-    fn second_hangs(mark: Mark<'_>, ends: bool, look: impl Fn()) -> Result<Option<(usize, Error)>, Error> {
+    fn second_hangs(
+        marks: &[Mark<'_>],
+        ends: bool,
+        look: impl Fn(),
+    ) -> Result<Option<(usize, Error)>, Error> {
         let is_stopped = Cell::new(false);
         let has_ended = |number: usize| {
             look();
             Ok(number == 0 || is_stopped.get() && ends)
         };
-        wait(&[mark; 3], LIMIT, has_ended, || is_stopped.set(true))
+        wait(marks, LIMIT, has_ended, || is_stopped.set(true))
     }
 
     #[test]
@@ -113,22 +151,34 @@ mod tests {
             asked.set(asked.get() + 1);
             Ok(asked.get() > 10 * number)
         };
-        let mark = Mark { limit: None, cancel: None };
-        assert_eq!(wait(&[mark; 3], LIMIT, has_ended, || panic!("nothing takes too long")), Ok(None));
+        let marks = marks(None, None);
+        assert_eq!(wait(&marks, LIMIT, has_ended, || panic!("nothing takes too long")), Ok(None));
         assert!(asked.get() > 30);
     }
 
     #[test]
     fn the_one_that_takes_too_long_is_told() {
-        let mark = Mark { limit: Some(LIMIT), cancel: None };
-        assert_eq!(second_hangs(mark, true, || ()), Ok(Some((1, Error::Timeout { limit: LIMIT }))));
-        assert!(matches!(second_hangs(mark, false, || ()), Err(Error::Lost { .. })));
+        let marks = marks(Some(LIMIT), None);
+        let stopped = Ok(Some((1, Error::Timeout { limit: LIMIT })));
+        assert_eq!(second_hangs(&marks, true, || ()), stopped);
+        assert!(matches!(second_hangs(&marks, false, || ()), Err(Error::Lost { .. })));
     }
 
     #[test]
     fn who_cancels_ends_it() {
         let token = CancelToken::default();
-        let mark = Mark { limit: None, cancel: Some(&token) };
-        assert_eq!(second_hangs(mark, true, || token.cancel()), Ok(Some((1, Error::Cancelled))));
+        let marks = marks(None, Some(&token));
+        assert_eq!(second_hangs(&marks, true, || token.cancel()), Ok(Some((1, Error::Cancelled))));
+    }
+
+    #[test]
+    fn dispatches_that_share_a_mark_share_their_time() {
+        let mut mark = Mark::new(0);
+        (0..MOST_OF_MARK).for_each(|_| mark.add(Some(LIMIT), None));
+        assert_eq!((mark.is_full(), mark.limit), (true, Some(LIMIT * MOST_OF_MARK as u32)));
+        // As long as it takes, if one of them has no limit.
+        mark.add(None, None);
+        mark.add(Some(LIMIT), None);
+        assert_eq!(mark.limit, None);
     }
 }
