@@ -95,6 +95,16 @@ const GROUPS_PER_THREAD: u32 = 4;
 const SUBGROUP_ROWS: u32 = 2;
 const SUBGROUP_COLS: u32 = 2;
 
+/// The rows and columns of subgroups that the rung `shared` has for a tile. On a GPU one of them holds 64×64 sums in its
+/// registers, and a work-group eight of them.
+fn subgroups(tile: Mnk, is_for_gpu: bool) -> [u32; 2] {
+    match tile {
+        Mnk { n: 256.., .. } if is_for_gpu => [SUBGROUP_ROWS, 2 * SUBGROUP_COLS],
+        Mnk { m: 256.., .. } if is_for_gpu => [2 * SUBGROUP_ROWS, SUBGROUP_COLS],
+        _ => [SUBGROUP_ROWS, SUBGROUP_COLS],
+    }
+}
+
 impl Plan {
     pub(crate) fn new(rung: Rung, types: Types, size: Mnk, choices: Choices) -> Result<Self> {
         let shape = choices.shape.unwrap_or(DEFAULT_SHAPE);
@@ -104,6 +114,8 @@ impl Plan {
             Some(tile) if !matches!(rung, Rung::Scalar | Rung::Simple) => tile,
             _ => default_tile(rung, types, shape, size, choices.threads),
         };
+        let [rows, cols] = subgroups(tile, choices.is_for_gpu);
+        let local = if rung == Rung::Shared { [SUBGROUP_SIZE * rows * cols, 1] } else { local };
         let context = || format!("{rung} {types} {size} in tiles of {tile}");
         ensure!(
             rung != Rung::SharedMlir
@@ -138,6 +150,8 @@ impl Plan {
                 context(),
             );
             check_copies(types, bytes, tile, local).with_context(context)?;
+            let is_whole = tile.m.is_multiple_of(rows * shape.m) && tile.n.is_multiple_of(cols * shape.n);
+            ensure!(is_whole, "{}: {rows}x{cols} subgroups cannot share it", context());
         }
         let mut piece = choices.piece();
         if let Rung::Staged(copies) = rung {
@@ -158,7 +172,7 @@ impl Plan {
         ];
         if rung == Rung::Shared {
             constants.extend(
-                [(9, SUBGROUP_ROWS), (10, SUBGROUP_COLS), (11, PAD_BYTES / piece.1)]
+                [(9, rows), (10, cols), (11, PAD_BYTES / piece.1)]
                     .map(|(id, value)| (id, Constant::U32(value))),
             );
             // On a processor, multiplications ask the caches for the next blocks.
@@ -343,6 +357,21 @@ mod tests {
         assert!(gpu.constants.contains(&(12, Constant::Bool(true))));
         assert!(cpu.constants.contains(&(11, Constant::U32(4))));
         assert!(cpu.constants.contains(&(12, Constant::Bool(false))));
+    }
+
+    #[test]
+    fn a_gpu_has_eight_subgroups_for_a_large_tile() {
+        let of = |[m, n]: [u32; 2], is_for_gpu| {
+            let tile = Some(Mnk { m, n, k: 32 });
+            let plan = plan(Rung::Shared, Mnk::cube(256), Choices { tile, is_for_gpu, ..Choices::default() });
+            let constants = plan.expect("it fits").constants;
+            [7, 9, 10].map(|id| constants.iter().find(|(found, _)| *found == id).map(|&(_, value)| value))
+        };
+        let values = |values: [u32; 3]| values.map(|value| Some(Constant::U32(value)));
+        assert_eq!(of([128, 128], true), values([128, 2, 2]));
+        assert_eq!(of([128, 256], true), values([256, 2, 4]));
+        assert_eq!(of([256, 128], true), values([256, 4, 2]));
+        assert_eq!(of([128, 256], false), values([128, 2, 2]));
     }
 
     #[test]
