@@ -91,6 +91,9 @@ pub(crate) const SUBGROUP_SIZE: u32 = 32;
 /// With fewer work-groups for each thread, some threads would wait long for the others.
 const GROUPS_PER_THREAD: u32 = 4;
 
+/// With fewer work-groups, multiprocessors of a large GPU have none.
+const GROUPS_OF_A_GPU: u32 = 128;
+
 /// The subgroups of a work-group in the rung `shared`.
 const SUBGROUP_ROWS: u32 = 2;
 const SUBGROUP_COLS: u32 = 2;
@@ -112,7 +115,7 @@ impl Plan {
         let smallest = smallest_tile(rung, shape);
         let tile = match choices.tile {
             Some(tile) if !matches!(rung, Rung::Scalar | Rung::Simple) => tile,
-            _ => default_tile(rung, types, shape, size, choices.threads),
+            _ => default_tile(rung, types, shape, size, choices),
         };
         let [rows, cols] = subgroups(tile, choices.is_for_gpu);
         let local = if rung == Rung::Shared { [SUBGROUP_SIZE * rows * cols, 1] } else { local };
@@ -247,17 +250,23 @@ const MLIR_TILE: Mnk = Mnk { m: 128, n: 128, k: 64 };
 const WORKGROUP_INVOCATIONS: u32 = 256;
 
 /// A tile that suits the rung, made smaller until it divides the size.
-fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk, threads: u32) -> Mnk {
+fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk, choices: Choices) -> Mnk {
     let smallest = smallest_tile(rung, shape);
     let step = line_elems(types);
     let wanted = match rung {
         Rung::Scalar | Rung::Simple | Rung::SharedMlir => smallest,
         Rung::TiledScalar => Mnk { m: 16, n: 128, k: 1 },
         Rung::Tiled | Rung::TiledNv | Rung::Shared => {
+            let (largest, groups) = match (choices.is_for_gpu, rung) {
+                (false, _) => (256 * 256, GROUPS_PER_THREAD * choices.threads.max(1)),
+                // What registers hold: of four subgroups, and of one.
+                (true, Rung::Shared) => (128 * 128, GROUPS_OF_A_GPU),
+                (true, _) => (64 * 64, 1),
+            };
             // Large tiles load least, as long as there is one for everybody.
             let [m, n] = [(256, 256), (128, 256), (128, 128), (64, 128), (64, 64)]
                 .into_iter()
-                .find(|(m, n)| (size.m / m) * (size.n / n) >= GROUPS_PER_THREAD * threads.max(1))
+                .find(|(m, n)| m * n <= largest && (size.m / m) * (size.n / n) >= groups)
                 .map_or([64, 64], |(m, n)| [m, n]);
             Mnk { m, n, k: step }
         }
@@ -372,6 +381,17 @@ mod tests {
         assert_eq!(of([128, 256], true), values([256, 2, 4]));
         assert_eq!(of([256, 128], true), values([256, 4, 2]));
         assert_eq!(of([128, 256], false), values([128, 2, 2]));
+    }
+
+    #[test]
+    fn a_gpu_has_tiles_that_its_registers_hold() {
+        let of = |rung, size| {
+            let plan = plan(rung, Mnk::cube(size), Choices { is_for_gpu: true, ..Choices::default() });
+            plan.expect("it fits").tile
+        };
+        assert_eq!(of(Rung::Shared, 4096), Mnk { m: 128, n: 128, k: 64 });
+        assert_eq!(of(Rung::Shared, 1024), Mnk { m: 64, n: 128, k: 64 });
+        assert_eq!(of(Rung::Tiled, 4096), Mnk::cube(64));
     }
 
     #[test]
