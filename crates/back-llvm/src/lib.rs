@@ -37,6 +37,7 @@ mod service;
 mod sink;
 mod site;
 mod straight;
+mod strides;
 mod subgroup;
 mod target;
 mod value;

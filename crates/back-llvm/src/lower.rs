@@ -14,6 +14,7 @@ use crate::pieces::{self, Together};
 use crate::prologue::Prologue;
 use crate::repeated::Repeated;
 use crate::site::{Here, Sites};
+use crate::strides;
 use crate::value::{Lowered, Patterns, Ptr, Shape, Val};
 use crate::vars::VarSlot;
 use inkwell::values::FunctionValue;
@@ -91,6 +92,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) patterns: Patterns,
     /// Loads and stores that copy.
     pub(crate) copies: FxHashSet<Inst>,
+    /// Loads and stores at places that are made by arithmetic alone.
+    pub(crate) computed: FxHashSet<Inst>,
     /// Loads that the next work-groups go on with.
     pub(crate) streams: FxHashSet<Inst>,
     /// What loads give that were read with one before them.
@@ -139,6 +142,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             common_bytes: 0,
             patterns: Patterns::default(),
             copies: pieces::copies(&ir.body),
+            computed: strides::computed(&ir.body, uniformity),
             streams: ahead::streams(&ir.body),
             read_before: FxHashMap::default(),
             repeated: FxHashMap::default(),

@@ -138,6 +138,14 @@ impl<'c> Lower<'_, 'c> {
         if let Some(values) = self.load_pieces(a)? {
             return Ok(values);
         }
+        if let Some(values) = self.load_strided(a)? {
+            return Ok(values);
+        }
+        self.load_apart(a)
+    }
+
+    /// Reads each lane's scalars by themselves.
+    pub(crate) fn load_apart(&mut self, a: &Access<'c>) -> Result<Vec<Val<'c>>> {
         if self.e.caps.mask_registers && !a.volatile {
             return (0..a.n).map(|k| self.load_gather(a, k)).collect();
         }
@@ -152,9 +160,14 @@ impl<'c> Lower<'_, 'c> {
         if a.gap(self.w) == Some(u64::from(a.n)) && self.store_wide(a, values)? {
             return Ok(());
         }
-        if self.store_pieces(a, values)? {
+        if self.store_pieces(a, values)? || self.store_strided(a, values)? {
             return Ok(());
         }
+        self.store_apart(a, values)
+    }
+
+    /// Writes each lane's scalars by themselves.
+    pub(crate) fn store_apart(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<()> {
         if self.e.caps.mask_registers && !a.volatile && a.elem_bytes() >= 4 {
             return (0..a.n).zip(values).try_for_each(|(k, &v)| self.store_scatter(a, k, v));
         }

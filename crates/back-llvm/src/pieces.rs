@@ -32,7 +32,7 @@ const MAX_BYTES: u64 = 16;
 const MIN_BYTES: u64 = 8;
 
 /// Where pieces are.
-struct Pieces<'c> {
+pub(crate) struct Pieces<'c> {
     at: Vec<PointerValue<'c>>,
     /// Lanes for each of these addresses.
     lanes: u32,
@@ -162,7 +162,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Goes to where a way is right, and gives where it is not.
-    fn begin_way(&mut self, way: &Pieces<'c>) -> Result<BasicBlock<'c>> {
+    pub(crate) fn begin_way(&mut self, way: &Pieces<'c>) -> Result<BasicBlock<'c>> {
         let [inside, other] = ["inside", "edge"].map(|n| self.new_block(n));
         self.e.cond_br_likely(way.right, inside, other)?;
         self.e.b.position_at_end(inside);
@@ -195,18 +195,14 @@ impl<'c> Lower<'_, 'c> {
         }
         let offset = self.vector(a.ptr.offset)?;
         let mut whole = self.e.bool(true);
-        let mut used = self.exec.mask;
         if a.is_bounded() {
             let size = self.vector(a.ptr.size)?;
             let inside = self.is_inside(offset, size, a.piece_bytes())?;
             let begins = self.is_inside(offset, size, a.elem_bytes())?;
             let split = self.e.icmp(IntPredicate::NE, inside, begins)?;
             whole = self.e.not(self.e.any(split)?)?;
-            used = Some(match used {
-                Some(mask) => self.e.and(inside, mask)?,
-                None => inside,
-            });
         }
+        let used = self.used_lanes(a, offset, a.piece_bytes())?;
         let mut ways = Vec::new();
         if may_run && a.ptr.base.is_uniform() {
             ways.extend(self.runs(a, offset, used)?);
@@ -221,9 +217,27 @@ impl<'c> Lower<'_, 'c> {
         Ok(ways)
     }
 
+    /// The lanes that execute and of which so many bytes are inside of the object; all without a mask.
+    pub(crate) fn used_lanes(&mut self, a: &Access<'c>, offset: V<'c>, bytes: u64) -> Result<Option<V<'c>>> {
+        if !a.is_bounded() {
+            return Ok(self.exec.mask);
+        }
+        let size = self.vector(a.ptr.size)?;
+        let inside = self.is_inside(offset, size, bytes)?;
+        Ok(Some(match self.exec.mask {
+            Some(mask) => self.e.and(inside, mask)?,
+            None => inside,
+        }))
+    }
+
     /// Lanes by registers, where the pieces of all that fill one turn out to follow one another: rows of a block, however
     /// far they are from each other.
-    fn runs(&mut self, a: &Access<'c>, offset: V<'c>, used: Option<V<'c>>) -> Result<Option<Pieces<'c>>> {
+    pub(crate) fn runs(
+        &mut self,
+        a: &Access<'c>,
+        offset: V<'c>,
+        used: Option<V<'c>>,
+    ) -> Result<Option<Pieces<'c>>> {
         let bytes = a.piece_bytes();
         let lanes = (u64::from(self.e.caps.register_bytes) / bytes).min(self.w.into()) as u32;
         if lanes < 2 {
@@ -269,7 +283,7 @@ impl<'c> Lower<'_, 'c> {
         (u64::from(self.e.caps.register_bytes) / a.elem_bytes()) as u32
     }
 
-    fn read_pieces(&mut self, a: &Access<'c>, pieces: &Pieces<'c>) -> Result<Vec<V<'c>>> {
+    pub(crate) fn read_pieces(&mut self, a: &Access<'c>, pieces: &Pieces<'c>) -> Result<Vec<V<'c>>> {
         let elems = a.n * pieces.lanes;
         let ty = self.e.vec_of(self.e.scalar_ty(a.scalar), elems);
         let per_register = (self.register_elems(a) / elems).max(1) as usize;
@@ -293,7 +307,7 @@ impl<'c> Lower<'_, 'c> {
 
     /// The reverse of [`scalars_of`](Self::scalars_of): of scalars that were read together, the registers they were
     /// taken from, so that a copy shuffles nothing.
-    fn registers_of(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<Vec<V<'c>>> {
+    pub(crate) fn registers_of(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<Vec<V<'c>>> {
         if let Some(together) = values.first().and_then(|first| self.together.get(&first.v))
             && together.scalars == values
         {
@@ -310,7 +324,12 @@ impl<'c> Lower<'_, 'c> {
         self.put_together(scalars, self.register_elems(a))
     }
 
-    fn write_pieces(&mut self, a: &Access<'c>, registers: &[V<'c>], pieces: &Pieces<'c>) -> Result<()> {
+    pub(crate) fn write_pieces(
+        &mut self,
+        a: &Access<'c>,
+        registers: &[V<'c>],
+        pieces: &Pieces<'c>,
+    ) -> Result<()> {
         let elems = a.n * pieces.lanes;
         let mut at = pieces.at.iter();
         for &register in registers {
