@@ -310,3 +310,41 @@ impl<'c> Lower<'_, 'c> {
         Ok(self.e.load_invariant(self.e.ptr_ty(), entry, 8)?.into_pointer_value())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Options, Target, compile};
+    use phalanx_ir::{text, verify};
+    use phalanx_kernels::Processor;
+
+    /// Whether code runs work-groups of so many invocations in a row.
+    fn runs_groups(invocations: u32, code: &str) -> bool {
+        let module = format!(
+            "kernel \"main\"
+workgroup_size {invocations} 1 1
+subgroup_size 32
+binding buf0 = 0.0 storage writable
+{{
+  %0: i32 = const 0
+  %p: ptr<buffer> = buffer_ptr<buf0> %0
+  %stride: i64 = const 64
+  {code}
+}}
+"
+        );
+        let module = verify(text::parse(&module).unwrap()).unwrap();
+        let target = Target::new(Processor::named("znver4").unwrap());
+        compile(&module, &target, &Options::default()).unwrap().meta.runs_groups
+    }
+
+    #[test]
+    fn subgroups_that_do_not_wait_run_in_a_row() {
+        let store = "store %p, %0";
+        let barrier = "barrier<workgroup, workgroup>";
+        let matrix = "%m: mat<16x16xf32, subgroup, acc> = mat_load %p, %stride\n mat_store %p, %m, %stride";
+        assert!(runs_groups(32, store) && runs_groups(48, store));
+        // The only subgroup waits for nobody.
+        assert!(runs_groups(32, barrier) && !runs_groups(64, barrier));
+        assert!(!runs_groups(32, matrix));
+    }
+}

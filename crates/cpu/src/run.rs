@@ -1,7 +1,8 @@
 //! Runs the work-groups of a dispatch.
 //!
 //! A dispatch is a [`Run`], which is one of a batch (see `batch`): worker threads take work-groups from it, a few at a time,
-//! until none are left. A work-group is one call of the compiled function per subgroup. Where subgroups wait for
+//! until none are left. A work-group is one call of the compiled function per subgroup, or one for
+//! several work-groups where that goes on to the next itself. Where subgroups wait for
 //! each other at barriers, each is a coroutine with a stack of its own: a barrier suspends it, and
 //! the worker resumes the subgroups in turn until all have returned. A subgroup that has returned
 //! is not waited for.
