@@ -28,7 +28,7 @@ pub(crate) struct Places {
     pub(crate) watch: u64,
     pub(crate) report: u64,
     pub(crate) spilled: u64,
-    /// What [`Arguments::outside`] gives.
+    /// Where what [`Arguments::write`] puts outside of the block is.
     pub(crate) outside: u64,
 }
 
