@@ -4,7 +4,7 @@
 //! same program without its effects, and where it loads a factor, they copy the factor to shared memory, into a ring of a
 //! few slots. The invocations load no such factor: they wait until it is there, multiply it from where it is by `wgmma`
 //! ([`multiply`]), and give the slot back. So loads are some rounds of a loop ahead of the multiplications whatever the
-//! program computes its addresses from, as long as that is nothing that the work-group itself computes ([`plan`]).
+//! program computes its addresses from, as long as that is nothing that the work-group itself computes ([`mod@plan`]).
 //!
 //! ```text
 //! producers                                     invocations
