@@ -1,7 +1,7 @@
 // Factors of the work-group that a loop loads and multiplies, which a GPU may have brought to shared memory ahead: parts
 // outside of a tensor, rows and columns one behind the other, several blocks of rows for a subgroup, two products in a
 // round, sums that are changed in each round or looked at after it, elements that a function decodes, rounds that depend on
-// memory, and no round.
+// memory, no round, and sums that a function stores.
 //
 // test run
 // define A TYPE
@@ -37,6 +37,7 @@
 // case decoded: WAY=4
 // case counted: WAY=5
 // case nested: WAY=6
+// case stored-by-elements: WAY=7
 #version 460
 #include "matrices2.glsl"
 
@@ -55,6 +56,12 @@ layout(buffer_reference, std430, buffer_reference_align = 1) buffer Elem { A x; 
 #define MAT(T, R, C, U) coopmat<T, gl_ScopeWorkgroup, R, C, gl_MatrixUse##U>
 
 A decode(const in Elem e, const in uint32_t block[2], const in uint32_t at[2]) { return e.x + A(block[1] % 2); }
+
+S keep(const in uint32_t row, const in uint32_t column, const in S x)
+{
+    sums[row * N + column] = x;
+    return x;
+}
 
 LAYOUT layoutOf(uint rows, uint columns, uint stride)
 {
@@ -100,5 +107,8 @@ void main()
     }
     if (KIND == 1 || KIND == 3)
         sum += other;
-    coopMatStore(sum, sums, 0, N, ROW_MAJOR);
+    if (KIND == 7)
+        coopMatPerElementNV(sum, sum, keep);
+    else
+        coopMatStore(sum, sums, 0, N, ROW_MAJOR);
 }

@@ -9,6 +9,7 @@ mod classes;
 mod compact;
 mod deepen;
 mod expand;
+mod opt_cycles;
 mod opt_dce;
 mod opt_fold;
 mod opt_forward;

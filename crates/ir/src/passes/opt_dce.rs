@@ -12,6 +12,7 @@
 //! which is not known when its end is visited, everything counts as live that the body loads, or
 //! that is live where branches out of the body lead to.
 
+use super::opt_cycles;
 use super::opt_forward::Slots;
 use crate::effects::VarUse;
 use crate::entities::{Block, Inst, Value, Var};
@@ -20,12 +21,14 @@ use crate::op::Op;
 
 /// Removes what has no effect.
 pub(super) fn run(func: &Function) -> Function {
-    let slots = Slots::new(func);
+    let mut func = func.clone();
+    opt_cycles::run(&mut func);
+    let slots = Slots::new(&func);
     let mut dce = Dce {
         needed: vec![false; func.values.len()],
         live: Live { slots: vec![false; slots.len()] },
         at_label: vec![None; func.labels as usize],
-        func: func.clone(),
+        func,
         slots,
     };
     dce.block(Function::ENTRY);

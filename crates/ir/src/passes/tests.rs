@@ -683,3 +683,83 @@ fn pairs_of_halves_are_joined() {
     assert_eq!(known("or %even, %two"), Some(1));
     assert_eq!(known("or %n, %two"), None);
 }
+
+#[test]
+fn rings_of_variables_that_nothing_is_made_of() {
+    check(
+        "push 8 var $0: f32 var $1: f32 var $2: f32 {
+            %p: ptr<push> = push_ptr
+            %x: f32, %y: f32 = load %p
+            var_store<$0> %x
+            var_store<$2> %x
+            loop @0 {
+                %a: f32 = var_load<$0>
+                var_store<$1> %a
+                %sum: f32 = var_load<$2>
+                %next: f32 = fadd %sum, %y
+                var_store<$2> %next
+                %b: f32 = var_load<$1>
+                var_store<$0> %b
+                %more: bool = ford_lt %next, %x
+                if %more {
+                    br @0
+                } else {}
+            }
+            %address: i64 = const 16
+            %q: ptr<global> = int_to_ptr %address
+            %result: f32 = var_load<$2>
+            store %q, %result
+        }",
+        expect![[r#"
+            {
+              %0: i64 = const 16
+              %1: ptr<push> = push_ptr
+              %2: f32, %3: f32 = load %1
+              var_store<$0> %2
+              loop @0 {
+                %4: f32 = var_load<$0>
+                %5: f32 = fadd %4, %3
+                var_store<$0> %5
+                %6: bool = ford_lt %5, %2
+                if %6 {
+                  br @0
+                }
+              }
+              %7: ptr<global> = int_to_ptr %0
+              %8: f32 = var_load<$0>
+              store %7, %8
+            }
+        "#]],
+    );
+}
+
+/// A region that stores elements needs its matrix, also where nobody needs the matrix that it gives.
+#[test]
+fn what_a_region_stores_is_made_of_variables() {
+    let text = run("push 8 subgroup_size 4 var $0: mat<2x2xf32, subgroup, acc> {
+            %p: ptr<push> = push_ptr
+            %x: f32, %y: f32 = load %p
+            %m: mat<2x2xf32, subgroup, acc> = mat_splat %x
+            var_store<$0> %m
+            loop @0 {
+                %a: mat<2x2xf32, subgroup, acc> = var_load<$0>
+                %b: mat<2x2xf32, subgroup, acc> = mat_scale %a, %y
+                var_store<$0> %b
+                %z: f32 = load %p
+                %more: bool = ford_lt %z, %x
+                if %more {
+                    br @0
+                } else {}
+            }
+            %address: i64 = const 16
+            %q: ptr<global> = int_to_ptr %address
+            %c: mat<2x2xf32, subgroup, acc> = var_load<$0>
+            %unused: mat<2x2xf32, subgroup, acc> = mat_map %c {
+                %row: i32, %column: i32, %element: f32 = params
+                store %q, %element
+                yield %element
+            }
+        }")
+    .to_string();
+    assert_eq!(text.matches("var_store<$0>").count(), 2, "{text}");
+}
