@@ -148,7 +148,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             halves: None,
             images: image::Functions::default(),
             vars: Vec::new(),
-            matrices: Matrices::new(ir, arch),
+            matrices: Matrices::new(ir, plan.is_some()),
             ring: None,
             entry,
             values: vec![None; ir.body.values.len()],

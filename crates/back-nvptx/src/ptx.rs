@@ -2,7 +2,8 @@
 
 use crate::abi::{self, Layout};
 use crate::arch::Arch;
-use crate::coopmat::{self, stream};
+use crate::coopmat;
+use crate::coopmat::stream::{self, Plan};
 use crate::lower::Lower;
 use crate::spill::Homes;
 use crate::{Compiled, Error};
@@ -29,7 +30,7 @@ pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
         return Err(Error::unsupported(format!("subgroups of {n}: a warp has {}", abi::SUBGROUP_SIZE)));
     }
     let own_bytes = module.shared_bytes;
-    let prepared = coopmat::prepare(module, arch)?;
+    let (prepared, plan) = prepare(module, arch)?;
     let module = prepared.as_ref().unwrap_or(module);
     let homes = Homes::of(module, own_bytes, arch.shared_bytes());
     if homes.shared_bytes > arch.shared_bytes().into() {
@@ -41,12 +42,8 @@ pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
         spilled_bytes: homes.spilled_bytes,
         ..Layout::of(module)
     };
-    let plan = stream::plan(module, arch);
-    // There is none where objects had to go elsewhere.
-    let ring = plan.as_ref().and_then(|plan| stream::shared_bytes(module, arch, plan));
-    let plan = plan.filter(|_| ring.is_some());
-    if let Some(bytes) = ring {
-        layout.shared_bytes = bytes;
+    if let Some(plan) = &plan {
+        layout.shared_bytes = plan.shared_bytes;
         layout.threads += stream::PRODUCERS;
     }
     if layout.threads > 1024 {
@@ -74,6 +71,23 @@ pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
         .map_err(|error| Error::bug(format!("LLVM can't generate code: {error}")))?;
     let ptx = String::from_utf8_lossy(text.as_slice()).trim_end_matches('\0').to_owned();
     Ok(Compiled { ptx, layout, llvm: [lowered, optimized] })
+}
+
+/// The module without what is not done in registers, and which factors come through shared memory.
+fn prepare(module: &Verified, arch: Arch) -> Result<(Option<Verified>, Option<Plan>)> {
+    if stream::may_stream(module, arch) {
+        match coopmat::prepare(module, true) {
+            Ok(prepared) => {
+                let plan = stream::plan(prepared.as_ref().unwrap_or(module), arch);
+                if plan.is_some() {
+                    return Ok((prepared, plan));
+                }
+            }
+            Err(Error::Unsupported { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((coopmat::prepare(module, false)?, None))
 }
 
 fn machine(arch: Arch) -> Result<TargetMachine> {

@@ -23,7 +23,6 @@ pub(crate) mod stream;
 mod vars;
 mod words;
 
-use crate::arch::Arch;
 use crate::lower::Lower;
 use inkwell::values::{FunctionValue, PointerValue};
 use layout::{Grid, Kind, LANES, Layout, Share};
@@ -64,7 +63,8 @@ pub(crate) struct Matrices<'c> {
 }
 
 impl Matrices<'_> {
-    pub(crate) fn new(ir: &Module, arch: Arch) -> Self {
+    /// Those of a module, of which factors come through shared memory or not.
+    pub(crate) fn new(ir: &Module, streams: bool) -> Self {
         let f = &ir.body;
         let count = f.values.len();
         let mut is_extracted = vec![false; count];
@@ -72,7 +72,7 @@ impl Matrices<'_> {
             is_extracted[info.args[0].index()] = true;
         }
         Self {
-            grid: grid(ir, arch),
+            grid: grid(ir, streams),
             values: vec![None; count],
             components: vec![None; count],
             is_extracted,
@@ -83,8 +83,8 @@ impl Matrices<'_> {
     }
 }
 
-/// The grid of the warps of a module.
-fn grid(ir: &Module, arch: Arch) -> Grid {
+/// The grid of the warps of a module. Where factors come through shared memory each holds whole rows, as `wgmma` wants it.
+fn grid(ir: &Module, streams: bool) -> Grid {
     let f = &ir.body;
     let of_group = |v: Option<&Value>| f.ty(*v?).mat().filter(|m| m.scope == Scope::Workgroup);
     let has_whole_rows = f.insts.iter().any(|info| {
@@ -97,7 +97,7 @@ fn grid(ir: &Module, arch: Arch) -> Grid {
             _ => false,
         }
     });
-    Grid::new(ir.num_subgroups(), has_whole_rows || stream::may_stream(ir, arch))
+    Grid::new(ir.num_subgroups(), has_whole_rows || streams)
 }
 
 /// Refuses what is not done with matrices of a type.

@@ -1,9 +1,7 @@
 //! What of operations on whole matrices is done in registers, and what a pass takes apart before.
 
 use super::layout::{Grid, Share};
-use super::stream::may_stream;
 use super::{check, grid};
-use crate::arch::Arch;
 use phalanx_emit_llvm::{Error, Result};
 use phalanx_ir::passes::{Options, Scratch, SpreadError, expand_but, spread};
 use phalanx_ir::{
@@ -14,8 +12,9 @@ use phalanx_ir::{
 /// Most instructions that the region of a reduction becomes, repeated for each register.
 const MAX_REPEATED: usize = 8192;
 
-/// The same module without the operations on whole matrices that are not done in registers.
-pub(crate) fn prepare(module: &Verified, arch: Arch) -> Result<Option<Verified>> {
+/// The same module without the operations on whole matrices that are not done in registers, for factors of the work-group that
+/// come through shared memory or do not.
+pub(crate) fn prepare(module: &Verified, streams: bool) -> Result<Option<Verified>> {
     if !module.body.insts.iter().any(|info| super::concerns(&module.body, info)) {
         return Ok(None);
     }
@@ -27,12 +26,11 @@ pub(crate) fn prepare(module: &Verified, arch: Arch) -> Result<Option<Verified>>
     for of_scope in [Scratch::of, Scratch::of_workgroup] {
         let module = prepared.as_ref().unwrap_or(module);
         let scratch = Scratch { is_free: true, in_maps: true, ..of_scope(module) };
-        let streams = scratch.scope == Scope::Workgroup && may_stream(module, arch);
         let uniformity = match scratch.scope {
             Scope::Workgroup => Uniformity::of_workgroup(module),
             _ => Uniformity::analyse(module),
         };
-        let choice = Choice { ir: module, grid: grid(module, arch), streams, uniformity };
+        let choice = Choice { ir: module, grid: grid(module, streams), streams, uniformity };
         let is_whole = |_: &Function, info: &InstInfo| choice.is_in_registers(info);
         let expanded = expand_but(&is_whole, module, scratch, &options);
         prepared = expanded.map_err(|error| Error::bug(error.to_string()))?.or(prepared);
@@ -44,7 +42,7 @@ pub(crate) fn prepare(module: &Verified, arch: Arch) -> Result<Option<Verified>>
 struct Choice<'m> {
     ir: &'m Module,
     grid: Grid,
-    /// Whether factors of the work-group may come through shared memory.
+    /// Whether factors of the work-group come through shared memory.
     streams: bool,
     /// What is the same for all invocations of the scope.
     uniformity: Uniformity,
@@ -58,7 +56,8 @@ impl Choice<'_> {
             info.args.iter().chain(&info.results).filter_map(|&v| f.ty(v).mat()).collect();
         let shares: Vec<Share> = types.iter().map(|&m| Share::of(m, self.grid)).collect();
         // What comes through shared memory is in no registers; it is looked at again where it does not.
-        let is_streamed = |m: MatType| self.streams && matches!(m.use_, Use::A | Use::B);
+        let is_streamed =
+            |m: MatType| self.streams && m.scope == Scope::Workgroup && matches!(m.use_, Use::A | Use::B);
         let is_refused = |m: MatType| !is_streamed(m) && check(self.ir, self.grid, m).is_err();
         if shares.is_empty() || types.iter().any(|&m| is_refused(m)) {
             return false;

@@ -20,7 +20,7 @@ mod ring;
 mod slot;
 
 pub(crate) use plan::{Plan, may_stream, plan};
-pub(crate) use ring::{Ring, Role, shared_bytes};
+pub(crate) use ring::{Ring, Role};
 
 /// Threads that copy: as many as a group of warps that multiplies has.
 pub(crate) const PRODUCERS: u32 = 128;

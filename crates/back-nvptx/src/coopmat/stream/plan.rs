@@ -1,7 +1,7 @@
 //! Which multiply-adds get their factors from producers, and what producers execute.
 
-use super::PRODUCERS;
 use super::slot::{Part, ROWS};
+use super::{PRODUCERS, ring};
 use crate::arch::Arch;
 use phalanx_ir::{
     Block, Builtin, Function, Inst, MatType, Module, Op, Scalar, Scope, Space, Type, Uniformity, Use, Value,
@@ -37,9 +37,11 @@ pub(crate) struct Plan {
     pub(super) is_moved: Vec<bool>,
     /// By loop: variables whose sums are waited for behind it.
     pub(super) settles: Vec<Vec<Var>>,
+    /// Bytes of shared memory, with the ring.
+    pub(crate) shared_bytes: u32,
 }
 
-/// Whether the types of a module's matrices are such that some may be streamed. Then each warp holds whole rows.
+/// Whether the types of a module's matrices are such that some may be streamed.
 pub(crate) fn may_stream(ir: &Module, arch: Arch) -> bool {
     let f = &ir.body;
     (0..f.insts.len()).any(|i| types(ir, arch, Inst::new(i)).is_some())
@@ -157,12 +159,14 @@ pub(crate) fn plan(ir: &Module, arch: Arch) -> Option<Plan> {
         is_produced: vec![false; insts],
         is_moved: vec![false; insts],
         settles: vec![Vec::new(); insts],
+        shared_bytes: 0,
     };
     for &mul_add in &places.order {
         let Some([a, b, _]) = types(ir, arch, mul_add) else { continue };
         add(&mut plan, &places, &uniformity, ir, (mul_add, a, b));
     }
-    (!plan.streams.is_empty()).then_some(plan)
+    plan.shared_bytes = ring::shared_bytes(ir, arch, &plan)?;
+    Some(plan)
 }
 
 /// Adds a multiply-add to the streams, if it can be one.

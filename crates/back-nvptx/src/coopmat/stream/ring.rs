@@ -58,8 +58,9 @@ fn extent(ir: &Module, arch: Arch, plan: &Plan) -> Option<(u32, u32, u32)> {
     (slots >= MIN_SLOTS).then_some((words, slots, slot_bytes))
 }
 
-/// Bytes of shared memory with the ring behind what the module has of its own; nothing if there is no room.
-pub(crate) fn shared_bytes(ir: &Module, arch: Arch, plan: &Plan) -> Option<u32> {
+/// Bytes of shared memory with the ring behind what the module has of its own; nothing if there is no room, so that some of that
+/// may have to go elsewhere, too.
+pub(super) fn shared_bytes(ir: &Module, arch: Arch, plan: &Plan) -> Option<u32> {
     let (words, slots, slot_bytes) = extent(ir, arch, plan)?;
     Some((words + WORDS).next_multiple_of(ALIGN) + slots * slot_bytes)
 }
