@@ -267,7 +267,8 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// A loop in which multiplications of one round go on in the next. The first round is apart, so that within the loop and
-    /// behind it they are known to: `ptxas` waits for each otherwise.
+    /// behind it they are known to: `ptxas` waits for each otherwise, and where the loop may be left to end the dispatch, so
+    /// that only producers look.
     pub(crate) fn lower_chained_loop(&mut self, label: Label, body: Block, sums: &[Var]) -> Result<Flow> {
         let mask = self.mask_if_any()?;
         let [header, done] = ["loop", "endloop"].map(|name| self.new_block(name));
