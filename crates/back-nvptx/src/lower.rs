@@ -37,11 +37,11 @@ pub(crate) enum Flow {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ptr<'c> {
     pub(crate) space: Space,
-    /// Where the object starts, in its address space; null in [`Space::Global`].
+    /// Where the object starts, in its address space; in [`Space::Global`] the address that an integer was.
     pub(crate) base: V<'c>,
     /// Bytes of the object (`i64`). Meaningless in [`Space::Global`].
     pub(crate) size: V<'c>,
-    /// Bytes from the start (`i64`). The address in [`Space::Global`].
+    /// Bytes from the start (`i64`).
     pub(crate) offset: V<'c>,
 }
 

@@ -95,8 +95,7 @@ impl<'c> Lower<'_, 'c> {
     /// Where a pointer points, in its space.
     pub(crate) fn place(&mut self, p: &Ptr<'c>) -> Result<PointerValue<'c>> {
         let at = match p.space {
-            Space::Global => self.e.cast(I::IntToPtr, p.offset, self.space_ty(Space::Global))?,
-            Space::Buffer | Space::Push => self.e.offset(p.base, p.offset)?,
+            Space::Global | Space::Buffer | Space::Push => self.e.offset(p.base, p.offset)?,
             Space::Shared => {
                 let at = self.e.offset(p.base, p.offset)?;
                 self.in_half(at)?

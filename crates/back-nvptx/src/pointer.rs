@@ -70,7 +70,13 @@ impl<'c> Lower<'_, 'c> {
             }
             Op::PtrDiff => {
                 let (p, q) = (self.ptr(info.args[0])?, self.ptr(info.args[1])?);
-                let v = self.e.sub(p.offset, q.offset)?;
+                let v = match p.space {
+                    Space::Global => {
+                        let (p, q) = (self.address(&p)?, self.address(&q)?);
+                        self.e.sub(p, q)?
+                    }
+                    _ => self.e.sub(p.offset, q.offset)?,
+                };
                 self.set(inst, v);
             }
             Op::PtrToInt => {
@@ -79,9 +85,11 @@ impl<'c> Lower<'_, 'c> {
                 self.set(inst, v);
             }
             Op::IntToPtr => {
-                let offset = self.scalar(info.args[0])?;
-                let base = self.space_ty(Space::Global).const_null().into();
-                self.set_ptr(inst, Ptr { space: Space::Global, base, size: self.e.i64(-1), offset });
+                // What is added stays apart, so that LLVM sees which accesses are side by side.
+                let address = self.scalar(info.args[0])?;
+                let base = self.e.cast(I::IntToPtr, address, self.space_ty(Space::Global))?;
+                let p = Ptr { space: Space::Global, base, size: self.e.i64(-1), offset: zero };
+                self.set_ptr(inst, p);
             }
             _ => return Err(Error::bug("no pointer operation")),
         }
@@ -101,9 +109,6 @@ impl<'c> Lower<'_, 'c> {
 
     /// The address of a pointer (`i64`).
     pub(crate) fn address(&mut self, p: &Ptr<'c>) -> Result<V<'c>> {
-        if p.space == Space::Global {
-            return Ok(p.offset);
-        }
         let base = self.e.cast(I::PtrToInt, p.base, self.e.cx.i64_type())?;
         self.e.add(base, p.offset)
     }
@@ -127,6 +132,10 @@ impl<'c> Lower<'_, 'c> {
                 self.align_of(info.args[0]).min(of(disp)).min(index.unwrap_or(BUFFER_ALIGN))
             }
             Op::Select => self.align_of(info.args[1]).min(self.align_of(info.args[2])),
+            Op::IntToPtr => match f.def(info.args[0]) {
+                address if address.op == Op::PtrToInt => self.align_of(address.args[0]),
+                _ => of(1 << self.uniformity.low_zeros(info.args[0]).min(4)),
+            },
             _ => 1,
         }
     }
@@ -189,13 +198,13 @@ impl<'c> Lower<'_, 'c> {
             && index < count
         {
             let at = self.e.field(at, index * DESCRIPTOR_BYTES)?;
-            return self.descriptor(at);
+            return self.of_buffer(at);
         }
         let exists = self.e.icmp(IntPredicate::ULT, index, count)?;
         let nothing = [self.space_ty(Space::Buffer).const_null().into(), self.e.i64(0)];
         let (base, size) = self.guarded(exists, nothing, |l| {
             let at = l.e.offset(table, step)?.into_pointer_value();
-            let (base, size) = l.descriptor(at)?;
+            let (base, size) = l.of_buffer(at)?;
             Ok([base, size])
         })?;
         Ok((base, size))
@@ -218,6 +227,13 @@ impl<'c> Lower<'_, 'c> {
         self.e.b.position_at_end(done);
         let [a, b] = otherwise;
         Ok((self.e.merge(&[(x, after), (a, before)])?, self.e.merge(&[(y, after), (b, before)])?))
+    }
+
+    /// What the descriptor of a buffer says.
+    fn of_buffer(&mut self, at: PointerValue<'c>) -> Result<(V<'c>, V<'c>)> {
+        let (base, size) = self.descriptor(at)?;
+        self.e.points_to_multiples(base, BUFFER_ALIGN)?;
+        Ok((base, size))
     }
 
     fn descriptor(&mut self, at: PointerValue<'c>) -> Result<(V<'c>, V<'c>)> {

@@ -58,6 +58,14 @@ impl<'c> Emit<'c> {
         Ok(v)
     }
 
+    /// Says of a pointer that was loaded what it is a multiple of.
+    pub fn points_to_multiples(&self, pointer: V<'c>, align: u64) -> Result<()> {
+        let Some(inst) = pointer.as_instruction_value() else { return Ok(()) };
+        let align = self.cx.i64_type().const_int(align, false);
+        let node = self.cx.metadata_node(&[align.into()]);
+        inst.set_metadata(node, self.cx.get_kind_id("align")).map_err(|e| Error::bug(e.to_string()))
+    }
+
     /// Writes to memory.
     pub fn store(&self, x: V<'c>, ptr: PointerValue<'c>, align: u32) -> Result<InstructionValue<'c>> {
         let inst = self.b.build_store(ptr, x)?;
