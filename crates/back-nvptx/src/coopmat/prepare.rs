@@ -25,7 +25,10 @@ pub(crate) fn prepare(module: &Verified, streams: bool) -> Result<Option<Verifie
     })?;
     for of_scope in [Scratch::of, Scratch::of_workgroup] {
         let module = prepared.as_ref().unwrap_or(module);
-        let scratch = Scratch { is_free: true, in_maps: true, ..of_scope(module) };
+        let scratch = of_scope(module);
+        // Threads of their own decode elements where they are moved to, neighbours by one.
+        let decodes_in_maps = streams && scratch.scope == Scope::Workgroup;
+        let scratch = Scratch { is_free: true, in_maps: true, decodes_in_maps, ..scratch };
         let uniformity = match scratch.scope {
             Scope::Workgroup => Uniformity::of_workgroup(module),
             _ => Uniformity::analyse(module),

@@ -1,7 +1,8 @@
 //! Producers copy a factor to its part of a slot.
 //!
 //! Words of 16 bytes go by `cp.async` where lines are in memory as they are in the slot, inside of their object and aligned.
-//! All else is moved element by element, and so is what a program computes for each element.
+//! All else is moved element by element, and so is what a program computes for each element; where it computes without
+//! branches, a thread computes words of neighbours, so that what they have in common is computed once.
 
 use super::PRODUCERS;
 use super::slot::Part;
@@ -25,6 +26,40 @@ struct Source<'c> {
     align: u64,
     column_major: bool,
     flags: MemFlags,
+}
+
+/// Words that each producer computes.
+struct Runs {
+    /// Words of a line, and elements of a word.
+    of_line: u32,
+    elements: u32,
+    /// Words between the two that one thread computes. Blocks of 32 weights of 4 bits have those of their second half in the same bytes
+    /// as those of the first, which are then read once.
+    apart: u32,
+    /// How often a thread computes two words.
+    rounds: u32,
+}
+
+/// Most elements that one thread computes for a slot, as each is code of its own.
+const MAX_COMPUTED: u32 = 128;
+
+impl Runs {
+    /// Runs for a part, if its words can be dealt out evenly.
+    fn of(part: &Part) -> Option<Self> {
+        let elem = part.m.elem.bytes();
+        let (of_line, elements, apart) = (part.line_bytes() / WORD, WORD / elem, elem);
+        let pairs = part.lines() * of_line / 2;
+        let is_even = of_line.is_multiple_of(2 * apart)
+            && PRODUCERS.is_multiple_of(of_line / 2)
+            && pairs.is_multiple_of(PRODUCERS);
+        let rounds = pairs / PRODUCERS;
+        (is_even && 2 * rounds * elements <= MAX_COMPUTED).then_some(Self {
+            of_line,
+            elements,
+            apart,
+            rounds,
+        })
+    }
 }
 
 impl<'c> Lower<'_, 'c> {
@@ -55,10 +90,16 @@ impl<'c> Lower<'_, 'c> {
                 for &arg in &info.args {
                     scalars.push(self.scalar(self.f.def(arg).args[0])?);
                 }
-                self.fill_each(&part, slot, |l, row, col| {
+                let element = |l: &mut Self, row: V<'c>, col: V<'c>| {
                     let params = [&[row, col], &scalars[..]].concat();
                     l.region(body, &params)
-                })
+                };
+                let is_straight =
+                    self.f.block(body).iter().all(|&i| self.f.inst(i).op.bodies().next().is_none());
+                match Runs::of(&part).filter(|_| is_straight) {
+                    Some(runs) => self.fill_runs(&part, &runs, slot, element),
+                    None => self.fill_each(&part, slot, element),
+                }
             }
             _ => Err(Error::bug("nothing that gives a factor")),
         }
@@ -157,6 +198,52 @@ impl<'c> Lower<'_, 'c> {
         let p = Ptr { offset, ..source.p };
         let align = source.align.min(elem.bytes().into());
         Ok(self.read_each(&p, elem, 1, align, source.flags)?[0])
+    }
+
+    /// Fills the part by words of which a thread computes all elements. They are stored behind all that is read, which
+    /// can be under way together.
+    fn fill_runs(
+        &mut self,
+        part: &Part,
+        runs: &Runs,
+        slot: V<'c>,
+        mut element: impl FnMut(&mut Self, V<'c>, V<'c>) -> Result<V<'c>>,
+    ) -> Result<()> {
+        let elem = part.m.elem;
+        let producer = self.producer()?;
+        let pairs = runs.of_line / 2;
+        let first_line = self.e.bin(I::UDiv, producer, self.e.i32(pairs))?;
+        let pair = self.e.bin(I::URem, producer, self.e.i32(pairs))?;
+        let further = self.e.bin(I::UDiv, pair, self.e.i32(runs.apart))?;
+        let first = self.e.bin(I::URem, pair, self.e.i32(runs.apart))?;
+        let further = self.e.mul(further, self.e.i32(2 * runs.apart))?;
+        let first = self.e.add(first, further)?;
+        let mut stores = Vec::new();
+        for round in 0..runs.rounds {
+            let line = self.e.add(first_line, self.e.i32(round * (PRODUCERS / pairs)))?;
+            for word in [0, runs.apart] {
+                let word = self.e.add(first, self.e.i32(word))?;
+                let start = self.e.mul(word, self.e.i32(runs.elements))?;
+                let int = if elem.bytes() == 1 { self.e.cx.i8_type() } else { self.e.cx.i16_type() };
+                let mut all = int.vec_type(runs.elements).const_zero();
+                for i in 0..runs.elements {
+                    let along = self.e.add(start, self.e.i32(i))?;
+                    let (row, col) = if part.by_cols() { (along, line) } else { (line, along) };
+                    let x = element(self, row, col)?;
+                    let x = self.as_bits(elem, x)?;
+                    let i = self.e.i32(i).into_int_value();
+                    all = self.e.b.build_insert_element(all, x.into_int_value(), i, "")?;
+                }
+                let byte = self.e.mul(word, self.e.i32(WORD))?;
+                stores.push((part.place(&mut self.e, line, byte)?, all));
+            }
+        }
+        for (at, all) in stores {
+            let at = self.e.add(slot, at)?;
+            let at = self.e.cast(I::IntToPtr, at, self.space_ty(Space::Shared))?.into_pointer_value();
+            self.e.store(all.into(), at, WORD)?;
+        }
+        Ok(())
     }
 
     /// Fills the part element by element; neighbours fill neighbours of a line.

@@ -13,7 +13,7 @@
 use super::tensor::{Tensor, Words};
 use super::{Area, Expand};
 use crate::entities::{Block, Value};
-use crate::op::{BinaryOp as B, CompareOp as C, ConvertKind};
+use crate::op::{BinaryOp as B, CompareOp as C, ConvertKind, Op};
 use crate::tensor::Clamp;
 use crate::types::Scalar;
 use smallvec::SmallVec;
@@ -45,7 +45,7 @@ impl Expand<'_> {
     }
 
     /// How the matrix runs along the tensor, if each of its sides runs along one dimension, one of them the innermost.
-    fn rectangle(&self, t: &Tensor<'_>) -> Option<Regular> {
+    pub(super) fn rectangle(&self, t: &Tensor<'_>) -> Option<Regular> {
         let dims = t.dims();
         let order: SmallVec<[usize; 5]> = match &t.access.view {
             Some(view) if view.has_dimensions || usize::from(view.dims) != dims => return None,
@@ -122,6 +122,73 @@ impl Expand<'_> {
         all
     }
 
+    /// A load that decodes as a map: where it is inside and begins with a block, the place of an element in its block is
+    /// known from the element's own, so that neighbours are seen to share a block.
+    pub(super) fn load_blocks(
+        &mut self,
+        t: &Tensor<'_>,
+        r: &Regular,
+        pointer: Value,
+        decode: Block,
+    ) -> Value {
+        let begins = (r.block > 1).then(|| {
+            let (size, zero) = (self.int(r.block), self.int(0));
+            let rest = self.b().binary(B::Umod, t.words[t.operands.offset(r.along)], size);
+            self.b().compare(C::Ieq, rest, zero)
+        });
+        let is_regular = self.is_inside(t, begins);
+        let var = self.var(t.m);
+        self.choose(
+            is_regular,
+            |this| {
+                let zero = this.b().constant(t.m.elem, 0);
+                let zeros = this.b().value(Op::MatSplat, &[zero], t.m.into());
+                let matrix = this.map_elements(t, zeros, |this, row, col, _| {
+                    let (line, along) = if r.column_major { (col, row) } else { (row, col) };
+                    let y = this.binary(B::Iadd, line, t.words[t.operands.offset(r.line)]);
+                    let (first, _) = this.divide(t.words[t.operands.offset(r.along)], r.block);
+                    let (further, in_block) = this.divide(along, r.block);
+                    let x = (this.b().binary(B::Iadd, first, further), in_block);
+                    this.decoded(t, r, pointer, decode, (y, x))
+                });
+                this.b().var_store(var, None, matrix);
+            },
+            |this| {
+                let matrix = this.load_map(t, pointer, Some(decode), None);
+                this.b().var_store(var, None, matrix);
+            },
+        );
+        self.b().var_load(var, None)
+    }
+
+    /// The decoded element of line `y` and of a block and a place in it along the line.
+    fn decoded(
+        &mut self,
+        t: &Tensor<'_>,
+        r: &Regular,
+        pointer: Value,
+        decode: Block,
+        (y, x): (Value, (Value, Value)),
+    ) -> Value {
+        let (mut block, mut in_block) = (Words::new(), Words::new());
+        for d in 0..t.dims() {
+            let (b, i) = if d == r.line {
+                self.divide(y, r.line_block)
+            } else if d == r.along {
+                x
+            } else {
+                let (offset, size) = (t.words[t.operands.offset(d)], t.words[t.operands.block(d)]);
+                let rest = self.b().binary(B::Umod, offset, size);
+                (self.binary(B::Udiv, offset, size), rest)
+            };
+            block.push(b);
+            in_block.push(i);
+        }
+        let at = self.address(t, pointer, &block);
+        let params: SmallVec<[Value; 4]> = [at].into_iter().chain(block).chain(in_block).collect();
+        self.inline(decode, &params)
+    }
+
     /// Decodes all elements of a matrix, line by line, to an area.
     pub(super) fn decode_lines(
         &mut self,
@@ -134,27 +201,11 @@ impl Expand<'_> {
         let (one, lanes) = (self.int(1), self.lanes);
         self.count(0, r.lines, one, |this, line| {
             let y = this.binary(B::Iadd, line, t.words[t.operands.offset(r.line)]);
-            let (line_block, in_line_block) = this.divide(y, r.line_block);
             let len = this.int(r.len);
             let start = this.b().binary(B::Imul, line, len);
             this.count(0, r.len, lanes, |this, first| {
-                let (mut block, mut in_block) = (Words::new(), Words::new());
-                for d in 0..t.dims() {
-                    let (b, i) = if d == r.line {
-                        (line_block, in_line_block)
-                    } else if d == r.along {
-                        this.blocks_along(t, r, first)
-                    } else {
-                        let (offset, size) = (t.words[t.operands.offset(d)], t.words[t.operands.block(d)]);
-                        let rest = this.b().binary(B::Umod, offset, size);
-                        (this.binary(B::Udiv, offset, size), rest)
-                    };
-                    block.push(b);
-                    in_block.push(i);
-                }
-                let at = this.address(t, pointer, &block);
-                let params: SmallVec<[Value; 4]> = [at].into_iter().chain(block).chain(in_block).collect();
-                let x = this.inline(decode, &params);
+                let x = this.blocks_along(t, r, first);
+                let x = this.decoded(t, r, pointer, decode, (y, x));
                 let e = this.b().binary(B::Iadd, start, first);
                 let lane = this.lane;
                 let e = this.b().binary(B::Iadd, e, lane);

@@ -55,13 +55,22 @@ pub struct Scratch {
     /// Whether accesses through tensor layouts become maps, whose regions read or write an element. Those that decode do
     /// only if they would take much of the memory, because consecutive elements share a block.
     pub in_maps: bool,
+    /// Whether those that decode become maps, too, however small.
+    pub decodes_in_maps: bool,
 }
 
 impl Scratch {
     /// Behind the module's own shared memory, for the matrices of all subgroups.
     pub fn of(module: &Module) -> Self {
         let (start, subgroups) = (module.shared_bytes, module.num_subgroups());
-        Self { start, subgroups, scope: Scope::Subgroup, is_free: false, in_maps: false }
+        Self {
+            start,
+            subgroups,
+            scope: Scope::Subgroup,
+            is_free: false,
+            in_maps: false,
+            decodes_in_maps: false,
+        }
     }
 
     /// Behind the module's own shared memory, for the matrices of the work-group.

@@ -108,7 +108,7 @@ impl Expand<'_> {
     }
 
     /// A load as a map of the elements that stay where the view leaves some out.
-    fn load_map(
+    pub(super) fn load_map(
         &mut self,
         t: &Tensor<'_>,
         pointer: Value,
@@ -119,7 +119,8 @@ impl Expand<'_> {
             let zero = self.b().constant(t.m.elem, 0);
             self.b().value(Op::MatSplat, &[zero], t.m.into())
         });
-        self.map_elements(t, object, |this, e, old| {
+        self.map_elements(t, object, |this, row, col, old| {
+            let e = this.number(t, row, col);
             let out = this.var(t.m.elem);
             this.b().var_store(out, None, old);
             let (index, is_unclipped) = this.matrix_index(t, e);
@@ -141,25 +142,29 @@ impl Expand<'_> {
         })
     }
 
-    /// A map with a region that makes an element of its row-major number and of what it was.
-    fn map_elements(
+    /// A map with a region that makes an element of its row, its column and what it was.
+    pub(super) fn map_elements(
         &mut self,
         t: &Tensor<'_>,
         matrix: Value,
-        region: impl FnOnce(&mut Self, Value, Value) -> Value,
+        region: impl FnOnce(&mut Self, Value, Value, Value) -> Value,
     ) -> Value {
         let body = self.new.new_block();
         self.within(body, |this| {
             let types = [Scalar::I32.into(), Scalar::I32.into(), t.m.elem.into()];
             let params = this.b().push(Op::Params, &[], &types);
             let params = this.new.inst(params).results.clone();
-            let cols = this.int(t.m.cols);
-            let first = this.binary(B::Imul, params[0], cols);
-            let e = this.b().binary(B::Iadd, first, params[1]);
-            let x = region(this, e, params[2]);
+            let x = region(this, params[0], params[1], params[2]);
             this.b().effect(Op::Yield, &[x]);
         });
         self.b().value(Op::MatMap { body }, &[matrix], t.m.into())
+    }
+
+    /// The row-major number of an element.
+    fn number(&mut self, t: &Tensor<'_>, row: Value, col: Value) -> Value {
+        let cols = self.int(t.m.cols);
+        let first = self.binary(B::Imul, row, cols);
+        self.b().binary(B::Iadd, first, col)
     }
 
     /// The element at a place in the tensor.
@@ -183,7 +188,8 @@ impl Expand<'_> {
 
     fn store_elements(&mut self, t: &Tensor<'_>, pointer: Value, matrix: Value) {
         if self.place.in_maps {
-            self.map_elements(t, matrix, |this, e, x| {
+            self.map_elements(t, matrix, |this, row, col, x| {
+                let e = this.number(t, row, col);
                 this.store_element(t, pointer, e, |_| x);
                 x
             });
@@ -224,8 +230,12 @@ impl Expand<'_> {
     ) -> Value {
         let m = t.m;
         let bytes = m.len() * u64::from(m.elem.bytes());
-        if self.place.in_maps && (decode.is_none() || bytes > MOST_DECODED) {
-            return self.load_map(t, pointer, decode, object);
+        let is_mapped = decode.is_none() || self.place.decodes_in_maps || bytes > MOST_DECODED;
+        if self.place.in_maps && is_mapped {
+            return match decode.and_then(|decode| Some((decode, self.rectangle(t)?))) {
+                Some((decode, r)) => self.load_blocks(t, &r, pointer, decode),
+                None => self.load_map(t, pointer, decode, object),
+            };
         }
         let regular = decode.and_then(|_| self.regular(t));
         let column_major = regular.is_some_and(|r| r.column_major);
