@@ -330,6 +330,12 @@ impl<'c> Lower<'_, 'c> {
         if gap == 1 {
             return Ok(Some(vec![Val::varying(all)]));
         }
+        if unread == 0
+            && let Some(mut parts) = self.take_apart_by_registers(all, gap as u32)?
+        {
+            parts.truncate(a.n as usize);
+            return Ok(Some(parts.into_iter().map(Val::varying).collect()));
+        }
         let parts = (0..a.n).map(|k| self.e.permute(all, (0..lanes).map(move |l| l * gap as u32 + k)));
         parts.map(|v| v.map(Val::varying)).collect::<Result<_>>().map(Some)
     }

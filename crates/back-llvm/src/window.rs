@@ -13,7 +13,7 @@
 //!
 //! Where strides are no multiples of the scalar's size, memory is read in units that divide both.
 
-use crate::emit::{V, const_int};
+use crate::emit::{V, const_int, elem_ty, lanes};
 use crate::error::Result;
 use crate::lower::Lower;
 use crate::memory::Access;
@@ -258,6 +258,26 @@ impl<'c> Lower<'_, 'c> {
         let (even, odd) = (half(self, 0)?, half(self, 1)?);
         let (even, odd) = (self.take_apart(even, n / 2)?, self.take_apart(odd, n / 2)?);
         Ok(even.into_iter().zip(odd).flat_map(|(x, y)| [x, y]).collect())
+    }
+
+    /// The vectors of each of the `n` scalars, four or more, that lanes have one after the other in one vector of several
+    /// registers. By halves, as LLVM makes three shuffles of each choice among four registers, where two are enough.
+    pub(crate) fn take_apart_by_registers(&mut self, all: V<'c>, n: u32) -> Result<Option<Vec<V<'c>>>> {
+        let bytes = match elem_ty(all) {
+            BasicTypeEnum::IntType(t) => t.get_bit_width() / 8,
+            BasicTypeEnum::FloatType(t) => t.get_bit_width() / 8,
+            _ => 0,
+        };
+        let count = lanes(all).unwrap_or(1);
+        if n < 4 || !n.is_power_of_two() || bytes == 0 || count * bytes < 2 * self.e.caps.register_bytes {
+            return Ok(None);
+        }
+        let length = self.e.caps.register_bytes / bytes;
+        let registers = (0..count).step_by(length as usize);
+        let registers = registers.map(|first| self.e.permute(all, first..first + length));
+        let registers = registers.collect::<Result<Vec<_>>>()?;
+        let scalars = self.take_apart(registers, n)?;
+        scalars.into_iter().map(|parts| self.e.concat(parts)).collect::<Result<_>>().map(Some)
     }
 
     /// Reads the units of one register.

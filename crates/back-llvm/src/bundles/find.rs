@@ -43,6 +43,8 @@ pub(crate) struct Bundles {
     pub(super) places: FxHashMap<Value, Place>,
     /// The members of each bundle.
     pub(super) members: Vec<Vec<Value>>,
+    /// By bundle: whether single members are wanted in the block in which it is made.
+    pub(super) parted: Vec<bool>,
     /// By variable: whether it is kept as a bundle.
     pub(super) vars: Vec<bool>,
 }
@@ -69,10 +71,11 @@ pub(crate) fn find(f: &Function, uniformity: &Uniformity) -> Bundles {
         bad.iter().for_each(|var| vars[var.index()] = false);
     }
     let kept = finder.worth(&found);
-    if kept.iter().all(|&kept| kept) {
-        return found;
+    if !kept.iter().all(|&kept| kept) {
+        found = finder.only(found, &kept);
     }
-    finder.only(found, &kept)
+    found.parted = finder.parted(&found);
+    found
 }
 
 /// The instructions that use each value.
@@ -282,6 +285,21 @@ impl Finder<'_> {
         bad
     }
 
+    /// By bundle: whether an instruction that does not treat all members alike uses one in the block of the first.
+    fn parted(&self, found: &Bundles) -> Vec<bool> {
+        let mut parted = vec![false; found.members.len()];
+        for &inst in self.tree.order() {
+            if found.roles.contains_key(&inst) {
+                continue;
+            }
+            for place in self.f.inst(inst).args.iter().filter_map(|arg| found.places.get(arg)) {
+                let def = self.f.values[found.members[place.bundle][0].index()].def;
+                parted[place.bundle] |= self.tree.block_of(inst) == self.tree.block_of(def);
+            }
+        }
+        parted
+    }
+
     /// How often an instruction is executed, about.
     fn weight(&self, inst: Inst) -> u64 {
         let Some(block) = self.tree.block_of(inst) else { return 0 };
@@ -349,7 +367,8 @@ impl Finder<'_> {
         Bundles {
             roles: roles.map(|(&inst, role)| (inst, role.clone())).collect(),
             places: found.places.iter().filter(|(v, _)| is_kept(v)).map(|(&v, &place)| (v, place)).collect(),
-            members: found.members.clone(),
+            members: found.members,
+            parted: Vec::new(),
             vars,
         }
     }

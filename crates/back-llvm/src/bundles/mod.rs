@@ -32,13 +32,21 @@ pub(crate) struct State<'c> {
     found: Bundles,
     /// The elements of each bundle, once they are computed: lane by lane, the members of each one behind the other.
     whole: Vec<Option<V<'c>>>,
+    /// The members of bundles of which single ones are wanted where they are computed.
+    single: Vec<Vec<V<'c>>>,
     /// Where variables lie that are kept in this order.
     slots: Vec<Option<PointerValue<'c>>>,
 }
 
 impl State<'_> {
     pub(crate) fn new(found: Bundles) -> Self {
-        Self { whole: vec![None; found.members.len()], slots: vec![None; found.vars.len()], found }
+        let count = found.members.len();
+        Self {
+            whole: vec![None; count],
+            single: vec![vec![]; count],
+            slots: vec![None; found.vars.len()],
+            found,
+        }
     }
 }
 
@@ -68,6 +76,9 @@ impl<'c> Lower<'_, 'c> {
     /// A scalar that is a member of a bundle.
     pub(crate) fn bundled(&self, v: Value) -> Result<Option<Val<'c>>> {
         let Some(place) = self.bundles.found.places.get(&v) else { return Ok(None) };
+        if let Some(&one) = self.bundles.single[place.bundle].get(place.member) {
+            return Ok(Some(Val::varying(one)));
+        }
         let Some(all) = self.bundles.whole[place.bundle] else { return Ok(None) };
         let count = self.bundles.found.members[place.bundle].len() as u32;
         self.member(all, count, place.member as u32).map(Some)
@@ -113,7 +124,18 @@ impl<'c> Lower<'_, 'c> {
             }
         };
         self.bundles.whole[place.bundle] = Some(all);
+        if self.bundles.found.parted[place.bundle] {
+            self.bundles.single[place.bundle] = self.each_member(all, count)?;
+        }
         Ok(())
+    }
+
+    /// All members of a bundle.
+    fn each_member(&mut self, all: V<'c>, count: u32) -> Result<Vec<V<'c>>> {
+        if let Some(members) = self.take_apart_by_registers(all, count)? {
+            return Ok(members);
+        }
+        (0..count).map(|k| self.e.permute(all, (0..self.w).map(|lane| lane * count + k))).collect()
     }
 
     fn load_bundle(&mut self, access: &Access<'c>) -> Result<V<'c>> {
