@@ -238,7 +238,7 @@ fn inside(func: &Function, around: Inst) -> Vec<Inst> {
 }
 
 /// The element of a variable that is loaded or stored, where it is known.
-fn element(func: &Function, inst: Inst) -> Option<u64> {
+pub(super) fn element(func: &Function, inst: Inst) -> Option<u64> {
     let info = func.inst(inst);
     match (&info.op, info.args.as_slice()) {
         (Op::VarLoad(_), []) | (Op::VarStore(_), [_]) => Some(0),

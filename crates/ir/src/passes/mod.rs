@@ -17,6 +17,7 @@ mod opt_join;
 mod opt_unroll;
 mod relax;
 mod spread;
+mod terms;
 mod walk;
 mod widen;
 mod workgroup;
@@ -53,6 +54,7 @@ pub const LANES: &[Pass] = &[
     Pass { name: "simplify", run: walk::simplify },
     Pass { name: "widen", run: widen::run },
     Pass { name: "join", run: opt_join::run },
+    Pass { name: "terms", run: terms::run },
     Pass { name: "dce", run: opt_dce::run },
 ];
 

@@ -1,7 +1,7 @@
 //! Text before and after.
 
 use super::{Options, compact, join_known, optimize};
-use crate::{Module, Op, Uniformity, text, verify};
+use crate::{Module, Op, Scalar, Tree, Uniformity, text, verify};
 use expect_test::{Expect, expect};
 use std::fmt::Write;
 
@@ -762,4 +762,64 @@ fn what_a_region_stores_is_made_of_variables() {
         }")
     .to_string();
     assert_eq!(text.matches("var_store<$0>").count(), 2, "{text}");
+}
+
+/// How many additions of sums of products to a variable remain in a loop, and how many are done term by term.
+fn by_terms(body: &str) -> (usize, usize) {
+    let code = format!(
+        "push 4 binding buf0 = 0.0 storage writable
+        var $s: f32 var $i: i32 {{
+            %0: i32 = const 0
+            %1: i32 = const 1
+            %zero: f32 = const 0.0
+            %w: ptr<push> = push_ptr
+            %n: i32 = load %w
+            %lane: i32 = local_invocation_id<x>
+            %p: ptr<buffer> = buffer_ptr<buf0> %0
+            var_store<$s> %zero
+            var_store<$i> %0
+            block @0 {{ loop @1 {{
+                %i: i32 = var_load<$i>
+                %at: i32 = iadd %i, %lane
+                %q: ptr<buffer> = ptr_add<scale=8> %p, %at
+                %x: f32, %y: f32 = load %q
+                {body}
+                %next: i32 = iadd %i, %1
+                var_store<$i> %next
+                %more: bool = ult %next, %n
+                if %more {{ br @1 }}
+            }} }}
+            %sum: f32 = var_load<$s>
+            store %p, %sum
+        }}"
+    );
+    let module = run(&code);
+    let loads = |count| {
+        let is_load = |op: &Op| {
+            matches!(op, Op::VarLoad(var) if module.body.var(*var).ty == Scalar::F32.into()
+            && module.body.var(*var).count == count)
+        };
+        let tree = Tree::new(&module.body);
+        let insts = tree.order().iter().filter(|&&inst| tree.block_of(inst).is_some_and(|b| tree.in_loop(b)));
+        insts.filter(|&&inst| is_load(&module.body.inst(inst).op)).count()
+    };
+    (loads(1), loads(2) / 2)
+}
+
+#[test]
+fn sums_of_products_are_added_up_term_by_term() {
+    let sum = "%n2: f32 = s_to_f %i
+        %s: f32 = var_load<$s>
+        %a: f32 = fmul %x, %n2
+        %b: f32 = fmul %y, %n2
+        %c: f32 = fadd %a, %b
+        %d: f32 = fadd %s, %c
+        var_store<$s> %d";
+    assert_eq!(by_terms(sum), (0, 1));
+    // Exact, in another order than in memory, seen in the loop, and used elsewhere.
+    let exact = sum.replace("%c: f32 = fadd %a, %b", "%c: f32 = fadd %a, %b exact");
+    assert_eq!(by_terms(&exact), (1, 0));
+    assert_eq!(by_terms(&sum.replace("fadd %a, %b", "fadd %b, %a")), (1, 0));
+    assert_eq!(by_terms(&format!("{sum}\n%e: f32 = var_load<$s>\nstore %q, %e")).1, 0);
+    assert_eq!(by_terms(&format!("{sum}\nstore %q, %c")), (1, 0));
 }
