@@ -150,7 +150,7 @@ fn vectors_are_multiplied_by_memory_and_added_to_it() {
     let product = "%s: i64 = const 0\nvec_mat_mul<$y, $x, m=9, k=16, f16, f16, training> %in, %s\n\
         %q: ptr<buffer> = ptr_add<scale=4> %out, %i\n%v: f32 = var_load<$y> %z\nstore %q, %v";
     let code = ptx(&with_vars(product));
-    assert_has(&code, &["fma.rn.f32", "ld.global.u16"]);
+    assert_has(&code, &["fma.rn.f32", "ld.global.b16"]);
     let sum = "%s: i64 = const 0\nvec_outer_add<$y, $x, f32, training> %out, %s\nvec_reduce_add<$x> %out";
     let code = ptx(&with_vars(sum));
     assert_has(&code, &["shfl.sync.bfly.b32", "atom.global.cas.b32", "vote.sync.ballot.b32"]);
