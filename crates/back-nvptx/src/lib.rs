@@ -34,8 +34,9 @@ pub use phalanx_emit_llvm::Error;
 use abi::Layout;
 use phalanx_ir::Verified;
 
-/// Most components that an invocation has of a cooperative matrix.
-pub const MAX_MATRIX_COMPONENTS: u32 = coopmat::MAX_REGISTERS;
+/// Most components that an invocation has of a cooperative matrix whose shape is any. Larger ones are taken where the
+/// registers that their shape is rounded up to are not more than twice as many.
+pub const MAX_MATRIX_COMPONENTS: u32 = coopmat::MAX_REGISTERS / 2;
 
 /// Most bits of the integers whose products are summed with saturation.
 pub const MAX_SATURATING_BITS: u32 = 32;
@@ -47,8 +48,8 @@ pub struct Compiled {
     pub ptx: String,
     /// What the entry takes.
     pub layout: Layout,
-    /// LLVM IR as it was made, and after LLVM's passes.
-    pub llvm: [String; 2],
+    /// LLVM IR as it was made, and after LLVM's passes, of [`compile_with_llvm`].
+    pub llvm: Option<[String; 2]>,
 }
 
 /// Compiles a verified module, whose subgroups have 32 invocations.
@@ -57,5 +58,14 @@ pub struct Compiled {
 ///
 /// [`Error::Unsupported`] names what this target does not do. [`Error::Bug`] is our own fault.
 pub fn compile(module: &Verified, arch: Arch) -> Result<Compiled, Error> {
-    ptx::compile(module, arch)
+    ptx::compile(module, arch, false)
+}
+
+/// [`compile`], which keeps the LLVM IR on the way. Writing it down costs about half as long as making it.
+///
+/// # Errors
+///
+/// As [`compile`].
+pub fn compile_with_llvm(module: &Verified, arch: Arch) -> Result<Compiled, Error> {
+    ptx::compile(module, arch, true)
 }

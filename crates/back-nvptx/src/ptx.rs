@@ -24,7 +24,7 @@ const TRIPLE: &str = "nvptx64-nvidia-cuda";
 const PASSES: &str = "always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
 loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce,infer-alignment)";
 
-pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
+pub(crate) fn compile(module: &Verified, arch: Arch, keeps_llvm: bool) -> Result<Compiled> {
     if module.subgroup_size != abi::SUBGROUP_SIZE {
         let n = module.subgroup_size;
         return Err(Error::unsupported(format!("subgroups of {n}: a warp has {}", abi::SUBGROUP_SIZE)));
@@ -59,18 +59,19 @@ pub(crate) fn compile(module: &Verified, arch: Arch) -> Result<Compiled> {
     e.module.set_triple(&machine.get_triple());
     e.module.set_data_layout(&machine.get_target_data().get_data_layout());
     let (e, layout) = Lower::module(e, module, &Uniformity::analyse(module), (layout, homes), arch, plan)?;
-    let lowered = e.module.to_string();
+    let text = || keeps_llvm.then(|| e.module.to_string());
+    let lowered = text();
     // LLVM ends the process when it is given IR that breaks its rules.
     e.module.verify().map_err(|error| Error::bug(format!("LLVM refuses the module: {error}")))?;
     e.module
         .run_passes(PASSES, &machine, PassBuilderOptions::create())
         .map_err(|error| Error::bug(format!("LLVM refuses its passes: {error}")))?;
-    let optimized = e.module.to_string();
-    let text = machine
+    let optimized = text();
+    let assembly = machine
         .write_to_memory_buffer(&e.module, FileType::Assembly)
         .map_err(|error| Error::bug(format!("LLVM can't generate code: {error}")))?;
-    let ptx = String::from_utf8_lossy(text.as_slice()).trim_end_matches('\0').to_owned();
-    Ok(Compiled { ptx, layout, llvm: [lowered, optimized] })
+    let ptx = String::from_utf8_lossy(assembly.as_slice()).trim_end_matches('\0').to_owned();
+    Ok(Compiled { ptx, layout, llvm: lowered.zip(optimized).map(Into::into) })
 }
 
 /// The module without what is not done in registers, and which factors come through shared memory.

@@ -28,6 +28,7 @@ use phalanx_back_spirv::Error as LowerError;
 use phalanx_cpu::Attempt;
 use phalanx_ir::passes;
 
+use crate::debug::Debug;
 use crate::error::Error;
 use crate::explain::translated;
 use crate::pipeline::PipelineDescriptor;
@@ -53,9 +54,9 @@ pub fn lower(descriptor: &PipelineDescriptor<'_>, options: Options) -> Result<Lo
 /// As [`lower`].
 pub fn to_ptx(descriptor: &PipelineDescriptor<'_>, arch: Arch) -> Result<String, Error> {
     let module = translated(descriptor)?;
+    let options = Debug::from_env()?.passes();
     // Where LLVM gives up, it ends a thread of its own.
     Attempt::default().run(move || {
-        let options = passes::Options::default();
         let module =
             passes::optimize_by(passes::THREADS, module, &options).map_err(|e| Error::bug(e.to_string()))?;
         Ok(phalanx_back_nvptx::compile(&module, arch)?.ptx)

@@ -34,8 +34,9 @@ use std::rc::Rc;
 
 pub(crate) use prepare::prepare;
 
-/// Most elements that a lane holds of a matrix.
-pub(crate) const MAX_REGISTERS: u32 = 512;
+/// Most elements that a lane holds of a matrix. Four times as many as it has registers: an engine's attention over heads
+/// of 576 and 512 has such, in memory of the thread's own.
+pub(crate) const MAX_REGISTERS: u32 = 1024;
 
 /// A matrix.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use phalanx_cpu::Attempt;
 use phalanx_cuda::{Gpu, Properties};
 use phalanx_front_spirv::Limits;
 use phalanx_host::{Allocation, CacheKey, CancelToken, CodeDirectory, Descriptor, SealedCode};
-use phalanx_ir::{Scope, passes};
+use phalanx_ir::{Scope, Verified, passes};
 
 use super::{Built, Code, Machine, Start, Target, own};
 use crate::bindings;
@@ -36,6 +36,18 @@ pub(super) struct Cuda {
 
 /// Pipelines that are remembered.
 const MAX_KNOWN: usize = 512;
+
+/// What a pipeline became.
+fn insides(module: &Verified, compiled: phalanx_back_nvptx::Compiled) -> Insides {
+    let form = |name, description, text| Representation { name, description, text };
+    let [lowered, optimized] = compiled.llvm.unwrap_or_default();
+    Insides(vec![
+        form("IR", "Phalanx IR, after the passes", module.to_string()),
+        form("LLVM IR, lowered", "LLVM IR as it was made", lowered),
+        form("LLVM IR, optimised", "LLVM IR after LLVM's passes", optimized),
+        form("PTX", "the GPU's assembly", compiled.ptx),
+    ])
+}
 
 /// What the GPU with this number is, without opening it.
 pub(super) fn machine(ordinal: u32) -> Result<Machine, Error> {
@@ -104,21 +116,28 @@ impl Cuda {
         task: Task,
         key: Option<&CacheKey>,
         cancel: Option<&CancelToken>,
-    ) -> Result<(Built, Insides), Error> {
+        looks_inside: bool,
+    ) -> Result<(Built, Option<Insides>), Error> {
         let attempt = Attempt { limit: self.compile_timeout, cancel, ..Attempt::default() };
         let arch = self.gpu.properties().arch;
+        let compile = if looks_inside || self.debug.llvm {
+            phalanx_back_nvptx::compile_with_llvm
+        } else {
+            phalanx_back_nvptx::compile
+        };
         let (module, compiled, times) = attempt.run(move || {
             let (module, times) = task.optimize(passes::THREADS)?;
             let start = Instant::now();
-            let compiled = phalanx_back_nvptx::compile(&module, arch)?;
+            let compiled = compile(&module, arch)?;
             Ok::<_, Error>((module, compiled, CompileTimes { compile: start.elapsed(), ..times }))
         })??;
-        let [lowered, optimized] = &compiled.llvm;
-        self.debug.print_code(&[
-            (self.debug.llvm, "LLVM IR, lowered", lowered),
-            (self.debug.llvm, "LLVM IR, optimised", optimized),
-            (self.debug.asm, "PTX", &compiled.ptx),
-        ]);
+        let mut forms = Vec::new();
+        if let Some([lowered, optimized]) = &compiled.llvm {
+            forms.push((self.debug.llvm, "LLVM IR, lowered", lowered.as_str()));
+            forms.push((self.debug.llvm, "LLVM IR, optimised", optimized));
+        }
+        forms.push((self.debug.asm, "PTX", &compiled.ptx));
+        self.debug.print_code(&forms);
         let start = Instant::now();
         let mut pipeline = Arc::new(self.gpu.create_pipeline(&module, &compiled, key)?);
         let times = CompileTimes { load: start.elapsed(), ..times };
@@ -128,14 +147,7 @@ impl Cuda {
         if let Some(key) = key {
             pipeline = self.remember(key, pipeline);
         }
-        let form =
-            |name, description, text: &String| Representation { name, description, text: text.clone() };
-        let insides = Insides(vec![
-            form("IR", "Phalanx IR, after the passes", &module.to_string()),
-            form("LLVM IR, lowered", "LLVM IR as it was made", lowered),
-            form("LLVM IR, optimised", "LLVM IR after LLVM's passes", optimized),
-            form("PTX", "the GPU's assembly", &compiled.ptx),
-        ]);
+        let insides = looks_inside.then(|| insides(&module, compiled));
         Ok((Built { code: Arc::new(GpuCode(pipeline)), times }, insides))
     }
 }
@@ -178,11 +190,11 @@ impl Target for Cuda {
         key: Option<&CacheKey>,
         cancel: Option<&CancelToken>,
     ) -> Result<Built, Error> {
-        self.make(task, key, cancel).map(|(built, _)| built)
+        self.make(task, key, cancel, false).map(|(built, _)| built)
     }
 
     fn build_with_insides(&self, task: Task, key: Option<&CacheKey>) -> Result<(Built, Insides), Error> {
-        self.make(task, key, None)
+        self.make(task, key, None, true).map(|(built, insides)| (built, insides.unwrap_or_default()))
     }
 
     fn dispatch(&self, code: &dyn Code, dispatch: &Dispatch<'_>) -> Result<DispatchReport, Error> {
@@ -349,7 +361,7 @@ mod tests {
         let side = u64::from(MAX_MATRIX_COMPONENTS * SUBGROUP_SIZE).isqrt() as u32;
         assert!(compile(&types, [side, side, 16]).is_ok());
         assert!(matches!(
-            compile(&types, [2 * side, side, 16]),
+            compile(&types, [4 * side, side, 16]),
             Err(phalanx_back_nvptx::Error::Unsupported { .. })
         ));
     }
