@@ -122,6 +122,7 @@ pub(crate) struct Kernel {
     pub(crate) source: Source,
     pub(crate) definitions: Vec<(&'static str, String)>,
     pub(crate) constants: Vec<(u32, Constant)>,
+    /// Or the device's largest, if that is smaller.
     pub(crate) subgroup_size: u32,
     pub(crate) groups: [u32; 3],
     pub(crate) push_constants: Vec<u8>,

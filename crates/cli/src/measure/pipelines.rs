@@ -97,10 +97,12 @@ fn to_pipeline(device: &Device, kernel: &Kernel, shader: &Shader, interrupt: &In
         Source::Glsl(_) => None,
         Source::Mlir { entry, .. } => Some(entry),
     };
+    let largest = device.info().subgroup_sizes.iter().max();
+    let subgroup_size = largest.map_or(kernel.subgroup_size, |&largest| kernel.subgroup_size.min(largest));
     let options = PipelineOptions {
         entry: &shader.entry(wanted)?,
         constants: &constants,
-        sizes: Sizes { subgroup: Some(kernel.subgroup_size), workgroup: None },
+        sizes: Sizes { subgroup: Some(subgroup_size), workgroup: None },
         cancel: Some(interrupt.token()),
     };
     device.create_pipeline_of(shader, options)
