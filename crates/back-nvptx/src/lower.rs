@@ -439,27 +439,13 @@ impl<'c> Lower<'_, 'c> {
 
     /// Memory of the invocation for the whole run.
     pub(crate) fn reserve(&self, ty: impl BasicType<'c>) -> Result<PointerValue<'c>> {
-        self.at_entry(|l| Ok(l.e.b.build_alloca(ty, "")?))
-    }
-
-    /// The same, which is 0 at first.
-    pub(crate) fn reserve_zero(&self, ty: impl BasicType<'c> + Copy) -> Result<PointerValue<'c>> {
-        self.at_entry(|l| {
-            let at = l.e.b.build_alloca(ty, "")?;
-            l.e.b.build_store(at, ty.as_basic_type_enum().const_zero())?;
-            Ok(at)
-        })
-    }
-
-    /// Does what comes before everything else.
-    fn at_entry<T>(&self, first: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         let here = self.e.here()?;
         match self.entry.get_terminator() {
             Some(end) => self.e.b.position_before(&end),
             None => self.e.b.position_at_end(self.entry),
         }
-        let done = first(self)?;
+        let at = self.e.b.build_alloca(ty, "")?;
         self.e.b.position_at_end(here);
-        Ok(done)
+        Ok(at)
     }
 }

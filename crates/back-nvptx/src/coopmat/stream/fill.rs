@@ -10,7 +10,7 @@ use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
 use inkwell::values::InstructionOpcode as I;
 use phalanx_emit_llvm::{Error, Result, V};
-use phalanx_ir::{Block, Inst, MemFlags, Op, Scalar, Space, Type, Use, Value};
+use phalanx_ir::{Inst, MemFlags, Op, Scalar, Space, Use, Value};
 
 /// Bytes of a word.
 const WORD: u32 = 16;
@@ -97,7 +97,7 @@ impl<'c> Lower<'_, 'c> {
                 let is_straight =
                     self.f.block(body).iter().all(|&i| self.f.inst(i).op.bodies().next().is_none());
                 match Runs::of(&part).filter(|_| is_straight) {
-                    Some(runs) => self.fill_runs(&part, &runs, slot, self.last_place(body), element),
+                    Some(runs) => self.fill_runs(&part, &runs, slot, element),
                     None => self.fill_each(&part, slot, element),
                 }
             }
@@ -200,22 +200,13 @@ impl<'c> Lower<'_, 'c> {
         Ok(self.read_each(&p, elem, 1, align, source.flags)?[0])
     }
 
-    /// Where the last load of a block is from, if that is the GPU's memory.
-    fn last_place(&self, body: Block) -> Option<Value> {
-        let loads = self.f.block(body).iter().rev().map(|&inst| self.f.inst(inst));
-        let mut places = loads.filter(|info| matches!(info.op, Op::Load(_))).map(|info| info.args[0]);
-        places.find(|&place| matches!(self.f.ty(place), Type::Ptr(Space::Buffer | Space::Global)))
-    }
-
     /// Fills the part by words of which a thread computes all elements. They are stored behind all that is read, which
-    /// can be under way together. What the next slot will read from `place`, if it lies as far behind as this time from the last, is
-    /// asked for.
+    /// can be under way together.
     fn fill_runs(
         &mut self,
         part: &Part,
         runs: &Runs,
         slot: V<'c>,
-        place: Option<Value>,
         mut element: impl FnMut(&mut Self, V<'c>, V<'c>) -> Result<V<'c>>,
     ) -> Result<()> {
         let elem = part.m.elem;
@@ -228,7 +219,6 @@ impl<'c> Lower<'_, 'c> {
         let further = self.e.mul(further, self.e.i32(2 * runs.apart))?;
         let first = self.e.add(first, further)?;
         let mut stores = Vec::new();
-        let mut places = Vec::new();
         for round in 0..runs.rounds {
             let line = self.e.add(first_line, self.e.i32(round * (PRODUCERS / pairs)))?;
             for word in [0, runs.apart] {
@@ -241,10 +231,6 @@ impl<'c> Lower<'_, 'c> {
                     let (row, col) = if part.by_cols() { (along, line) } else { (line, along) };
                     let x = element(self, row, col)?;
                     let x = self.as_bits(elem, x)?;
-                    if let Some(place) = place.filter(|_| places.len() <= round as usize) {
-                        let p = self.ptr(place)?;
-                        places.push(self.address(&p)?);
-                    }
                     let i = self.e.i32(i).into_int_value();
                     all = self.e.b.build_insert_element(all, x.into_int_value(), i, "")?;
                 }
@@ -252,29 +238,10 @@ impl<'c> Lower<'_, 'c> {
                 stores.push((part.place(&mut self.e, line, byte)?, all));
             }
         }
-        self.ask_ahead(&places)?;
         for (at, all) in stores {
             let at = self.e.add(slot, at)?;
             let at = self.e.cast(I::IntToPtr, at, self.space_ty(Space::Shared))?.into_pointer_value();
             self.e.store(all.into(), at, WORD)?;
-        }
-        Ok(())
-    }
-
-    /// Asks for the lines of the first cache that lie as far from these addresses as the first of them does from where it was
-    /// the last time. An address that leads nowhere is asked for in vain.
-    fn ask_ahead(&mut self, places: &[V<'c>]) -> Result<()> {
-        let Some(&first) = places.first() else { return Ok(()) };
-        let i64_ty = self.e.cx.i64_type();
-        let cell = self.reserve_zero(i64_ty)?;
-        let last = self.e.b.build_load(i64_ty, cell, "")?;
-        self.e.b.build_store(cell, first)?;
-        let is_first = self.e.icmp(IntPredicate::EQ, last, self.e.i64(0))?;
-        let step = self.e.sub(first, last)?;
-        let step = self.e.select(is_first, self.e.i64(0), step)?;
-        for &place in places {
-            let next = self.e.add(place, step)?;
-            self.action("prefetch.global.L1 [$0];", &[next])?;
         }
         Ok(())
     }
