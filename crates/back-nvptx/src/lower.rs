@@ -111,7 +111,8 @@ impl<'a, 'c> Lower<'a, 'c> {
         param(e.cx.create_enum_attribute(Attribute::get_named_enum_kind_id("align"), 16));
         function.add_attribute(AttributeLoc::Function, flag("nounwind"));
         function.add_attribute(AttributeLoc::Function, flag("convergent"));
-        mark_kernel(&e, function, layout.threads)?;
+        let shares = plan.as_ref().and_then(|plan| plan.registers(ir));
+        mark_kernel(&e, function, layout.threads, shares.is_some())?;
         let arguments = function
             .get_nth_param(0)
             .ok_or_else(|| Error::bug("an entry without a parameter"))?
@@ -178,6 +179,7 @@ impl<'a, 'c> Lower<'a, 'c> {
         self.e.cond_br(is_producer, producer, invocation)?;
         self.e.b.position_at_end(producer);
         self.set_role(Role::Produce);
+        self.share_registers()?;
         self.constructs.set_return(done);
         if self.block(Function::ENTRY)? == Flow::Next {
             self.e.br(done)?;
@@ -189,7 +191,7 @@ impl<'a, 'c> Lower<'a, 'c> {
         self.constructs.set_return(ret);
         self.set_role(Role::Multiply);
         self.values.fill(None);
-        Ok(())
+        self.share_registers()
     }
 
     fn set_role(&mut self, role: Role) {
@@ -322,10 +324,13 @@ pub(crate) const ADDRESS_SPACE_SHARED: u16 = 3;
 /// LLVM's number of the memory of the device.
 pub(crate) const ADDRESS_SPACE_GLOBAL: u16 = 1;
 
-/// Says in LLVM's metadata that a function is a kernel, and with how many threads it runs.
-fn mark_kernel<'c>(e: &Emit<'c>, function: FunctionValue<'c>, threads: u32) -> Result<()> {
+/// Says in LLVM's metadata that a function is a kernel, with how many threads it runs, and whether it has a
+/// multiprocessor's registers for itself, as it must to share them out.
+fn mark_kernel<'c>(e: &Emit<'c>, function: FunctionValue<'c>, threads: u32, is_alone: bool) -> Result<()> {
     let function = function.as_global_value().as_pointer_value();
-    for (name, value) in [("kernel", 1), ("maxntidx", threads), ("maxntidy", 1), ("maxntidz", 1)] {
+    let alone = is_alone.then_some(("minctasm", 1));
+    let sizes = [("kernel", 1), ("maxntidx", threads), ("maxntidy", 1), ("maxntidz", 1)];
+    for (name, value) in sizes.into_iter().chain(alone) {
         let node =
             e.cx.metadata_node(&[function.into(), e.cx.metadata_string(name).into(), e.i32(value).into()]);
         e.module

@@ -11,11 +11,14 @@ use super::plan::MAX_COLUMNS;
 use super::slot::{Part, ROWS};
 use crate::coopmat::Mat;
 use crate::coopmat::fragment::Memory;
+use crate::coopmat::layout::Kind;
 use crate::coopmat::mma::SUMS;
 use crate::lower::Lower;
 use phalanx_emit_llvm::{Error, Result, V};
-use phalanx_ir::{Inst, MulAddFlags, Op, Scalar, Use};
+use phalanx_ir::{Inst, MulAddFlags, Op, Scalar, Use, Value};
 
+/// Waits until all multiplications have ended.
+const WAIT_FOR_ALL: &str = "wgmma.wait_group.sync.aligned 0;";
 /// Bytes along K of an instruction.
 const DEPTH: u32 = 32;
 
@@ -47,11 +50,19 @@ impl Part {
     }
 }
 
+/// A left factor.
+enum Left<'c> {
+    /// In a slot, with its descriptor.
+    Slot(Part, V<'c>),
+    /// In registers: those of eight rows of a warp behind those of the eight above, of which each step has one.
+    Registers(Vec<V<'c>>),
+}
+
 /// The instruction for so many columns.
-fn name(a: &Part, sums: Scalar, columns: u32, flags: MulAddFlags) -> String {
-    let depth = DEPTH / a.m.elem.bytes();
+fn name(a: Scalar, sums: Scalar, columns: u32, flags: MulAddFlags) -> String {
+    let depth = DEPTH / a.bytes();
     let sign = |is_signed| if is_signed { "s8" } else { "u8" };
-    let types = match a.m.elem {
+    let types = match a {
         Scalar::F16 if sums == Scalar::F16 => "f16.f16.f16".to_owned(),
         Scalar::F16 => "f32.f16.f16".to_owned(),
         Scalar::BF16 => "f32.bf16.bf16".to_owned(),
@@ -67,33 +78,33 @@ impl<'c> Lower<'_, 'c> {
             return Err(Error::bug("a stream multiplies"));
         };
         let is_chained = self.ring()?.plan.streams[stream].is_chained;
-        let ((a, a_at), (b, b_at)) = (self.part(stream, Use::A)?, self.part(stream, Use::B)?);
+        let a = self.mat_ty(self.f.inst(inst).args[0])?;
+        let (b, b_at) = self.part(stream, Use::B)?;
         let c = self.mat_in(self.f.inst(inst).args[2], SUMS)?;
+        let kept = match self.ring()?.plan.streams[stream].a {
+            Some(_) => Vec::new(),
+            None => self.left_registers(self.f.inst(inst).args[0])?,
+        };
         self.wait_full()?;
         let slot = self.slot_address()?;
-        let group = self.group()?;
-        let blocks = self.e.mul(group, self.e.i32(a.blocks * ROWS))?;
-        let of_group = match a.along_k {
-            true => self.e.mul(blocks, self.e.i32(a.span))?,
-            false => self.e.mul(blocks, self.e.i32(a.step(ROWS, 0) / ROWS))?,
+        let left = match self.ring()?.plan.streams[stream].a {
+            Some(part) => self.left_in_slot(part, slot)?,
+            None => Left::Registers(kept.clone()),
         };
-        let left = self.e.add(slot, of_group)?;
-        let left = self.matrix_descriptor(&a, left, a_at)?;
         let right = self.matrix_descriptor(&b, slot, b_at)?;
         self.action("wgmma.fence.sync.aligned;", &[])?;
         let mut words = c.words.to_vec();
-        let steps = a.m.cols * a.m.elem.bytes() / DEPTH;
+        let blocks = a.rows / 16 / self.ir.num_subgroups();
+        let steps = a.cols * a.elem.bytes() / DEPTH;
         let columns = b.m.cols.min(MAX_COLUMNS);
-        for block in 0..a.blocks {
+        let text = name(a.elem, c.elem, columns, flags);
+        for block in 0..blocks {
             for first in (0..b.m.cols).step_by(columns as usize) {
                 let places = places(&c, block, first, columns);
                 let mut sums: Vec<V<'c>> = places.iter().map(|&i| words[i]).collect();
-                let text = name(&a, c.elem, columns, flags);
                 for step in 0..steps {
-                    let (x, y) = (a.step(block * ROWS, step), b.step(first, step));
-                    let x = self.e.add(left, self.e.i64(i64::from(x / 16)))?;
-                    let y = self.e.add(right, self.e.i64(i64::from(y / 16)))?;
-                    sums = self.wgmma(&text, (&a, &b), [x, y], &sums)?;
+                    let y = self.e.add(right, self.e.i64(i64::from(b.step(first, step) / 16)))?;
+                    sums = self.wgmma(&text, (&left, block, step, steps), (&b, y), &sums)?;
                 }
                 for (&i, sum) in places.iter().zip(sums) {
                     words[i] = sum;
@@ -105,11 +116,30 @@ impl<'c> Lower<'_, 'c> {
             self.action("wgmma.wait_group.sync.aligned 1;", &[])?;
             self.release_before()?;
         } else {
-            words = self.wait_for_sums(&words)?;
+            words = self.update(WAIT_FOR_ALL, &words, &kept)?;
             self.release_before()?;
             self.release()?;
         }
         self.set_mat(inst, Mat { words: words.into(), ..c })
+    }
+
+    /// The registers of a left factor.
+    fn left_registers(&mut self, a: Value) -> Result<Vec<V<'c>>> {
+        let width = 4 / self.mat_ty(a)?.elem.bytes();
+        let m = self.mat_in(a, Kind::Fragments { by_cols: false, width })?;
+        Ok(m.words.to_vec())
+    }
+
+    /// A left factor in a slot.
+    fn left_in_slot(&mut self, part: Part, slot: V<'c>) -> Result<Left<'c>> {
+        let group = self.group()?;
+        let blocks = self.e.mul(group, self.e.i32(part.blocks * ROWS))?;
+        let of_group = match part.along_k {
+            true => self.e.mul(blocks, self.e.i32(part.span))?,
+            false => self.e.mul(blocks, self.e.i32(part.step(ROWS, 0) / ROWS))?,
+        };
+        let at = self.e.add(slot, of_group)?;
+        Ok(Left::Slot(part, self.matrix_descriptor(&part, at, 0)?))
     }
 
     /// Which group of four warps this thread is of, known to be the same for the warp.
@@ -128,29 +158,44 @@ impl<'c> Lower<'_, 'c> {
         self.e.or(at, self.e.i64(part.descriptor().cast_signed()))
     }
 
+    /// Multiplies a step of a block of a left factor that has so many by what a descriptor tells of the right one.
     fn wgmma(
         &mut self,
         name: &str,
-        (a, b): (&Part, &Part),
-        descriptors: [V<'c>; 2],
+        (left, block, step, steps): (&Left<'c>, u32, u32, u32),
+        (b, right): (&Part, V<'c>),
         sums: &[V<'c>],
     ) -> Result<Vec<V<'c>>> {
-        let n = sums.len();
-        let names = (0..n).map(|i| format!("${i}")).collect::<Vec<_>>().join(",");
-        let (x, y) = (2 * n, 2 * n + 1);
-        let turned = |part: &Part| u32::from(!part.along_k);
-        let more = match a.m.elem {
-            Scalar::I8 => String::new(),
-            _ => format!(", 1, 1, {}, {}", turned(a), turned(b)),
+        let n = 2 * sums.len();
+        let turned = |part: &Part| format!(", {}", u32::from(!part.along_k));
+        let (factor, args, turned_left) = match left {
+            Left::Slot(a, descriptor) => {
+                let further = i64::from(a.step(block * ROWS, step) / 16);
+                let x = self.e.add(*descriptor, self.e.i64(further))?;
+                (format!("${n}"), vec![x, right], turned(a))
+            }
+            Left::Registers(words) => {
+                // Eight rows, the eight below, and both once more for the second half of the step.
+                let at = |half: u32, row: u32| (((2 * block + row) * steps + step) * 2 + half) as usize;
+                let words = [at(0, 0), at(0, 1), at(1, 0), at(1, 1)].map(|i| words[i]);
+                let factor = format!("{{${n},${},${},${}}}", n + 1, n + 2, n + 3);
+                (factor, [&words[..], &[right]].concat(), String::new())
+            }
         };
+        let names = (0..sums.len()).map(|i| format!("${i}")).collect::<Vec<_>>().join(",");
+        let more = match b.m.elem {
+            Scalar::I8 => String::new(),
+            _ => format!(", 1, 1{turned_left}{}", turned(b)),
+        };
+        let y = n + args.len() - 1;
         let text =
-            format!("{{ .reg .pred p; setp.eq.u32 p, 0, 0; {name} {{{names}}}, ${x}, ${y}, p{more}; }}");
-        self.update(&text, sums, &descriptors)
+            format!("{{ .reg .pred p; setp.eq.u32 p, 0, 0; {name} {{{names}}}, {factor}, ${y}, p{more}; }}");
+        self.update(&text, sums, &args)
     }
 
     /// Waits for all multiplications, after which sums are there.
     pub(super) fn wait_for_sums(&mut self, sums: &[V<'c>]) -> Result<Vec<V<'c>>> {
-        self.update("wgmma.wait_group.sync.aligned 0;", sums, &[])
+        self.update(WAIT_FOR_ALL, sums, &[])
     }
 
     /// An instruction of PTX that changes registers.

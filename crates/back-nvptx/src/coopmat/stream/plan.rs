@@ -1,6 +1,6 @@
 //! Which multiply-adds get their factors from producers, and what producers execute.
 
-use super::slot::{Part, ROWS};
+use super::slot::{ALIGN, Part, ROWS};
 use super::{PRODUCERS, ring};
 use crate::arch::Arch;
 use phalanx_ir::{
@@ -10,6 +10,8 @@ use phalanx_ir::{
 
 /// Most words that an invocation holds of sums.
 const MAX_SUMS: u32 = 128;
+/// Registers of a multiprocessor.
+const REGISTERS: u32 = 65536;
 /// Most columns that one instruction multiplies.
 pub(super) const MAX_COLUMNS: u32 = 256;
 
@@ -17,10 +19,18 @@ pub(super) const MAX_COLUMNS: u32 = 256;
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     pub(crate) mul_add: Inst,
-    pub(crate) a: Part,
+    /// The left factor, unless invocations have it in registers, where producers can't bring it.
+    pub(crate) a: Option<Part>,
     pub(crate) b: Part,
     /// Whether its sums are nothing but the addend of the next round, so that it need not be waited for.
     pub(crate) is_chained: bool,
+}
+
+impl Stream {
+    /// Where the right factor begins in a slot.
+    pub(super) fn right_at(&self) -> u32 {
+        self.a.map_or(0, |a| a.bytes().next_multiple_of(ALIGN))
+    }
 }
 
 /// The plan of a module.
@@ -39,6 +49,20 @@ pub(crate) struct Plan {
     pub(super) settles: Vec<Vec<Var>>,
     /// Bytes of shared memory, with the ring.
     pub(crate) shared_bytes: u32,
+}
+
+impl Plan {
+    /// Registers of a producer and of an invocation, where they share out what a multiprocessor has: where invocations hold
+    /// factors besides sums, and do not have all that a thread can have anyway.
+    pub(crate) fn registers(&self, ir: &Module) -> Option<[u32; 2]> {
+        let groups = ir.workgroup_invocations() / PRODUCERS;
+        if groups < 2 || self.streams.iter().all(|stream| stream.a.is_some()) {
+            return None;
+        }
+        let producer = if groups == 2 { 80 } else { 56 };
+        let rest = REGISTERS / PRODUCERS - producer;
+        Some([producer, rest / groups / 8 * 8])
+    }
 }
 
 /// Whether the types of a module's matrices are such that some may be streamed.
@@ -179,8 +203,8 @@ fn add(
 ) -> Option<()> {
     let (f, warps) = (places.f, ir.num_subgroups());
     let args = &f.inst(mul_add).args;
-    let [left, right] = [args[0], args[1]].map(|v| factor(places, mul_add, v));
-    let (left, right) = (left?, right?);
+    let right = factor(places, mul_add, args[1])?;
+    let left = factor(places, mul_add, args[0]);
     if !is_before_writes(places, mul_add) {
         return None;
     }
@@ -191,10 +215,12 @@ fn add(
         });
         major.is_none_or(|column_major| column_major == (use_ == Use::B))
     };
-    let a = Part::of(a, is_along_k(&left, Use::A), warps)?;
+    let left = left.and_then(|left| Some((Part::of(a, is_along_k(&left, Use::A), warps)?, left)));
+    let (a, left) = left.unzip();
     let b = Part::of(b, is_along_k(&right, Use::B), warps)?;
+    let factors = || left.iter().map(|left| (left, Use::A)).chain([(&right, Use::B)]);
     let mut slice = Slice { places, uniformity, is_needed: plan.is_produced.clone(), is_possible: true };
-    for &fill in left.fills.iter().chain(&right.fills) {
+    for &fill in factors().flat_map(|(factor, _)| &factor.fills) {
         slice.fill(fill);
     }
     slice.around(mul_add);
@@ -203,7 +229,7 @@ fn add(
     }
     plan.is_produced = slice.is_needed;
     let number = plan.streams.len();
-    for (factor, use_) in [(&left, Use::A), (&right, Use::B)] {
+    for (factor, use_) in factors() {
         for &fill in &factor.fills {
             plan.fills[fill.index()] = Some((number, use_));
             plan.is_moved[fill.index()] = true;
@@ -218,9 +244,10 @@ fn add(
         }
     }
     let number_of = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
-    let first = if number_of(left.first) < number_of(right.first) { left.first } else { right.first };
+    let first = factors().map(|(factor, _)| factor.first).min_by_key(|&first| number_of(first))?;
     plan.starts[first.index()] = Some(number);
-    let chain = chain(places, mul_add);
+    // What is multiplied from registers must stay there until it is waited for.
+    let chain = chain(places, mul_add).filter(|_| a.is_some());
     if let Some((var, around)) = chain {
         plan.settles[around.index()].push(var);
     }

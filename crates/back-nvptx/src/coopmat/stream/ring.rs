@@ -49,7 +49,7 @@ pub(crate) struct Ring<'c> {
 
 /// Where the words begin, and how many slots of how many bytes there are.
 fn extent(ir: &Module, arch: Arch, plan: &Plan) -> Option<(u32, u32, u32)> {
-    let of = |stream: &Stream| stream.a.bytes().next_multiple_of(ALIGN) + stream.b.bytes();
+    let of = |stream: &Stream| stream.right_at() + stream.b.bytes();
     let slot_bytes = plan.streams.iter().map(of).max()?.next_multiple_of(ALIGN);
     let words = ir.shared_bytes.next_multiple_of(16);
     let start = (words + WORDS).next_multiple_of(ALIGN);
@@ -99,6 +99,16 @@ impl<'c> Lower<'_, 'c> {
         };
         self.either(is_first, init, |_| Ok(Vec::new()))?;
         self.action("barrier.sync 0;", &[])
+    }
+
+    /// Gives up registers, or takes those that producers gave up.
+    pub(crate) fn share_registers(&mut self) -> Result<()> {
+        let Some(shares) = self.ring()?.plan.registers(self.ir) else { return Ok(()) };
+        let text = match self.ring()?.role {
+            Role::Produce => format!("setmaxnreg.dec.sync.aligned.u32 {};", shares[0]),
+            Role::Multiply => format!("setmaxnreg.inc.sync.aligned.u32 {};", shares[1]),
+        };
+        self.action(&text, &[])
     }
 
     /// Whether this thread is a producer.
@@ -275,8 +285,8 @@ impl<'c> Lower<'_, 'c> {
     pub(super) fn part(&self, stream: usize, use_: Use) -> Result<(super::slot::Part, u32)> {
         let stream = &self.ring()?.plan.streams[stream];
         Ok(match use_ {
-            Use::A => (stream.a, 0),
-            _ => (stream.b, stream.a.bytes().next_multiple_of(ALIGN)),
+            Use::A => (stream.a.ok_or_else(|| Error::bug("a left factor of registers is in no slot"))?, 0),
+            _ => (stream.b, stream.right_at()),
         })
     }
 
