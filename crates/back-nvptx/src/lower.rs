@@ -16,7 +16,8 @@ use inkwell::values::{FunctionValue, PointerValue};
 use inkwell::{AddressSpace, IntPredicate};
 use phalanx_emit_llvm::{Emit, Error, Result, V};
 use phalanx_ir::{
-    Block, CompareOp, Function, Inst, InstInfo, Module, Op, Scalar, Space, UnaryOp, Uniformity, Value,
+    BinaryOp, Block, CompareOp, Function, Inst, InstInfo, Module, Op, Scalar, Space, UnaryOp, Uniformity,
+    Value,
 };
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -353,7 +354,14 @@ impl<'c> Lower<'_, 'c> {
         let v = match (&info.op, &args[..]) {
             (Op::Unary(UnaryOp::Fabs), &[x]) if from.bits() >= 32 => self.clear_sign(from, x)?,
             (Op::Unary(UnaryOp::Fneg), &[x]) if from.bits() >= 32 => self.flip_sign(from, x)?,
+            // Off by two units in the last place at most, of which Vulkan allows 3 + 2 |x|; denormals are kept.
+            (Op::Unary(UnaryOp::Exp2), &[x]) if from == Scalar::F32 => {
+                self.e.intrinsic("llvm.nvvm.ex2.approx.f", &[], &[x])?
+            }
             (Op::Unary(op), &[x]) => self.e.unary(*op, from, x, info.exact)?,
+            // The instructions give the other operand where one is NaN, as the IR does.
+            (Op::Binary(BinaryOp::Fmin), &[x, y]) if from.bits() >= 32 => self.e.map2("llvm.minnum", x, y)?,
+            (Op::Binary(BinaryOp::Fmax), &[x, y]) if from.bits() >= 32 => self.e.map2("llvm.maxnum", x, y)?,
             (Op::Binary(op), &[x, y]) => self.e.binary(*op, from, x, y, info.exact)?,
             (Op::Compare(op), &[x, y]) => self.e.compare(*op, from, x, y)?,
             (Op::Fma, &[x, y, z]) => self.e.fma(from, x, y, z)?,

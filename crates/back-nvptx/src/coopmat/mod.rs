@@ -28,7 +28,8 @@ use inkwell::values::{FunctionValue, PointerValue};
 use layout::{Grid, Kind, LANES, Layout, Share};
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{
-    BinaryOp, Function, Inst, InstInfo, MatReduceKind, MatType, Module, Op, Scalar, Scope, Use, Value, Var,
+    BinaryOp, Function, Inst, InstInfo, MatReduceKind, MatType, Module, Op, Rounding, Scalar, Scope, Use,
+    Value, Var,
 };
 use std::rc::Rc;
 
@@ -238,14 +239,7 @@ impl<'c> Lower<'_, 'c> {
             }
             (Op::Convert(_) | Op::Bitcast, &[x]) => {
                 let x = self.mat(x)?;
-                let mut elements = self.elements(&x)?;
-                for element in &mut elements {
-                    *element = match info.op {
-                        Op::Convert(op) => self.e.convert(op, x.elem, to.elem, *element)?,
-                        _ => self.e.bitcast(*element, self.e.scalar_ty(to.elem))?,
-                    };
-                }
-                let converted = self.pack_elements(x.layout, to.elem, &elements)?;
+                let converted = self.converted(&x, &info.op, to.elem)?;
                 let converted = self.regroup(&converted, layout, false)?;
                 self.set_mat(inst, converted)
             }
@@ -269,6 +263,33 @@ impl<'c> Lower<'_, 'c> {
                 self.set_mat(inst, result)
             }
         }
+    }
+
+    /// The elements of a matrix as those of another type.
+    fn converted(&mut self, x: &Mat<'c>, op: &Op, to: Scalar) -> Result<Mat<'c>> {
+        let mut elements = self.elements(x)?;
+        let pairs = match (op, to) {
+            (Op::Convert(op), _) if x.elem != Scalar::F32 || op.rounding != Rounding::NearestEven => None,
+            (Op::Convert(_), Scalar::F16) => Some("llvm.nvvm.ff2f16x2.rn"),
+            (Op::Convert(_), Scalar::BF16) => Some("llvm.nvvm.ff2bf16x2.rn"),
+            _ => None,
+        };
+        if let Some(name) = pairs.filter(|_| x.layout.pack(to) == 2) {
+            let ty = self.e.cx.i32_type().into();
+            let pair = |pair: &[V<'c>]| {
+                let pair = self.e.intrinsic(name, &[], &[pair[1], pair[0]])?;
+                self.e.bitcast(pair, ty)
+            };
+            let words = elements.chunks_exact(2).map(pair).collect::<Result<_>>()?;
+            return Ok(Mat { layout: x.layout, elem: to, words });
+        }
+        for element in &mut elements {
+            *element = match op {
+                Op::Convert(op) => self.e.convert(*op, x.elem, to, *element)?,
+                _ => self.e.bitcast(*element, self.e.scalar_ty(to))?,
+            };
+        }
+        self.pack_elements(x.layout, to, &elements)
     }
 }
 
