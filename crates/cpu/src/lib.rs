@@ -31,6 +31,7 @@ mod process;
 mod profile;
 mod run;
 mod scratch;
+mod shares;
 mod stacks;
 #[cfg(test)]
 mod testing;

@@ -40,15 +40,13 @@ use crate::fault::{self, End, KernelCoroutine, RawFault, SignalStack, Step};
 use crate::grid::Grid;
 use crate::image;
 use crate::pipeline::{Pipeline, UNKNOWN_TIME};
-use crate::pool::{Apart, message_of};
+use crate::pool::message_of;
 use crate::printf::Printed;
 use crate::profile::{Watch, Word};
 use crate::scratch::Scratch;
+use crate::shares::Shares;
 use crate::stacks::Stacks;
 use crate::watchdog::Watchdog;
-
-/// Most work-groups that a worker takes at a time.
-const MAX_SHARE: u64 = 64;
 
 /// How long dispatches take at most that gain nothing by another thread: as long as it takes a thread that looks
 /// out for work to come and get ready for it, several times over.
@@ -159,8 +157,7 @@ pub(crate) struct Run {
     _push: Box<[u8]>,
     pipeline: Arc<Pipeline>,
     grid: Grid,
-    /// The first work-group that nobody has taken.
-    next: Apart<AtomicU64>,
+    shares: Shares,
     /// The number of tickets of its batch up to its own last one.
     pub(crate) last_ticket: usize,
     /// What threads did when they left.
@@ -175,7 +172,6 @@ pub(crate) struct Run {
     has_others: bool,
     stop: Arc<StopFlag>,
     limit: Option<Duration>,
-    threads: u64,
     printed: Mutex<Printed>,
     failure: Mutex<Option<Error>>,
     /// Where kernels may go by address, to tell what is near to where one went.
@@ -236,6 +232,11 @@ impl Run {
             math: parts.tables.math,
             services: &raw const SERVICES,
         };
+        let total = parts.grid.total();
+        // One thread runs what is brief.
+        let has_stretches =
+            parts.pipeline.meta().runs_groups && expected_time(parts.pipeline, total) >= BRIEF;
+        let shares = Shares::new(total, parts.threads, has_stretches);
         Ok(Self {
             context,
             _bindings: bindings,
@@ -244,7 +245,7 @@ impl Run {
             _push: parts.push,
             pipeline: Arc::clone(parts.pipeline),
             grid: parts.grid,
-            next: Apart::default(),
+            shares,
             last_ticket: 0,
             sums: Sums::default(),
             start: parts.start,
@@ -253,7 +254,6 @@ impl Run {
             has_others: parts.has_others,
             stop: parts.stop,
             limit: parts.limit,
-            threads: parts.threads as u64,
             printed: Mutex::default(),
             failure: Mutex::default(),
             allocations: parts.allocations.clone(),
@@ -264,8 +264,7 @@ impl Run {
 
     /// How long it will take one thread, by what the pipeline's work-groups took before.
     pub(crate) fn expected_time(&self) -> Duration {
-        let each = self.pipeline.group_time.load(Ordering::Relaxed);
-        Duration::from_nanos(each.saturating_mul(self.grid.total()))
+        expected_time(&self.pipeline, self.grid.total())
     }
 
     /// How many threads it gains by, if there are as many.
@@ -290,7 +289,7 @@ impl Run {
 
     /// Whether there are work-groups for another thread.
     pub(crate) fn has_groups(&self) -> bool {
-        self.next.value.load(Ordering::Relaxed) < self.grid.total() && !self.stop.is_raised()
+        self.shares.has_groups() && !self.stop.is_raised()
     }
 
     /// The first thread begins: the time runs from now on.
@@ -323,7 +322,7 @@ impl Run {
     /// Notes for dispatches to come how long a work-group takes, where it matters: more counts at once, less bit by bit.
     fn note_time(&self) {
         let total = self.grid.total();
-        if !self.is_timed() || self.next.value.load(Ordering::Relaxed) < total || self.stop.is_raised() {
+        if !self.is_timed() || self.shares.has_groups() || self.stop.is_raised() {
             return;
         }
         let found = self.sums.busy.load(Ordering::Relaxed) / total;
@@ -383,25 +382,14 @@ impl Run {
         }
     }
 
-    /// Takes a share of the remaining work-groups: large ones first, so that threads rarely meet
-    /// at the counter, and single ones in the end, so that they finish together. A thread that is alone takes as many as
-    /// it has done, to look at the clock rarely.
-    fn take_share(&self) -> Option<Range<u64>> {
-        let total = self.grid.total();
-        let mut start = self.next.value.load(Ordering::Relaxed);
-        let is_alone = self.is_alone.load(Ordering::Relaxed);
-        while start < total && !self.stop.is_raised() {
-            if is_alone && start != 0 && self.start.elapsed() > BRIEF {
-                return None;
-            }
-            let wanted = if is_alone { start } else { (total - start) / (4 * self.threads) };
-            let end = total.min(start + wanted.clamp(1, MAX_SHARE));
-            match self.next.value.compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Some(start..end),
-                Err(now) => start = now,
-            }
+    /// The next share for the thread whose stretch is `own` and that has `done` so many work-groups. One that is alone
+    /// takes as many as it has done, to look at the clock rarely.
+    fn take_share(&self, own: usize, done: u64) -> Option<Range<u64>> {
+        let is_alone = self.is_alone();
+        if is_alone && done != 0 && self.start.elapsed() > BRIEF {
+            return None;
         }
-        None
+        self.shares.take(own, is_alone.then_some(done), &self.stop)
     }
 
     /// Runs `body` with the id of one work-group after the other.
@@ -418,8 +406,8 @@ impl Run {
 
     /// Runs `body` with the first id, and the number, of work-groups that are next to each other along x.
     fn for_each_row(&self, mut body: impl FnMut([u32; 3], u32)) {
-        let mut done = 0;
-        'shares: while let Some(share) = self.take_share() {
+        let (own, mut done) = (self.shares.come(), 0);
+        'shares: while let Some(share) = self.take_share(own, done) {
             for (first, count) in self.grid.rows(share) {
                 body(first, count);
                 // Whether they ended or were stopped, they cannot tell.
@@ -550,6 +538,12 @@ impl Run {
         idle.into_iter().for_each(|stack| stacks.give_back(stack));
         Ok(())
     }
+}
+
+/// How long so many work-groups take one thread, by what the pipeline's took before.
+fn expected_time(pipeline: &Pipeline, total: u64) -> Duration {
+    let each = pipeline.group_time.load(Ordering::Relaxed);
+    Duration::from_nanos(each.saturating_mul(total))
 }
 
 fn nanoseconds(time: Duration) -> u64 {
