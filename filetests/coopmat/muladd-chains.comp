@@ -1,7 +1,8 @@
 // Chains of multiply-adds, each of which adds to the result of the one before: every one of them rounds its sum to the
 // type of the result, and overflows where that does. The products are integers of which sums are exact in f32, so that
 // the order is of no matter. Where factors are f16, too, each product may be rounded as it is added (docs/ir.md), so there
-// a row of A has a single element that is not zero (ONE).
+// a row of A has a single element that is not zero (ONE), in an even column: AVX512-FP16 sums odd products by themselves
+// before it adds them to the others and the addend, so that they are rounded twice.
 //
 // test run
 // subgroup 16 32
@@ -9,7 +10,7 @@
 // define TA GA
 // define T G
 // define UNROLL HINT
-// in 0.0 TTA gen 64 x 16 = (1 - ONE * (c != (r * 3 + r % 7) % 16)) * ((r * 577 + c * 331 + r * c * 7) % (HI - LO + 1) + LO)
+// in 0.0 TTA gen 64 x 16 = (1 - ONE * (c != ((r * 3 + r % 7) % 8) * 2)) * ((r * 577 + c * 331 + r * c * 7) % (HI - LO + 1) + LO)
 // in 0.1 TTA rand 1024 2 LO HI 1
 // in 0.2 TT rand 256 3 LO HI 1
 // out 0.3 TT gen 16 x 16 = TT(TT(TT(TT($0.2[i]
