@@ -59,9 +59,10 @@ impl Plan {
         if groups < 2 || self.streams.iter().all(|stream| stream.a.is_some()) {
             return None;
         }
-        let producer = if groups == 2 { 80 } else { 56 };
-        let rest = REGISTERS / PRODUCERS - producer;
-        Some([producer, rest / groups / 8 * 8])
+        // A work-group shares out what it began with, and waits for ever for more.
+        let all = REGISTERS / (ir.workgroup_invocations() + PRODUCERS) / 8 * 8 * (groups + 1);
+        let producer = if groups == 2 { 72 } else { 56 };
+        Some([producer, (all - producer) / groups / 8 * 8])
     }
 }
 
