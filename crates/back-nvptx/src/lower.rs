@@ -12,8 +12,8 @@ use crate::vars::Slot;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
 use inkwell::types::{AnyType, BasicType};
-use inkwell::values::{FunctionValue, PointerValue};
-use inkwell::{AddressSpace, IntPredicate};
+use inkwell::values::{FunctionValue, InstructionOpcode as I, PointerValue};
+use inkwell::{AddressSpace, FloatPredicate, IntPredicate};
 use phalanx_emit_llvm::{Emit, Error, Result, V};
 use phalanx_ir::{
     BinaryOp, Block, CompareOp, Function, Inst, InstInfo, Module, Op, Scalar, Space, UnaryOp, Uniformity,
@@ -362,7 +362,7 @@ impl<'c> Lower<'_, 'c> {
             // The instructions give the other operand where one is NaN, as the IR does.
             (Op::Binary(BinaryOp::Fmin), &[x, y]) if from.bits() >= 32 => self.e.map2("llvm.minnum", x, y)?,
             (Op::Binary(BinaryOp::Fmax), &[x, y]) if from.bits() >= 32 => self.e.map2("llvm.maxnum", x, y)?,
-            (Op::Binary(op), &[x, y]) => self.e.binary(*op, from, x, y, info.exact)?,
+            (Op::Binary(op), &[x, y]) => self.binary(*op, from, x, y, info.exact)?,
             (Op::Compare(op), &[x, y]) => self.e.compare(*op, from, x, y)?,
             (Op::Fma, &[x, y, z]) => self.e.fma(from, x, y, z)?,
             (Op::Select, &[c, x, y]) => self.e.select(c, x, y)?,
@@ -372,6 +372,51 @@ impl<'c> Lower<'_, 'c> {
         };
         self.set(inst, v);
         Ok(())
+    }
+
+    /// An operation on two numbers.
+    pub(crate) fn binary(
+        &mut self,
+        op: BinaryOp,
+        s: Scalar,
+        x: V<'c>,
+        y: V<'c>,
+        exact: bool,
+    ) -> Result<V<'c>> {
+        match (op, s) {
+            (BinaryOp::Fdiv, Scalar::F32) if self.ring.is_some() => self.quotient(x, y),
+            _ => self.e.binary(op, s, x, y, exact),
+        }
+    }
+
+    /// The quotient of two numbers of 32 bits, without the call that the instruction for it becomes: where there are calls,
+    /// each multiplication of a ring is waited for.
+    ///
+    /// In f64 it is exact to one unit in the last place, and exact where it can be. No quotient of two f32 is as near as that to a
+    /// number halfway between two f32, unless it is that, so the last rounding is the only one.
+    fn quotient(&mut self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        const FMA: &str = "llvm.fma";
+        let f64_elem = self.e.scalar_ty(Scalar::F64);
+        let [x, y] = [self.e.cast(I::FPExt, x, f64_elem)?, self.e.cast(I::FPExt, y, f64_elem)?];
+        let f64_ty = [y.get_type()];
+        let minus_y = self.e.unary(UnaryOp::Fneg, Scalar::F64, y, true)?;
+        let first = self.e.intrinsic("llvm.nvvm.rcp.approx.ftz.d", &[], &[y])?;
+        let one = self.e.float_like(Scalar::F64, 1.0, y);
+        let mut reciprocal = first;
+        for _ in 0..2 {
+            let error = self.e.intrinsic(FMA, &f64_ty, &[minus_y, reciprocal, one])?;
+            reciprocal = self.e.intrinsic(FMA, &f64_ty, &[reciprocal, error, reciprocal])?;
+        }
+        let near = self.e.binary(BinaryOp::Fmul, Scalar::F64, x, reciprocal, true)?;
+        let rest = self.e.intrinsic(FMA, &f64_ty, &[minus_y, near, x])?;
+        let quotient = self.e.intrinsic(FMA, &f64_ty, &[rest, reciprocal, near])?;
+        // Of infinities and a divisor of zero the steps make NaN, of zeros one without its sign: the product with the
+        // reciprocal is right there.
+        let zero = self.e.float_like(Scalar::F64, 0.0, y);
+        let is_special = self.e.fcmp(FloatPredicate::UEQ, quotient, zero)?;
+        let product = self.e.binary(BinaryOp::Fmul, Scalar::F64, x, first, true)?;
+        let quotient = self.e.select(is_special, product, quotient)?;
+        self.e.cast(I::FPTrunc, quotient, self.e.scalar_ty(Scalar::F32))
     }
 
     /// Choosing between pointers, and comparing them.

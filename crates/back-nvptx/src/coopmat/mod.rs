@@ -254,7 +254,7 @@ impl<'c> Lower<'_, 'c> {
                 for i in 0..layout.registers() as usize {
                     results.push(match (op, &operands[..]) {
                         (Op::Unary(op), [x]) => self.e.unary(*op, from, x[i], info.exact)?,
-                        (Op::Binary(op), [x, y]) => self.e.binary(*op, from, x[i], y[i], info.exact)?,
+                        (Op::Binary(op), [x, y]) => self.binary(*op, from, x[i], y[i], info.exact)?,
                         (Op::Fma, [x, y, z]) => self.e.fma(from, x[i], y[i], z[i])?,
                         _ => return Err(Error::bug("no operation on elements")),
                     });
