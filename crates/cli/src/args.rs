@@ -344,10 +344,14 @@ named. It takes some ten minutes; Ctrl-C ends it and keeps what was measured. do
 Example:
   phalanx bench all --json all.json
   phalanx bench all --filter staged
+  phalanx bench all --device cuda:0 --json gpu.json
   phalanx bench all --quick";
 
 #[derive(Debug, Args)]
 pub(crate) struct AllArgs {
+    /// Whose bars: `cpu`, or `cuda:0` for a GPU of NVIDIA, beside cuBLAS
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    pub(crate) device: DeviceKind,
     /// Only rows whose workload or name has this text
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) filter: String,

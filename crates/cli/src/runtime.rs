@@ -37,7 +37,7 @@ pub(crate) fn check_subgroup_size(subgroup_size: Option<u32>) -> Result<()> {
 }
 
 /// What is up to the user of a device.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Choices {
     /// All cores without it.
     pub(crate) threads: Option<usize>,
@@ -48,6 +48,8 @@ pub(crate) struct Choices {
     pub(crate) checks_addresses: bool,
     /// Whether to see where time goes.
     pub(crate) profile: bool,
+    /// Where code is kept, if anywhere.
+    pub(crate) cache_dir: Option<PathBuf>,
 }
 
 /// A machine that runs kernels.
@@ -374,6 +376,7 @@ impl Device {
             relaxed_accumulation: choices.relax == Some(Relax::Accumulate),
             addresses: choices.checks_addresses.then_some(phalanx::Addresses::Check),
             profile: choices.profile,
+            cache_dir: choices.cache_dir,
             ..DeviceOptions::default()
         };
         let device = phalanx::Device::new(&options)?;

@@ -42,7 +42,7 @@ impl Value {
             Self::Peak => Some(record.share_of_peak),
             Self::Versus => record.versus_ratio,
             Self::CompileMs => Some(record.compile_ms),
-            Self::Threads | Self::DispatchUs => None,
+            Self::Threads | Self::DispatchUs | Self::KeptMs => None,
         }
     }
 
@@ -53,16 +53,16 @@ impl Value {
                 format!("of the peak: {}", of(record.map(|record| record.peak_unit.as_str()), "any"))
             }
             Self::Versus => {
-                format!("times {}", of(record.and_then(|record| record.versus.as_deref()), "oneDNN"))
+                format!("times {}", of(record.and_then(|record| record.versus.as_deref()), "the library"))
             }
             Self::Threads => "times one thread".to_owned(),
-            Self::CompileMs => "ms".to_owned(),
+            Self::CompileMs | Self::KeptMs => "ms".to_owned(),
             Self::DispatchUs => "µs".to_owned(),
         }
     }
 
     fn is_less_better(self) -> bool {
-        matches!(self, Self::CompileMs | Self::DispatchUs)
+        matches!(self, Self::CompileMs | Self::KeptMs | Self::DispatchUs)
     }
 }
 

@@ -1,20 +1,22 @@
 //! `phalanx bench all`: every workload against the share of the machine that it is to reach.
 //!
-//! The [`rows`] are data: what is measured, in which tile sizes, against what. Rows that differ only in what is looked at share
-//! one measurement. A [`Figure`] is what came out of a row. What has been measured is written after each group of rows, so
+//! The [`rows`] of a processor and those of a [`gpu`] are data: what is measured, in which tile sizes, against what. Rows that
+//! differ only in what is looked at share one measurement. A [`Figure`] is what came out of a row. What has been measured is written after each group of rows, so
 //! that a run which is cut short leaves it.
 
 mod dispatch;
 mod figure;
+mod gpu;
+mod kept;
 mod rows;
 mod scaling;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail};
 
 use self::figure::Figure;
-use self::rows::{Group, Machine, On, Source};
+use self::rows::{Against, Group, Machine, On, Row, Source};
 use crate::args::{AllArgs, Versus};
 use crate::data::check_place;
 use crate::measure::{self, Bench, Effort, Watch};
@@ -30,10 +32,16 @@ pub(crate) fn run(args: &AllArgs) -> Result<Status> {
         check_place(path)?;
     }
     // This may start the process again.
-    let library = versus::open(Versus::OneDnn);
-    let machine = Machine::new(&Device::new(args.threads)?, library.as_ref().err());
-    let groups = rows::all(&machine, args.quick, &args.filter)?;
-    ensure!(!groups.is_empty(), "no row is called {}; there are {}", args.filter, rows::names(&machine)?);
+    let library = versus::open(match args.device {
+        DeviceKind::Cuda { .. } => Versus::CuBlas,
+        _ => Versus::OneDnn,
+    });
+    let no_library = library.as_ref().err();
+    let groups = groups(args, no_library, &args.filter)?;
+    if groups.is_empty() {
+        let names = rows::names(&self::groups(args, no_library, "")?);
+        bail!("no row is called {}; there are {names}", args.filter);
+    }
     let interrupt = Interrupt::listen()?;
     let bar = progress::bar(groups.iter().map(Group::steps).sum());
     let mut run = Run {
@@ -73,6 +81,25 @@ pub(crate) fn run(args: &AllArgs) -> Result<Status> {
     }
 }
 
+/// The wanted rows of a device.
+fn groups(args: &AllArgs, no_library: Option<&anyhow::Error>, filter: &str) -> Result<Vec<Group>> {
+    match args.device {
+        DeviceKind::Cpu => {
+            let machine = Machine::new(&Device::new(args.threads)?, no_library);
+            rows::all(&machine, args.quick, filter)
+        }
+        DeviceKind::Cuda { .. } => {
+            // Without it there is nothing to measure.
+            Device::of_kind(args.device, Choices::default())?;
+            let no_library = no_library.map(ToString::to_string);
+            gpu::all(no_library.as_deref(), args.quick, filter)
+        }
+        DeviceKind::Interpreter => {
+            bail!("--device: the interpreter is to be right, not fast, so it has no bars")
+        }
+    }
+}
+
 /// A run so far.
 struct Run<'a> {
     args: &'a AllArgs,
@@ -93,12 +120,12 @@ impl Run<'_> {
                 self.figures.extend(rows.iter().map(|row| Figure::absent(row, &reason)));
                 self.watch.bar.inc(1);
             }
-            Source::Kernels(workloads, On { threads, processor, is_compared }) => {
+            Source::Kernels(workloads, On { threads, processor, against }) => {
                 let processor = processor.map(Processor::from_name).transpose()?;
                 let threads = threads.or(self.args.threads);
                 let device =
-                    Device::of_kind(DeviceKind::Cpu, Choices { threads, processor, ..Choices::default() })?;
-                let versus = self.library.as_ref().filter(|_| is_compared);
+                    Device::of_kind(self.args.device, Choices { threads, processor, ..Choices::default() })?;
+                let versus = self.library.as_ref().filter(|_| against == Against::Library);
                 let bench = Bench { device: &device, versus, effort };
                 let mut records = Vec::new();
                 for workload in &workloads {
@@ -108,8 +135,14 @@ impl Run<'_> {
                     }
                 }
                 self.is_wrong |= records.iter().any(|record| !record.ok);
+                if against == Against::Workgroup {
+                    gpu::compare_with_workgroup(&mut records);
+                }
                 for row in &rows {
-                    let Some((figure, chosen)) = Figure::of(row, &records) else { continue };
+                    let Some((figure, chosen)) = Figure::of(row, &records) else {
+                        self.figures.push(Figure::absent(row, &nothing_to_compare(row)));
+                        continue;
+                    };
                     self.figures.push(figure);
                     for record in chosen {
                         // Several rows may look at one kernel.
@@ -125,8 +158,14 @@ impl Run<'_> {
             }
             Source::Dispatch => {
                 let row = rows.first().context("a group has rows")?;
-                let device = Device::new(self.args.threads)?;
+                let choices = Choices { threads: self.args.threads, ..Choices::default() };
+                let device = Device::of_kind(self.args.device, choices)?;
                 self.figures.extend(dispatch::measure(row, &device, self.args.quick, &self.watch)?);
+                self.watch.bar.inc(1);
+            }
+            Source::Kept(workload) => {
+                let row = rows.first().context("a group has rows")?;
+                self.figures.extend(kept::measure(row, self.args.device, &*workload, &self.watch)?);
                 self.watch.bar.inc(1);
             }
             Source::Compilation => {
@@ -146,5 +185,13 @@ impl Run<'_> {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Why a row has no figure though its kernels were measured.
+fn nothing_to_compare(row: &Row) -> String {
+    match row.value {
+        rows::Value::Versus => "the library has no such product".to_owned(),
+        _ => "nothing was measured".to_owned(),
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct Row {
     pub(crate) value: Value,
     pub(crate) pick: Pick,
     /// The kernels that it looks at, all unless given.
-    kernels: Option<Vec<Key>>,
+    pub(super) kernels: Option<Vec<Key>>,
 }
 
 /// What a row's value is.
@@ -37,6 +37,8 @@ pub(crate) enum Value {
     Threads,
     /// Less is better.
     CompileMs,
+    /// Of a pipeline whose code is kept; less is better.
+    KeptMs,
     /// Less is better.
     DispatchUs,
 }
@@ -53,10 +55,10 @@ pub(crate) enum Pick {
 }
 
 /// A kernel of the ladder: its rung, the size of its matrices, its tile.
-type Key = (String, String, String);
+pub(super) type Key = (String, String, String);
 
 impl Row {
-    fn new(name: &str, workload: &'static str, bar: f64) -> Self {
+    pub(super) fn new(name: &str, workload: &'static str, bar: f64) -> Self {
         Self { name: name.to_owned(), workload, bar, value: Value::Peak, pick: Pick::Best, kernels: None }
     }
 
@@ -66,7 +68,7 @@ impl Row {
         self.kernels.as_ref().is_none_or(|kernels| kernels.iter().any(is_it))
     }
 
-    fn is_wanted(&self, filter: &str) -> bool {
+    pub(super) fn is_wanted(&self, filter: &str) -> bool {
         self.name.contains(filter) || self.workload.contains(filter)
     }
 }
@@ -80,6 +82,8 @@ pub(crate) enum Source {
     /// Measured on one thread and on [`THREADS`].
     Scaling(Box<dyn Workload>),
     Dispatch,
+    /// Loaded again from where its code is kept.
+    Kept(Box<dyn Workload>),
     /// The kernels of the rows before.
     Compilation,
     /// The machine lacks something.
@@ -93,8 +97,18 @@ pub(crate) struct On {
     pub(crate) threads: Option<usize>,
     /// The name of the processor that code is made for, if not of this one.
     pub(crate) processor: Option<&'static str>,
-    /// Whether a library is measured in turn with them.
-    pub(crate) is_compared: bool,
+    pub(crate) against: Against,
+}
+
+/// What kernels are compared with, besides a peak.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Against {
+    #[default]
+    Nothing,
+    /// A library that is measured in turn with them.
+    Library,
+    /// The best of the ladder's matrices of the work-group among them.
+    Workgroup,
 }
 
 /// Rows that are measured together.
@@ -104,7 +118,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    fn of(source: Source, row: Row) -> Self {
+    pub(super) fn of(source: Source, row: Row) -> Self {
         Self { source, rows: vec![row] }
     }
 
@@ -113,7 +127,7 @@ impl Group {
         match &self.source {
             Source::Kernels(workloads, _) => workloads.iter().map(|workload| workload.kernels().len()).sum(),
             Source::Scaling(workload) => 2 * workload.kernels().len(),
-            Source::Dispatch | Source::Compilation | Source::Absent(_) => 1,
+            Source::Dispatch | Source::Kept(_) | Source::Compilation | Source::Absent(_) => 1,
         }
     }
 }
@@ -145,16 +159,25 @@ impl Machine {
 }
 
 /// The names that a filter may have.
-pub(crate) fn names(machine: &Machine) -> Result<String> {
+pub(crate) fn names(groups: &[Group]) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for group in all(machine, true, "")? {
+    for group in groups {
         names.extend(group.rows.iter().map(|row| row.workload));
     }
     names.dedup();
-    Ok(names.join(", "))
+    names.join(", ")
 }
 
-/// The groups that have wanted rows.
+/// The wanted rows of groups that have any.
+pub(crate) fn wanted(mut groups: Vec<Group>, filter: &str) -> Vec<Group> {
+    for group in &mut groups {
+        group.rows.retain(|row| row.is_wanted(filter));
+    }
+    groups.retain(|group| !group.rows.is_empty());
+    groups
+}
+
+/// The wanted rows of a processor.
 pub(crate) fn all(machine: &Machine, is_quick: bool, filter: &str) -> Result<Vec<Group>> {
     let plan = Planner { machine, is_quick, filter };
     let mut groups = plan.ladder()?;
@@ -165,11 +188,7 @@ pub(crate) fn all(machine: &Machine, is_quick: bool, filter: &str) -> Result<Vec
     let scaling = plan.scaling()?;
     groups.push(scaling);
     groups.extend(plan.costs());
-    for group in &mut groups {
-        group.rows.retain(|row| row.is_wanted(filter));
-    }
-    groups.retain(|group| !group.rows.is_empty());
-    Ok(groups)
+    Ok(wanted(groups, filter))
 }
 
 struct Planner<'a> {
@@ -179,7 +198,39 @@ struct Planner<'a> {
 }
 
 /// A way to write the multiplication and all the tiles to try.
-type Way = (Rung, Choices);
+pub(super) type Way = (Rung, Choices);
+
+/// A group of rows on one multiplication, with the kernels that wanted rows look at.
+pub(super) fn gemm(
+    filter: &str,
+    types: Types,
+    size: Mnk,
+    rows: Vec<(Row, Vec<Way>)>,
+    on: On,
+    change: impl Fn(Gemm) -> Gemm,
+) -> Result<Option<Group>> {
+    let (mut all, mut wanted) = (Vec::<Way>::new(), Vec::new());
+    for (mut row, ways) in rows.into_iter().filter(|(row, _)| row.is_wanted(filter)) {
+        let mut keys = Vec::new();
+        for (rung, choices) in ways {
+            let plan = Plan::new(rung, types, size, choices)?;
+            let shape = plan.shape.map_or_else(String::new, |shape| shape.to_string());
+            keys.push((rung.name().to_owned(), shape, plan.tile.to_string()));
+            if !all.contains(&(rung, choices)) {
+                all.push((rung, choices));
+            }
+        }
+        row.kernels = Some(keys);
+        wanted.push(row);
+    }
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let is_compared = wanted.iter().any(|row| row.value == Value::Versus);
+    let against = if is_compared { Against::Library } else { Against::Nothing };
+    let gemm: Box<dyn Workload> = Box::new(change(Gemm::new(types, size, &all)?));
+    Ok(Some(Group { source: Source::Kernels(vec![gemm], On { against, ..on }), rows: wanted }))
+}
 
 impl Planner<'_> {
     fn size(&self) -> Mnk {
@@ -219,37 +270,6 @@ impl Planner<'_> {
             ways.extend(possible.take(most).map(|choices| (rung, choices)));
         }
         ways
-    }
-
-    /// A group of rows on one multiplication, with the kernels that wanted rows look at.
-    fn gemm(
-        &self,
-        types: Types,
-        size: Mnk,
-        rows: Vec<(Row, Vec<Way>)>,
-        on: On,
-        change: impl Fn(Gemm) -> Gemm,
-    ) -> Result<Option<Group>> {
-        let (mut all, mut wanted) = (Vec::<Way>::new(), Vec::new());
-        for (mut row, ways) in rows.into_iter().filter(|(row, _)| row.is_wanted(self.filter)) {
-            let mut keys = Vec::new();
-            for (rung, choices) in ways {
-                let plan = Plan::new(rung, types, size, choices)?;
-                let shape = plan.shape.map_or_else(String::new, |shape| shape.to_string());
-                keys.push((rung.name().to_owned(), shape, plan.tile.to_string()));
-                if !all.contains(&(rung, choices)) {
-                    all.push((rung, choices));
-                }
-            }
-            row.kernels = Some(keys);
-            wanted.push(row);
-        }
-        if wanted.is_empty() {
-            return Ok(None);
-        }
-        let is_compared = wanted.iter().any(|row| row.value == Value::Versus);
-        let gemm: Box<dyn Workload> = Box::new(change(Gemm::new(types, size, &all)?));
-        Ok(Some(Group { source: Source::Kernels(vec![gemm], On { is_compared, ..on }), rows: wanted }))
     }
 
     /// The ladder without AMX.
@@ -298,7 +318,7 @@ impl Planner<'_> {
                 _ => None,
             };
             let on = On { processor, ..On::default() };
-            groups.extend(self.gemm(types, size, rows, on, change)?);
+            groups.extend(gemm(self.filter, types, size, rows, on, change)?);
             if is_compared && let Some(reason) = &self.machine.no_library {
                 let absent = ["workgroup", "best shared"].map(|rung| Row {
                     value: Value::Versus,
@@ -334,7 +354,7 @@ impl Planner<'_> {
                 // Tiles of a work-group were the fastest on each machine; others would add two minutes.
                 let ways = self.ways(Rung::Workgroup, types, size, &[DEFAULT_SHAPE], false);
                 let on = On { threads: Some(threads), ..On::default() };
-                groups.extend(self.gemm(types, size, vec![(row, ways)], on, |gemm| gemm)?);
+                groups.extend(gemm(self.filter, types, size, vec![(row, ways)], on, |gemm| gemm)?);
             }
         }
         Ok(groups)
@@ -353,7 +373,8 @@ impl Planner<'_> {
             let shapes = if rung == Rung::Workgroup { &shapes[..1] } else { &shapes[..] };
             self.ways(rung, types, self.size(), shapes, false)
         });
-        let group = self.gemm(types, self.size(), vec![(row, ways.collect())], On::default(), |gemm| gemm)?;
+        let group =
+            gemm(self.filter, types, self.size(), vec![(row, ways.collect())], On::default(), |gemm| gemm)?;
         Ok(group.into_iter().collect())
     }
 
@@ -538,7 +559,7 @@ pub(super) mod tests {
         assert_eq!(named(&groups), ["simple 16x16x16 f16->f32"]);
         assert!(groups[0].steps() == 1 && all_kernels > 20, "{all_kernels}");
         assert!(all(&machine(2, false), false, "nothing").expect("possible").is_empty());
-        assert!(names(&machine(2, false)).expect("possible").contains("gemm, amx"));
+        assert!(names(&all(&machine(2, false), true, "").expect("possible")).contains("gemm, amx"));
         // Seventy kernels in three tiles.
         assert_eq!(all(&machine(2, false), false, "staged").expect("possible")[0].steps(), 210);
     }

@@ -81,6 +81,7 @@ fn prepare_on<'a>(args: &'a RunArgs, interrupt: &Interrupt, profile: bool) -> Re
         checks_addresses: args.check_addresses,
         processor: None,
         profile,
+        cache_dir: None,
     };
     let device = Device::of_kind(args.device, choices)?;
     let options = PipelineOptions { entry: &entry, constants: &args.spec, sizes, cancel };

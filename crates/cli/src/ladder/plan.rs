@@ -273,8 +273,10 @@ fn default_tile(rung: Rung, types: Types, shape: Mnk, size: Mnk, choices: Choice
         Rung::Staged(_) => Mnk { m: 128, n: 128, k: 32 },
         Rung::Workgroup => {
             // What a GPU's registers hold; a small result is not worth a large tile.
-            let fit = |size: u32| size.next_multiple_of(16).min(128);
-            Mnk { m: fit(size.m), n: fit(size.n), k: 32.min(size.k.next_multiple_of(16)) }
+            let is_large = choices.is_for_gpu && (size.m / 128) * (size.n / 256) >= GROUPS_OF_A_GPU;
+            let fit = |size: u32, most: u32| size.next_multiple_of(16).min(most);
+            let (columns, depth) = if is_large { (256, step) } else { (128, 32) };
+            Mnk { m: fit(size.m, 128), n: fit(size.n, columns), k: fit(size.k, depth) }
         }
     };
     if rung == Rung::Workgroup {

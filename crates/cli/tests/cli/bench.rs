@@ -87,4 +87,6 @@ fn a_filter_without_rows_names_those_that_there_are() {
     let directory = empty_directory();
     let expected = ["no row is called ladders", "gemm, amx"];
     refuses(&["bench", "all", "--quick", "--filter", "ladders"], directory.path(), &expected);
+    // The reference has no speed to reach.
+    refuses(&["bench", "all", "--device", "interpreter"], directory.path(), &["has no bars"]);
 }
