@@ -457,6 +457,9 @@ pub(crate) enum Versus {
     /// cuBLAS, on the first GPU of NVIDIA
     #[value(name = "cublas")]
     CuBlas,
+    /// Another Vulkan driver, which runs the same SPIR-V on its first device
+    #[value(name = "vulkan")]
+    Vulkan,
 }
 
 #[derive(Debug, Args)]

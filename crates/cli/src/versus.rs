@@ -1,29 +1,37 @@
-//! Another library in turn with our kernels: the only place that knows `phalanx_versus`.
+//! Another library, or another driver, in turn with our kernels: the only place that knows `phalanx_versus`.
 
 use std::borrow::Cow;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-pub(crate) use phalanx_versus::{Element, Product};
+use phalanx_versus::vulkan::{Execution, Vulkan};
+pub(crate) use phalanx_versus::{Element, Product, vulkan::Pass};
 use phalanx_versus::{Kind, Multiplication};
 
 use crate::args::Versus;
+use crate::args::workload::OtherDriver;
 
 /// By then the threads of a library have stopped waiting for its next product (see [`Kind::environment`]).
 const REST: Duration = Duration::from_millis(2);
 
-/// A library, and how it is used.
+/// What is compared with, and how it is used.
 #[derive(Debug)]
-pub(crate) struct Library {
-    library: phalanx_versus::Library,
-    is_packed: bool,
+pub(crate) enum Library {
+    /// Multiplies matrices.
+    Products { library: phalanx_versus::Library, is_packed: bool },
+    /// Runs the same programs.
+    Driver(Box<Vulkan>),
 }
 
 /// Loads a library. What it reads from the environment has to be there when the process starts; if it is not, the process starts
 /// again with it.
 pub(crate) fn open(versus: Versus) -> Result<Library> {
     let kind = match versus {
+        // Ours is what it is compared with.
+        Versus::Vulkan => {
+            return Ok(Library::Driver(Box::new(Vulkan::open(|name| !name.contains("(Phalanx"))?)));
+        }
         Versus::OneDnn | Versus::OneDnnPacked => Kind::OneDnn,
         Versus::OpenBlas => Kind::OpenBlas,
         Versus::CuBlas => Kind::CuBlas,
@@ -38,14 +46,20 @@ pub(crate) fn open(versus: Versus) -> Result<Library> {
         return Err(command.args(std::env::args_os().skip(1)).envs(missing).exec().into());
     }
     let library = phalanx_versus::Library::open(kind)?;
-    Ok(Library { library, is_packed: versus == Versus::OneDnnPacked })
+    Ok(Library::Products { library, is_packed: versus == Versus::OneDnnPacked })
+}
+
+/// Opens another driver, if one is wanted.
+pub(crate) fn driver(wanted: Option<OtherDriver>) -> Result<Option<Library>> {
+    wanted.map(|OtherDriver::Vulkan| open(Versus::Vulkan)).transpose()
 }
 
 impl Library {
     /// Prepares a product and runs it once, to be warm; nothing if the library has no such product.
     pub(crate) fn rival(&self, product: Product, a: &[u8], b: &[u8]) -> Result<Option<Rival<'_>>> {
-        let product = Product { is_packed: self.is_packed, ..product };
-        let mut multiplication = match self.library.prepare(product, a, b) {
+        let &Self::Products { ref library, is_packed } = self else { return Ok(None) };
+        let product = Product { is_packed, ..product };
+        let mut multiplication = match library.prepare(product, a, b) {
             Err(phalanx_versus::Error::Unsupported { .. }) => return Ok(None),
             prepared => prepared?,
         };
@@ -57,16 +71,29 @@ impl Library {
             (true, false) => format!("{a}->{d}"),
             (false, _) => format!("{a}*{b}->{d}"),
         };
-        let packed = if self.is_packed { " packed" } else { "" };
+        let packed = if is_packed { " packed" } else { "" };
         let name = format!("{}{packed} {types}", multiplication.library());
-        Ok(Some(Rival { multiplication, name }))
+        Ok(Some(Rival { way: Way::Product(multiplication), name }))
+    }
+
+    /// Prepares programs on buffers of these contents and runs them once, to be warm; nothing if this runs none.
+    pub(crate) fn program(&self, passes: &[Pass<'_>], contents: &[&[u8]]) -> Result<Option<Rival<'_>>> {
+        let Self::Driver(vulkan) = self else { return Ok(None) };
+        let mut execution = vulkan.prepare(passes, contents)?;
+        execution.run()?;
+        Ok(Some(Rival { way: Way::Program(execution), name: vulkan.name().to_owned() }))
     }
 }
 
 /// A problem that a library solves.
 pub(crate) struct Rival<'a> {
-    multiplication: Multiplication<'a>,
+    way: Way<'a>,
     name: String,
+}
+
+enum Way<'a> {
+    Product(Multiplication<'a>),
+    Program(Execution<'a>),
 }
 
 impl Rival<'_> {
@@ -75,8 +102,12 @@ impl Rival<'_> {
         &self.name
     }
 
-    pub(crate) fn result(&self) -> Cow<'_, [u8]> {
-        self.multiplication.result()
+    /// What it computed.
+    pub(crate) fn result(&mut self) -> Result<Cow<'_, [u8]>> {
+        Ok(match &mut self.way {
+            Way::Product(multiplication) => multiplication.result(),
+            Way::Program(execution) => execution.result()?.into(),
+        })
     }
 
     /// Runs for so long, but once at least; gives the seconds of one run.
@@ -85,7 +116,11 @@ impl Rival<'_> {
         // A GPU tells itself how long it took.
         let mut told = None;
         while runs == 0 || start.elapsed() < duration {
-            if let Some(time) = self.multiplication.run()? {
+            let time = match &mut self.way {
+                Way::Product(multiplication) => multiplication.run()?,
+                Way::Program(execution) => Some(execution.run()?),
+            };
+            if let Some(time) = time {
                 *told.get_or_insert(Duration::ZERO) += time;
             }
             runs += 1;

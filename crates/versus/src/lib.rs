@@ -1,4 +1,5 @@
-//! Libraries of matrix products to compare with: oneDNN, OpenBLAS and cuBLAS, loaded when a benchmark asks for them.
+//! What is compared with, loaded when a benchmark asks for it: libraries of matrix products, oneDNN, OpenBLAS and cuBLAS, and
+//! other drivers of Vulkan ([`vulkan`]).
 //!
 //! A [`Library`] is opened once and stays loaded, because the threads that it makes do. [`Library::prepare`] takes a copy of
 //! the factors, plain matrices by rows or a B by columns, into memory of huge pages as that of devices is, and
@@ -17,6 +18,8 @@ mod memory;
 mod onednn;
 #[allow(unsafe_code, reason = "calls a library through its C interface")]
 mod openblas;
+#[allow(unsafe_code, reason = "calls a driver through Vulkan's functions")]
+pub mod vulkan;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -51,6 +51,13 @@ impl WorkloadLine {
     }
 }
 
+/// What runs any kernel, as we do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OtherDriver {
+    /// The first Vulkan device that is not ours
+    Vulkan,
+}
+
 /// What every measurement takes.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
@@ -60,6 +67,9 @@ pub(crate) struct OutputArgs {
     /// How many threads to use; all cores unless given
     #[arg(long, value_name = "N", value_parser = thread_count)]
     pub(crate) threads: Option<usize>,
+    /// Another Vulkan driver to measure in turn with each kernel
+    #[arg(long, value_name = "DRIVER")]
+    pub(crate) versus: Option<OtherDriver>,
     /// Write a record for each kernel; `-` is standard output. A demo writes one to out/
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

@@ -1,10 +1,12 @@
-//! The rows of a GPU of NVIDIA: products of matrices beside cuBLAS, other workloads beside the peak of its matrix units.
+//! The rows of a GPU of NVIDIA: products of matrices beside cuBLAS, the same kernels on NVIDIA's Vulkan driver, other workloads
+//! beside the peak of its matrix units.
 //!
 //! Tiles are those that its registers and its shared memory hold. Products of 8 bits have B by columns, which is the only order
 //! that its matrix units, and cuBLAS, take.
 
 use anyhow::Result;
 
+use super::Missing;
 use super::rows::{Against, Group, On, Pick, Row, Source, Value, Way, gemm, wanted};
 use crate::args::workload::WorkloadLine;
 use crate::ladder::gemm::Gemm;
@@ -14,11 +16,8 @@ use crate::measure::Workload;
 use crate::record::Record;
 use crate::workload::Purpose;
 
-/// Why nothing is compared with NVIDIA's own Vulkan driver.
-const NO_VULKAN: &str = "no other Vulkan driver is measured";
-
 /// The wanted rows.
-pub(crate) fn all(no_library: Option<&str>, is_quick: bool, filter: &str) -> Result<Vec<Group>> {
+pub(super) fn all(missing: Missing<'_>, is_quick: bool, filter: &str) -> Result<Vec<Group>> {
     let sizes: &[u32] = if is_quick { &[256] } else { &[4096, 8192] };
     let mut groups = Vec::new();
     for &size in sizes {
@@ -33,10 +32,10 @@ pub(crate) fn all(no_library: Option<&str>, is_quick: bool, filter: &str) -> Res
             if text == "f16" {
                 rows.push((row("shared 16x16x16", 0.60), shared(types)));
             }
-            match no_library {
+            match missing.library {
                 Some(reason) => {
                     let rows = rows.into_iter().map(|(row, _)| row).collect();
-                    groups.push(Group { source: Source::Absent(reason.to_owned()), rows });
+                    groups.push(Group { source: Source::Absent(reason.to_string()), rows });
                 }
                 None => groups.extend(gemm(filter, types, size, rows, On::default(), |gemm| gemm)?),
             }
@@ -45,14 +44,7 @@ pub(crate) fn all(no_library: Option<&str>, is_quick: bool, filter: &str) -> Res
     let lines = Lines { is_quick, filter };
     groups.extend(lines.attention()?);
     groups.extend(lines.dequant(Mnk::cube(sizes[0]))?);
-    for (name, workload, bar) in [
-        ("versus NVIDIA's Vulkan: workgroup f16->f32", "gemm", 3.0),
-        ("versus NVIDIA's Vulkan: shared 16x16x16 f16->f32", "gemm", 1.5),
-        ("versus NVIDIA's Vulkan: cooperative-vector MLP", "mlp", 1.0),
-    ] {
-        let row = Row { value: Value::Versus, ..Row::new(name, workload, bar) };
-        groups.push(Group::of(Source::Absent(NO_VULKAN.to_owned()), row));
-    }
+    groups.extend(lines.vulkan(Mnk::cube(sizes[0]), missing)?);
     groups.extend(costs(Mnk::cube(sizes[0]))?);
     Ok(wanted(groups, filter))
 }
@@ -108,6 +100,37 @@ impl Lines<'_> {
         Ok(groups)
     }
 
+    /// The same SPIR-V on another Vulkan driver, which on a machine with such a GPU is NVIDIA's.
+    fn vulkan(&self, size: Mnk, missing: Missing<'_>) -> Result<Vec<Group>> {
+        let mut groups = Vec::new();
+        let types: Types = "f16".parse()?;
+        for (name, workload, bar) in [
+            ("workgroup f16->f32", "gemm", 3.0),
+            ("shared 16x16x16 f16->f32", "gemm", 1.5),
+            ("cooperative-vector MLP", "mlp", 1.0),
+        ] {
+            let row = Row {
+                value: Value::Versus,
+                ..Row::new(&format!("versus another Vulkan driver: {name}"), workload, bar)
+            };
+            if !row.is_wanted(self.filter) {
+                continue;
+            }
+            if let Some(reason) = missing.driver {
+                groups.push(Group::of(Source::Absent(reason.to_string()), row));
+                continue;
+            }
+            let workloads: Vec<Box<dyn Workload>> = match (workload, name) {
+                ("mlp", _) => self.read("mlp --kernels vector --types f16 --activations relu")?,
+                (_, "workgroup f16->f32") => vec![Box::new(Gemm::new(types, size, &workgroup(types))?)],
+                _ => vec![Box::new(Gemm::new(types, size, &shared(types))?)],
+            };
+            let on = On { against: Against::Vulkan, ..On::default() };
+            groups.push(Group::of(Source::Kernels(workloads, on), row));
+        }
+        Ok(groups)
+    }
+
     /// Beside the same product of weights that are not quantised.
     fn dequant(&self, size: Mnk) -> Result<Vec<Group>> {
         let mut groups = Vec::new();
@@ -128,6 +151,15 @@ impl Lines<'_> {
             groups.push(Group::of(Source::Kernels(workloads, on), row));
         }
         Ok(groups)
+    }
+}
+
+/// Takes the best of what another driver does as what all kernels are compared with: it may like other tiles.
+pub(super) fn compare_with_the_best(records: &mut [Record]) {
+    let best = records.iter().filter_map(|record| record.versus_gflops).max_by(f64::total_cmp);
+    for record in records.iter_mut().filter(|record| record.versus.is_some()) {
+        record.versus_gflops = best;
+        record.versus_ratio = best.map(|rate| record.gflops / rate);
     }
 }
 
@@ -176,7 +208,7 @@ mod tests {
     #[test]
     fn rows_have_names_of_their_own_and_kernels_that_exist() {
         for is_quick in [true, false] {
-            let groups = all(None, is_quick, "").expect("possible");
+            let groups = all(Missing::default(), is_quick, "").expect("possible");
             let mut found = names(&groups);
             let count = found.len();
             found.sort_unstable();
@@ -192,9 +224,11 @@ mod tests {
 
     #[test]
     fn a_filter_and_a_missing_library_leave_what_they_say() {
-        let groups = all(None, false, "attention").expect("possible");
+        let groups = all(Missing::default(), false, "attention").expect("possible");
         assert_eq!(names(&groups), ["attention, full", "attention, causal"]);
-        let groups = all(Some("no cuBLAS"), false, "workgroup e4m3").expect("possible");
+        let reason = anyhow::anyhow!("no cuBLAS");
+        let missing = Missing { library: Some(&reason), driver: None };
+        let groups = all(missing, false, "workgroup e4m3").expect("possible");
         assert_eq!(names(&groups), ["workgroup e4m3->f32, 4096³", "workgroup e4m3->f32, 8192³"]);
         assert!(
             groups.iter().all(|group| matches!(&group.source, Source::Absent(why) if why == "no cuBLAS"))

@@ -13,7 +13,7 @@ mod scaling;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 
 use self::figure::Figure;
 use self::rows::{Against, Group, Machine, On, Row, Source};
@@ -36,10 +36,14 @@ pub(crate) fn run(args: &AllArgs) -> Result<Status> {
         DeviceKind::Cuda { .. } => Versus::CuBlas,
         _ => Versus::OneDnn,
     });
-    let no_library = library.as_ref().err();
-    let groups = groups(args, no_library, &args.filter)?;
+    let driver = match args.device {
+        DeviceKind::Cuda { .. } => versus::open(Versus::Vulkan),
+        _ => Err(anyhow!("a processor is compared with libraries")),
+    };
+    let missing = Missing { library: library.as_ref().err(), driver: driver.as_ref().err() };
+    let groups = groups(args, missing, &args.filter)?;
     if groups.is_empty() {
-        let names = rows::names(&self::groups(args, no_library, "")?);
+        let names = rows::names(&self::groups(args, missing, "")?);
         bail!("no row is called {}; there are {names}", args.filter);
     }
     let interrupt = Interrupt::listen()?;
@@ -47,6 +51,7 @@ pub(crate) fn run(args: &AllArgs) -> Result<Status> {
     let mut run = Run {
         args,
         library: library.ok(),
+        driver: driver.ok(),
         watch: Watch { bar: &bar, interrupt: &interrupt },
         figures: Vec::new(),
         chosen: Vec::new(),
@@ -81,18 +86,24 @@ pub(crate) fn run(args: &AllArgs) -> Result<Status> {
     }
 }
 
+/// Why there is nothing to compare with.
+#[derive(Debug, Clone, Copy, Default)]
+struct Missing<'a> {
+    library: Option<&'a Error>,
+    driver: Option<&'a Error>,
+}
+
 /// The wanted rows of a device.
-fn groups(args: &AllArgs, no_library: Option<&anyhow::Error>, filter: &str) -> Result<Vec<Group>> {
+fn groups(args: &AllArgs, missing: Missing<'_>, filter: &str) -> Result<Vec<Group>> {
     match args.device {
         DeviceKind::Cpu => {
-            let machine = Machine::new(&Device::new(args.threads)?, no_library);
+            let machine = Machine::new(&Device::new(args.threads)?, missing.library);
             rows::all(&machine, args.quick, filter)
         }
         DeviceKind::Cuda { .. } => {
             // Without it there is nothing to measure.
             Device::of_kind(args.device, Choices::default())?;
-            let no_library = no_library.map(ToString::to_string);
-            gpu::all(no_library.as_deref(), args.quick, filter)
+            gpu::all(missing, args.quick, filter)
         }
         DeviceKind::Interpreter => {
             bail!("--device: the interpreter is to be right, not fast, so it has no bars")
@@ -104,6 +115,8 @@ fn groups(args: &AllArgs, no_library: Option<&anyhow::Error>, filter: &str) -> R
 struct Run<'a> {
     args: &'a AllArgs,
     library: Option<Library>,
+    /// Another Vulkan driver.
+    driver: Option<Library>,
     watch: Watch<'a>,
     figures: Vec<Figure>,
     /// The records of the kernels that stand in rows.
@@ -125,7 +138,11 @@ impl Run<'_> {
                 let threads = threads.or(self.args.threads);
                 let device =
                     Device::of_kind(self.args.device, Choices { threads, processor, ..Choices::default() })?;
-                let versus = self.library.as_ref().filter(|_| against == Against::Library);
+                let versus = match against {
+                    Against::Library => self.library.as_ref(),
+                    Against::Vulkan => self.driver.as_ref(),
+                    Against::Nothing | Against::Workgroup => None,
+                };
                 let bench = Bench { device: &device, versus, effort };
                 let mut records = Vec::new();
                 for workload in &workloads {
@@ -135,8 +152,10 @@ impl Run<'_> {
                     }
                 }
                 self.is_wrong |= records.iter().any(|record| !record.ok);
-                if against == Against::Workgroup {
-                    gpu::compare_with_workgroup(&mut records);
+                match against {
+                    Against::Workgroup => gpu::compare_with_workgroup(&mut records),
+                    Against::Vulkan => gpu::compare_with_the_best(&mut records),
+                    Against::Nothing | Against::Library => {}
                 }
                 for row in &rows {
                     let Some((figure, chosen)) = Figure::of(row, &records) else {
@@ -191,7 +210,7 @@ impl Run<'_> {
 /// Why a row has no figure though its kernels were measured.
 fn nothing_to_compare(row: &Row) -> String {
     match row.value {
-        rows::Value::Versus => "the library has no such product".to_owned(),
+        rows::Value::Versus => "what it is compared with has no such kernel".to_owned(),
         _ => "nothing was measured".to_owned(),
     }
 }

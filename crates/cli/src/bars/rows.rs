@@ -109,6 +109,8 @@ pub(crate) enum Against {
     Library,
     /// The best of the ladder's matrices of the work-group among them.
     Workgroup,
+    /// The best of them on another Vulkan driver.
+    Vulkan,
 }
 
 /// Rows that are measured together.

@@ -34,7 +34,8 @@ fn workload(command: &WorkloadCommand) -> Result<Status> {
         svg: output.svg.as_deref(),
         pictures: output.pictures.as_deref(),
     };
-    measure::run(&workloads, output.device, output.threads, None, None, outputs)
+    let driver = versus::driver(output.versus)?;
+    measure::run(&workloads, output.device, output.threads, None, driver.as_ref(), outputs)
 }
 
 fn gemm(args: &GemmArgs) -> Result<Status> {

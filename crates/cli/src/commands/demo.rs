@@ -12,6 +12,7 @@ use crate::ladder::{Rung, Types};
 use crate::measure::{self, Outputs, Workload};
 use crate::record::STANDARD_OUTPUT;
 use crate::runtime::DeviceKind;
+use crate::versus::{self, Library};
 use crate::workload::Purpose;
 use crate::{Status, tell};
 
@@ -30,7 +31,7 @@ fn ladder(args: &LadderArgs) -> Result<Status> {
     let choices = Choices { threads: measure::threads(args.threads)?, ..Choices::default() };
     let workloads = Gemm::all(&Types::DEFAULT, &[args.size], &Rung::ALL, &[DEFAULT_SHAPE], choices)?;
     let on = (DeviceKind::Cpu, args.threads);
-    show(&workloads, on, &args.json, &args.svg, None)
+    show(&workloads, on, None, Files { json: &args.json, svg: &args.svg, pictures: None })
 }
 
 fn workload(command: &WorkloadCommand) -> Result<Status> {
@@ -41,15 +42,23 @@ fn workload(command: &WorkloadCommand) -> Result<Status> {
     };
     let pictures = output.pictures.as_deref().unwrap_or(Path::new(DIRECTORY));
     let on = (output.device, output.threads);
-    show(&workloads, on, &named(&output.json, "json"), &named(&output.svg, "svg"), Some(pictures))
+    let driver = versus::driver(output.versus)?;
+    let (json, svg) = (named(&output.json, "json"), named(&output.svg, "svg"));
+    show(&workloads, on, driver.as_ref(), Files { json: &json, svg: &svg, pictures: Some(pictures) })
+}
+
+/// Where everything goes.
+struct Files<'a> {
+    json: &'a Path,
+    svg: &'a Path,
+    pictures: Option<&'a Path>,
 }
 
 fn show(
     workloads: &[Box<dyn Workload>],
     (device, threads): (DeviceKind, Option<usize>),
-    json: &Path,
-    svg: &Path,
-    pictures: Option<&Path>,
+    driver: Option<&Library>,
+    Files { json, svg, pictures }: Files<'_>,
 ) -> Result<Status> {
     let directories = [svg.parent(), json.parent(), pictures];
     for directory in directories.into_iter().flatten() {
@@ -57,7 +66,7 @@ fn show(
             .with_context(|| format!("{} cannot be made", directory.display()))?;
     }
     let outputs = Outputs { json: Some(json), svg: Some(svg), pictures };
-    let status = measure::run(workloads, device, threads, None, None, outputs)?;
+    let status = measure::run(workloads, device, threads, None, driver, outputs)?;
     // What was cut short may have left neither.
     if status != Status::Interrupted {
         let text = format!("The chart is in {}, the records are in {}.", svg.display(), json.display());

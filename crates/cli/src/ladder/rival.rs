@@ -51,9 +51,9 @@ pub(super) fn prepare<'a>(
             b.iter_mut().for_each(|byte| *byte &= 0x7f);
         }
         let product = Product { a: of_a, b: of_b, d: of_d, ..plain };
-        if let Some(rival) = library.rival(product, &a, &b)? {
+        if let Some(mut rival) = library.rival(product, &a, &b)? {
             if of_a == of_b && types.c.size_bytes() == 4 {
-                check(device, problem, types, &rival)?;
+                check(device, problem, types, &mut rival)?;
             }
             return Ok(Some(rival));
         }
@@ -62,9 +62,9 @@ pub(super) fn prepare<'a>(
         return Ok(None);
     }
     let [a, b] = [a, b].map(|bytes| as_f32(types.a, &bytes));
-    let Some(rival) = library.rival(plain, &a, &b)? else { return Ok(None) };
+    let Some(mut rival) = library.rival(plain, &a, &b)? else { return Ok(None) };
     if types.c == DType::F32 {
-        check(device, problem, types, &rival)?;
+        check(device, problem, types, &mut rival)?;
     }
     Ok(Some(rival))
 }
@@ -79,7 +79,7 @@ fn as_f32(dtype: DType, bytes: &[u8]) -> Vec<u8> {
 }
 
 /// A library that computes something else is compared with for nothing. What it computes is without C.
-fn check(device: &Device, problem: &Problem, types: Types, rival: &Rival<'_>) -> Result<()> {
+fn check(device: &Device, problem: &Problem, types: Types, rival: &mut Rival<'_>) -> Result<()> {
     let [_, _, c, _] = problem.buffers.as_slice() else { bail!("a multiplication has four buffers") };
     let of = |bytes: &[u8]| -> Result<Buffer> {
         let buffer = device.create_buffer(bytes.len())?;
@@ -87,7 +87,7 @@ fn check(device: &Device, problem: &Problem, types: Types, rival: &Rival<'_>) ->
         Ok(buffer)
     };
     let c = c.read(0..c.size())?;
-    let result = rival.result();
+    let result = rival.result()?;
     let (products, _) = result.as_chunks::<4>();
     let (addends, _) = c.as_chunks::<4>();
     let sum = |(&product, &addend): (&[u8; 4], &[u8; 4])| match types.c {

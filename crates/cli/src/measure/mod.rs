@@ -33,7 +33,7 @@ use crate::record::{Record, STANDARD_OUTPUT, write_json};
 use crate::reference::Comparison;
 use crate::runtime::{Buffer, Choices, Device, DeviceKind, Pipeline};
 use crate::versus::{Library, Rival};
-use crate::{Status, chart, memory, table, tell};
+use crate::{Status, chart, memory, table, tell, warn};
 
 /// For so long the peak is measured.
 pub(crate) const PEAK_TIME: Duration = Duration::from_millis(4);
@@ -100,6 +100,16 @@ pub(crate) struct Subject {
 pub(crate) enum Constant {
     U32(u32),
     Bool(bool),
+}
+
+impl Constant {
+    /// As Vulkan is told it.
+    fn bits(self) -> u32 {
+        match self {
+            Self::U32(value) => value,
+            Self::Bool(value) => value.into(),
+        }
+    }
 }
 
 /// What a kernel is written in, complete in itself.
@@ -323,11 +333,21 @@ fn measure_one(
         let shape = workload.shape(index);
         bar.set_message(format!("{called}: {} {shape} in {}", kernel.name, kernel.tile));
         let peak = || device.peak(subject.peak.on(device, subject.a), PEAK_TIME);
-        let mut beside = Beside { peak: &peak, rival: rival.as_mut(), effort };
+        let mut elsewhere = match bench.versus {
+            Some(library) => problem.blank().and_then(|()| pipelines::elsewhere(library, &problem, kernel)),
+            None => Ok(None),
+        }
+        .unwrap_or_else(|error| {
+            // What others make of it is no reason not to measure ours.
+            bar.suspend(|| warn(format!("{called}: {} is not compared: {error:#}", kernel.name)));
+            None
+        });
+        let rival = elsewhere.as_mut().or(rival.as_mut());
+        let versus = rival.as_ref().map(|rival| rival.name().to_owned());
+        let mut beside = Beside { peak: &peak, rival, effort };
         let timing = problem.time(device, pipelines, kernel, interrupt, &mut beside);
         let timing = timing.with_context(|| format!("{} for {called}", kernel.name))?;
         let Some(timing) = timing else { return Ok(None) };
-        let versus = rival.as_ref().map(|rival| rival.name().to_owned());
         records.push(Record { shape, versus, ..timing.record(&subject, kernel, device) });
         bar.inc(1);
     }

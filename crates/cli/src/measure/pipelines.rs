@@ -1,12 +1,13 @@
 //! From the sources of kernels to pipelines. Kernels that differ in nothing but what a dispatch is told share one, and with it
 //! the time that compiling really took.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
-use super::{Constant, Kernel, Source, Watch};
+use super::{Constant, Kernel, Problem, Source, Watch};
 use crate::data::spec::{SpecConstant, SpecNumber};
 use crate::progress::Interrupt;
 use crate::runtime::{self, Device, Glsl, Pipeline, PipelineOptions, Shader, Sizes};
+use crate::versus::{Library, Pass, Rival};
 
 /// The pipelines of each kernel, whose workload has a name, in their order; nothing if it was interrupted.
 pub(crate) fn compile(
@@ -67,18 +68,60 @@ fn has_same_source(a: &Kernel, b: &Kernel) -> bool {
 }
 
 fn to_shader(kernel: &Kernel) -> Result<Shader> {
-    let source = match &kernel.source {
-        Source::Glsl(source) => source,
-        Source::Mlir { text, .. } => return Shader::from_mlir(text, &kernel.name),
-    };
+    match &kernel.source {
+        Source::Glsl(source) => Shader::from_words(&to_words(kernel, source)?),
+        Source::Mlir { text, .. } => Shader::from_mlir(text, &kernel.name),
+    }
+}
+
+fn to_words(kernel: &Kernel, source: &str) -> Result<Vec<u32>> {
     let definitions: Vec<(&str, &str)> =
         kernel.definitions.iter().map(|(name, text)| (*name, text.as_str())).collect();
-    Shader::from_words(&runtime::compile_glsl(Glsl {
+    runtime::compile_glsl(Glsl {
         name: &kernel.name,
         source,
         definitions: &definitions,
         include_directories: &[],
-    })?)
+    })
+}
+
+/// The same kernel on another driver, which starts with what is in the buffers and is compared with the expected result; nothing
+/// if what is compared with runs no programs, or the kernel is not written in GLSL.
+pub(super) fn elsewhere<'a>(
+    library: &'a Library,
+    problem: &Problem,
+    kernel: &Kernel,
+) -> Result<Option<Rival<'a>>> {
+    if !matches!(library, Library::Driver(_)) {
+        return Ok(None);
+    }
+    let mut words = Vec::new();
+    for pass in kernel.passes() {
+        let Source::Glsl(source) = &pass.source else { return Ok(None) };
+        words.push(to_words(pass, source)?);
+    }
+    let constants: Vec<Vec<(u32, u32)>> = kernel
+        .passes()
+        .map(|pass| pass.constants.iter().map(|&(id, constant)| (id, constant.bits())).collect())
+        .collect();
+    let passes: Vec<Pass<'_>> = kernel
+        .passes()
+        .zip(words.iter().zip(&constants))
+        .map(|(pass, (spirv, constants))| Pass {
+            spirv,
+            constants,
+            groups: pass.groups,
+            push_constants: &pass.push_constants,
+        })
+        .collect();
+    let contents: Vec<Vec<u8>> =
+        problem.buffers.iter().map(|buffer| buffer.read(0..buffer.size())).collect::<Result<_>>()?;
+    let contents: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
+    let Some(mut rival) = library.program(&passes, &contents)? else { return Ok(None) };
+    problem.result()?.write(0, &rival.result()?)?;
+    let verdict = (problem.check)(&problem.buffers)?;
+    ensure!(verdict.ok, "{} is wrong: the largest error is {:.1e}", rival.name(), verdict.max_rel_error);
+    Ok(Some(rival))
 }
 
 fn to_pipeline(device: &Device, kernel: &Kernel, shader: &Shader, interrupt: &Interrupt) -> Result<Pipeline> {

@@ -39,6 +39,7 @@ macro_rules! cases {
 
 mod compute;
 mod descriptors;
+mod elsewhere;
 mod fixture;
 mod image;
 mod kernel;
