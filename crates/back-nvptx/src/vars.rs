@@ -188,6 +188,27 @@ impl<'c> Lower<'_, 'c> {
         Ok(())
     }
 
+    /// What a variable of one scalar holds.
+    pub(crate) fn whole(&mut self, var: Var) -> Result<V<'c>> {
+        let slot = self.slot(var)?;
+        let v = self.e.b.build_load(slot.elem, slot.at, "")?;
+        match self.f.var(var).ty {
+            Type::Scalar(Scalar::Bool) => self.e.icmp(IntPredicate::NE, v, self.e.zero(slot.elem)),
+            _ => Ok(v),
+        }
+    }
+
+    /// Stores to a variable of one scalar.
+    pub(crate) fn set_whole(&mut self, var: Var, x: V<'c>) -> Result<()> {
+        let slot = self.slot(var)?;
+        let x = match self.f.var(var).ty {
+            Type::Scalar(Scalar::Bool) => self.e.zext_trunc(x, 8)?,
+            _ => x,
+        };
+        self.e.b.build_store(slot.at, x)?;
+        Ok(())
+    }
+
     /// Where the elements of a variable of scalars are, and their type.
     pub(crate) fn vector(&self, var: Var) -> Result<(PointerValue<'c>, Scalar)> {
         let s = self.f.var(var).ty.scalar();

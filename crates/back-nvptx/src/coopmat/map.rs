@@ -3,12 +3,13 @@
 
 use super::layout::Share;
 use super::regroup::Later;
+use super::straight;
 use crate::lower::{Flow, Lower};
 use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Error, Result, V};
-use phalanx_ir::{Block, Function, Inst, MatType, Op};
+use phalanx_ir::{Block, Inst, MatType, Op};
 
 /// Most instructions that a region becomes by being repeated.
 const MAX_REPEATED: usize = 4096;
@@ -31,7 +32,7 @@ impl<'c> Lower<'_, 'c> {
             let m = self.mat_in(arg, layout.kind)?;
             operands.push(Operand::Values(self.elements(&m)?));
         }
-        let results = match repeated(self.f, body) {
+        let results = match straight::instructions(self.f, body) {
             Some(count) if count * registers as usize <= MAX_REPEATED => {
                 let numbers = (0..registers).map(|register| self.e.i32(register)).collect::<Vec<_>>();
                 let map = |number| self.map_register((share, to), body, &operands, number);
@@ -157,7 +158,7 @@ impl<'c> Lower<'_, 'c> {
                     }
                 }
                 Op::Yield => result = Some(self.scalar(info.args[0])?),
-                _ if self.inst(inst)? == Flow::Left => {
+                _ if self.straight(inst)? == Flow::Left => {
                     return Err(Error::unsupported("a region that never ends"));
                 }
                 _ => {}
@@ -166,10 +167,4 @@ impl<'c> Lower<'_, 'c> {
         self.here = around;
         result.ok_or_else(|| Error::bug("a region without a result"))
     }
-}
-
-/// The instructions of a region, if it is without constructs.
-fn repeated(f: &Function, body: Block) -> Option<usize> {
-    let is_straight = f.block(body).iter().all(|&inst| f.inst(inst).op.bodies().next().is_none());
-    is_straight.then(|| f.block(body).len())
 }

@@ -20,6 +20,7 @@ mod prepare;
 mod reduce;
 mod regroup;
 pub(crate) mod stream;
+mod straight;
 mod vars;
 mod words;
 
