@@ -356,7 +356,11 @@ impl<'c> Lower<'_, 'c> {
             (Op::Unary(UnaryOp::Fneg), &[x]) if from.bits() >= 32 => self.flip_sign(from, x)?,
             // Off by two units in the last place at most, of which Vulkan allows 3 + 2 |x|; denormals are kept.
             (Op::Unary(UnaryOp::Exp2), &[x]) if from == Scalar::F32 => {
-                self.e.intrinsic("llvm.nvvm.ex2.approx.f", &[], &[x])?
+                let name = match self.matrices.in_region {
+                    true => "llvm.nvvm.ex2.approx.ftz.f",
+                    false => "llvm.nvvm.ex2.approx.f",
+                };
+                self.e.intrinsic(name, &[], &[x])?
             }
             (Op::Unary(op), &[x]) => self.e.unary(*op, from, x, info.exact)?,
             // The instructions give the other operand where one is NaN, as the IR does.

@@ -148,6 +148,7 @@ impl<'c> Lower<'_, 'c> {
     pub(super) fn region(&mut self, body: Block, params: &[V<'c>]) -> Result<V<'c>> {
         let f = self.f;
         let around = std::mem::replace(&mut self.here, body);
+        let is_inner = std::mem::replace(&mut self.matrices.in_region, true);
         let mut result = None;
         for &inst in f.block(body) {
             let info = f.inst(inst);
@@ -165,6 +166,7 @@ impl<'c> Lower<'_, 'c> {
             }
         }
         self.here = around;
+        self.matrices.in_region = is_inner;
         result.ok_or_else(|| Error::bug("a region without a result"))
     }
 }

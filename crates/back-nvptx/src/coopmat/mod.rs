@@ -59,6 +59,10 @@ pub(crate) struct Matrices<'c> {
     components: Vec<Option<Mat<'c>>>,
     is_extracted: Vec<bool>,
     vars: Vec<Option<vars::Slot<'c>>>,
+    /// By value: whether all columns are the same.
+    alike: Vec<bool>,
+    /// Whether the code for an element is being made.
+    pub(crate) in_region: bool,
     /// What goes through elements one by one.
     routines: Vec<(each::Kind, FunctionValue<'c>)>,
     /// Their arrays, by type and number of elements.
@@ -80,6 +84,8 @@ impl Matrices<'_> {
             components: vec![None; count],
             is_extracted,
             vars: vec![None; f.vars.len()],
+            alike: alike::find(f, uniformity),
+            in_region: false,
             routines: Vec::new(),
             arrays: Vec::new(),
         }

@@ -42,10 +42,10 @@ float hide(const in uint32_t row, const in uint32_t column, const in float score
     return isHidden(query + row, key + column) ? LOWEST : score;
 }
 
-// exp(scale * (x - y))
+// exp(scale * (x - y)), where y is the same for a row: so the second product is computed once for it.
 float exponential(const in uint32_t row, const in uint32_t column, const in float x, const in float y)
 {
-    return exp2(scale * (x - y));
+    return exp2(scale * x - scale * y);
 }
 
 void main()
@@ -95,7 +95,8 @@ void main()
         result = coopMatMulAdd(MATRIX_A(float16_t, QUERIES, KEYS)(scores), matV, result * wideCorrection);
     }
 
-    RESULT_F32 wideSums;
-    coopMatReduceNV(wideSums, sums, gl_CooperativeMatrixReduceRowNV, larger);
-    coopMatStoreTensorNV(result / wideSums, o, start, sliceTensorLayoutNV(tokensByHead, query, QUERIES, 0, HEAD));
+    // One division for a query, not one for each of its results.
+    RESULT_F32 wideInverse;
+    coopMatReduceNV(wideInverse, NARROW_F32(1.0) / sums, gl_CooperativeMatrixReduceRowNV, larger);
+    coopMatStoreTensorNV(result * wideInverse, o, start, sliceTensorLayoutNV(tokensByHead, query, QUERIES, 0, HEAD));
 }
