@@ -150,7 +150,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             halves: None,
             images: image::Functions::default(),
             vars: Vec::new(),
-            matrices: Matrices::new(ir, plan.is_some()),
+            matrices: Matrices::new(ir, uniformity, plan.is_some()),
             ring: None,
             entry,
             values: vec![None; ir.body.values.len()],

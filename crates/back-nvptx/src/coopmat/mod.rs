@@ -6,6 +6,7 @@
 //!
 //! All threads of the warp execute operations on matrices together, so the instructions name all of them.
 
+mod alike;
 mod components;
 mod each;
 mod fragment;
@@ -19,8 +20,8 @@ mod mma;
 mod prepare;
 mod reduce;
 mod regroup;
-pub(crate) mod stream;
 mod straight;
+pub(crate) mod stream;
 mod vars;
 mod words;
 
@@ -29,8 +30,8 @@ use inkwell::values::{FunctionValue, PointerValue};
 use layout::{Grid, Kind, LANES, Layout, Share};
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{
-    BinaryOp, Function, Inst, InstInfo, MatReduceKind, MatType, Module, Op, Rounding, Scalar, Scope, Use,
-    Value, Var,
+    BinaryOp, Function, Inst, InstInfo, MatReduceKind, MatType, Module, Op, Rounding, Scalar, Scope,
+    Uniformity, Use, Value, Var,
 };
 use std::rc::Rc;
 
@@ -58,11 +59,11 @@ pub(crate) struct Matrices<'c> {
     /// anything.
     components: Vec<Option<Mat<'c>>>,
     is_extracted: Vec<bool>,
-    vars: Vec<Option<vars::Slot<'c>>>,
     /// By value: whether all columns are the same.
     alike: Vec<bool>,
     /// Whether the code for an element is being made.
     pub(crate) in_region: bool,
+    vars: Vec<Option<vars::Slot<'c>>>,
     /// What goes through elements one by one.
     routines: Vec<(each::Kind, FunctionValue<'c>)>,
     /// Their arrays, by type and number of elements.
@@ -71,7 +72,7 @@ pub(crate) struct Matrices<'c> {
 
 impl Matrices<'_> {
     /// Those of a module, of which factors come through shared memory or not.
-    pub(crate) fn new(ir: &Module, streams: bool) -> Self {
+    pub(crate) fn new(ir: &Module, uniformity: &Uniformity, streams: bool) -> Self {
         let f = &ir.body;
         let count = f.values.len();
         let mut is_extracted = vec![false; count];
@@ -83,9 +84,9 @@ impl Matrices<'_> {
             values: vec![None; count],
             components: vec![None; count],
             is_extracted,
-            vars: vec![None; f.vars.len()],
             alike: alike::find(f, uniformity),
             in_region: false,
+            vars: vec![None; f.vars.len()],
             routines: Vec::new(),
             arrays: Vec::new(),
         }

@@ -2,8 +2,9 @@
 //!
 //! A row is in the four lanes of a group: far apart elements are in registers of one lane, nearer ones in two lanes, and
 //! the nearest in one again. Two lanes that exchange elements both combine them, in the same order, so that both have the
-//! same bits.
+//! same bits. Where the order does not matter, what a lane has is combined first.
 
+use super::alike;
 use super::layout::Kind;
 use crate::lower::Lower;
 use inkwell::IntPredicate;
@@ -22,15 +23,19 @@ impl<'c> Lower<'_, 'c> {
         };
         let elements = self.elements(&m)?;
         let in_block = (m.layout.steps() * width) as usize;
+        let is_idempotent = alike::is_idempotent(self.f, body);
+        let is_same = self.matrices.alike[info.args[0].index()] && is_idempotent;
         let mut results = Vec::new();
         for block in elements.chunks(in_block) {
-            let mut list = block.to_vec();
-            while list.len() > width as usize {
+            let mut list = if is_same { vec![block[0]] } else { block.to_vec() };
+            // The order does not matter to the largest or the least element: what is in the lane comes first.
+            let in_lane = if is_idempotent { 1 } else { width as usize };
+            while list.len() > in_lane {
                 list = self.halve(body, &list)?;
             }
-            for distance in [2, 1] {
+            for distance in if is_same { &[][..] } else { &[2, 1][..] } {
                 for x in &mut list {
-                    *x = self.combine_lanes(body, m.elem, *x, distance)?;
+                    *x = self.combine_lanes(body, m.elem, *x, *distance, is_idempotent)?;
                 }
             }
             while list.len() > 1 {
@@ -49,10 +54,20 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Combines what two lanes have whose numbers differ in a bit; the one with the lower number has the earlier element.
-    fn combine_lanes(&mut self, body: Block, elem: phalanx_ir::Scalar, x: V<'c>, bit: u32) -> Result<V<'c>> {
+    fn combine_lanes(
+        &mut self,
+        body: Block,
+        elem: phalanx_ir::Scalar,
+        x: V<'c>,
+        bit: u32,
+        in_any_order: bool,
+    ) -> Result<V<'c>> {
         let (lane, all) = (self.lane()?, self.e.i32(u32::MAX));
         let other = self.e.xor(lane, self.e.i32(bit))?;
         let y = self.value_of_lane(all, elem, x, other)?;
+        if in_any_order {
+            return self.region(body, &[x, y]);
+        }
         let own = self.e.and(lane, self.e.i32(bit))?;
         let is_first = self.e.icmp(IntPredicate::EQ, own, self.e.i32(0))?;
         let (first, second) = (self.e.select(is_first, x, y)?, self.e.select(is_first, y, x)?);
