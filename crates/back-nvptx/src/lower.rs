@@ -192,7 +192,7 @@ impl<'a, 'c> Lower<'a, 'c> {
         self.constructs.set_return(ret);
         self.set_role(Role::Multiply);
         self.values.fill(None);
-        self.share_registers()
+        self.start_multiplying()
     }
 
     fn set_role(&mut self, role: Role) {
@@ -246,6 +246,9 @@ impl<'a, 'c> Lower<'a, 'c> {
             Op::If { then, otherwise } => return self.lower_if(inst, *then, *otherwise),
             Op::Block { label, body } => return self.lower_block(*label, *body),
             Op::Loop { label, body } => {
+                if self.has_two_products(inst) {
+                    return self.lower_loop_of_two(*label, *body);
+                }
                 let sums = self.chained_sums(inst);
                 return match sums[..] {
                     [] => self.lower_loop(*label, *body),
@@ -354,7 +357,8 @@ impl<'c> Lower<'_, 'c> {
         let v = match (&info.op, &args[..]) {
             (Op::Unary(UnaryOp::Fabs), &[x]) if from.bits() >= 32 => self.clear_sign(from, x)?,
             (Op::Unary(UnaryOp::Fneg), &[x]) if from.bits() >= 32 => self.flip_sign(from, x)?,
-            // Off by two units in the last place at most, of which Vulkan allows 3 + 2 |x|; denormals are kept.
+            // Off by two units in the last place at most, of which Vulkan allows 3 + 2 |x|. Denormals are kept, which takes
+            // three instructions more, but for elements of matrices.
             (Op::Unary(UnaryOp::Exp2), &[x]) if from == Scalar::F32 => {
                 let name = match self.matrices.in_region {
                     true => "llvm.nvvm.ex2.approx.ftz.f",

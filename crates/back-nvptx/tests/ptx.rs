@@ -281,14 +281,86 @@ fn factors_are_brought_ahead_and_multiplied_without_waiting() {
     );
     // A call anywhere makes `ptxas` wait for each multiplication, and so does what it does not see through.
     assert!(!ptx.contains("call"), "{ptx}");
-    if let Some(ptxas) = ptxas() {
-        let mut file = tempfile::NamedTempFile::new().expect("a file");
-        std::io::Write::write_all(&mut file, ptx.as_bytes()).expect("it is written");
-        let mut command = Command::new(ptxas);
-        command.args(["-v", "-c", "-arch=sm_90a"]).arg(file.path()).args(["-o", "/dev/null"]);
-        let said = String::from_utf8_lossy(&command.output().expect("it runs").stderr).into_owned();
+    if let Some(said) = said_of(&ptx) {
         assert!(said.contains("registers") && !said.contains("serialized"), "{said}");
     }
+}
+
+/// What `ptxas`, where it is, says of code that multiplies in groups of warps.
+fn said_of(ptx: &str) -> Option<String> {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    std::io::Write::write_all(&mut file, ptx.as_bytes()).expect("it is written");
+    let mut command = Command::new(ptxas()?);
+    command.args(["-v", "-c", "-arch=sm_90a"]).arg(file.path()).args(["-o", "/dev/null"]);
+    Some(String::from_utf8_lossy(&command.output().expect("it runs").stderr).into_owned())
+}
+
+/// A loop of a work-group of so many with two products in a round, the second of what is computed from the first.
+fn two_products(threads: u32, within: &str) -> String {
+    let m = threads / 2;
+    let mat = |shape: &str, use_: &str| format!("mat<{shape}, workgroup, {use_}>");
+    let (q, p) = (mat(&format!("{m}x64xf16"), "a"), mat(&format!("{m}x32xf16"), "a"));
+    let (k, v) = (mat("64x32xf16", "b"), mat("32x64xf16", "b"));
+    let [s, o, narrow] = [32, 64, 16].map(|columns| mat(&format!("{m}x{columns}xf32"), "acc"));
+    let body = format!(
+        "%f: f32 = const 0.0\n%l: i64 = const 128\n%step: i32 = const 32\n%depth: i32 = load %in\n\
+         %q: {q} = mat_load %in, %l\n%none: {s} = mat_splat %f\n%start: {o} = mat_splat %f\n\
+         var_store<$sums> %start\nvar_store<$k> %z\n\
+         loop @0 {{\n%k: i32 = var_load<$k>\n%more: bool = ult %k, %depth\nif %more {{\n\
+         %at: ptr<buffer> = ptr_add<scale=2> %in, %k\n%x: {k} = mat_load<column_major> %at, %l\n\
+         %s: {s} = mat_mul_add %q, %x, %none\n\
+         %h: {s} = mat_map %s {{\n%r: i32, %c: i32, %e: f32 = params\n%later: bool = ult %r, %c\n\
+         if %later {{\n%much: bool = ult %depth, %c\nvar_store<$b> %much\n}} else {{\nvar_store<$b> %later\n}}\n\
+         %both: bool = var_load<$b>\n%shown: f32 = select %both, %f, %e\nyield %shown\n}}\n\
+         %m: {narrow} = mat_reduce<row> %h {{\n%a0: f32, %b0: f32 = params\n%c0: f32 = fmax %a0, %b0\nyield %c0\n}}\n\
+         %w: {s} = mat_reduce<row> %m {{\n%a1: f32, %b1: f32 = params\n%c1: f32 = fmax %a1, %b1\nyield %c1\n}}\n\
+         %y: {s} = mat_map %h, %w {{\n%r2: i32, %c2: i32, %a2: f32, %b2: f32 = params\n%d2: f32 = fsub %a2, %b2\n\
+         %e2: f32 = exp2 %d2\nyield %e2\n}}\n{within}\n\
+         %p: {p} = f_to_f %y\n%v: {v} = mat_load %at, %l\n\
+         %o: {o} = var_load<$sums>\n%n: {o} = fadd %o, %o\n%d: {o} = mat_mul_add %p, %v, %n\nvar_store<$sums> %d\n\
+         %next: i32 = iadd %k, %step\nvar_store<$k> %next\nbr @0\n}} else {{\n}}\n}}\n\
+         %last: {o} = var_load<$sums>\nmat_store %out, %last, %l"
+    );
+    let vars = format!("var $sums: {o}\nvar $k: i32\nvar $b: bool\n\n{{\n%z:");
+    let size = format!("workgroup_size {threads}");
+    kernel(&body).replace("workgroup_size 64", &size).replacen("{\n%z:", &vars, 1)
+}
+
+/// How often something is in a text.
+fn times(ptx: &str, what: &str) -> usize {
+    ptx.matches(what).count()
+}
+
+#[test]
+fn of_two_products_in_a_round_one_goes_on_while_the_next_round_computes() {
+    let made = |source: &str| compile(&module(source), Arch::Sm90a).expect("it is supported").ptx;
+    let ptx = made(&two_products(256, ""));
+    // The second product follows the first of the next round, which alone is waited for, and once more behind the loop.
+    assert_eq!(times(&ptx, "wgmma.mma_async"), 4 + 2 * 2, "{ptx}");
+    assert_eq!(times(&ptx, "wgmma.wait_group.sync.aligned 1;"), 1, "{ptx}");
+    // Two groups take turns: a word for each besides those of the slots and of the factor that stays.
+    let words = |ptx: &str| times(ptx, "mbarrier.init");
+    let alone = made(&two_products(128, ""));
+    assert_eq!(words(&ptx), words(&alone) + 2, "{ptx}");
+    assert_eq!(times(&alone, "wgmma.wait_group.sync.aligned 1;"), 1, "{alone}");
+    // What is left between the products is waited for in its own round.
+    let left = made(&two_products(256, "if %more {\nbr @0\n} else {\n}"));
+    assert!(left.contains("wgmma") && !left.contains("wait_group.sync.aligned 1;"), "{left}");
+    assert_eq!(words(&left), words(&alone), "{left}");
+    if let Some(said) = said_of(&ptx) {
+        assert!(said.contains("registers") && !said.contains("serialized"), "{said}");
+    }
+}
+
+#[test]
+fn elements_stay_in_registers_and_equal_ones_are_not_exchanged() {
+    let ptx = compile(&module(&two_products(256, "")), Arch::Sm90a).expect("it is supported").ptx;
+    // The results that the store takes one by one, where they are not all inside.
+    assert_eq!(times(&ptx, "st.local"), 32, "{ptx}");
+    // Each thread asks which group it is of, and the maxima of two rows take two exchanges each; that a row has the same
+    // everywhere takes none.
+    assert_eq!(times(&ptx, "shfl.sync.idx"), 2 + 2 * 2, "{ptx}");
+    assert_has(&ptx, &["ex2.approx.ftz.f32"]);
 }
 
 #[test]

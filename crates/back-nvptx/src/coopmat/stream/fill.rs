@@ -66,8 +66,14 @@ impl<'c> Lower<'_, 'c> {
     /// Copies what an instruction gives to the slot.
     pub(super) fn fill(&mut self, inst: Inst, stream: usize, use_: Use) -> Result<()> {
         let (part, offset) = self.part(stream, use_)?;
-        let slot = self.slot_address()?;
-        let slot = self.e.add(slot, self.e.i32(offset))?;
+        let staying = if use_ == Use::A { self.staying(stream)? } else { None };
+        let slot = match staying {
+            Some(at) => at,
+            None => {
+                let slot = self.slot_address()?;
+                self.e.add(slot, self.e.i32(offset))?
+            }
+        };
         let info = self.f.inst(inst);
         match info.op {
             Op::MatLoad { column_major, flags } => {

@@ -13,11 +13,13 @@
 //! say some rounds later that it is full         say that the one before it is empty
 //! ```
 
+mod delay;
 mod fill;
 mod multiply;
 mod plan;
 mod ring;
 mod slot;
+mod turns;
 
 pub(crate) use plan::{Plan, may_stream, plan};
 pub(crate) use ring::{Ring, Role};

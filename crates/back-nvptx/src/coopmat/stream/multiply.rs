@@ -11,14 +11,17 @@ use super::plan::MAX_COLUMNS;
 use super::slot::{Part, ROWS};
 use crate::coopmat::Mat;
 use crate::coopmat::fragment::Memory;
-use crate::coopmat::layout::Kind;
+use crate::coopmat::layout::{Kind, Layout};
 use crate::coopmat::mma::SUMS;
 use crate::lower::Lower;
+use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{Inst, MulAddFlags, Op, Scalar, Use, Value};
 
 /// Waits until all multiplications have ended.
-const WAIT_FOR_ALL: &str = "wgmma.wait_group.sync.aligned 0;";
+pub(super) const WAIT_FOR_ALL: &str = "wgmma.wait_group.sync.aligned 0;";
+/// Waits until all but what was begun last have ended.
+const WAIT_FOR_ALL_BUT_ONE: &str = "wgmma.wait_group.sync.aligned 1;";
 /// Bytes along K of an instruction.
 const DEPTH: u32 = 32;
 
@@ -74,33 +77,80 @@ fn name(a: Scalar, sums: Scalar, columns: u32, flags: MulAddFlags) -> String {
 impl<'c> Lower<'_, 'c> {
     /// Multiplies the factors in the slot.
     pub(super) fn multiply_slot(&mut self, inst: Inst, stream: usize) -> Result<()> {
+        let plan = &self.ring()?.plan;
+        let (turns, delay) = (plan.turns, plan.delay);
+        let (is_chained, is_in_slot) = (plan.streams[stream].is_chained, plan.streams[stream].a.is_some());
+        let c = self.mat_in(self.f.inst(inst).args[2], SUMS)?;
+        let kept = if is_in_slot { Vec::new() } else { self.left_registers(self.f.inst(inst).args[0])? };
+        if delay.is_some_and(|delay| delay.second == inst) {
+            self.put_off(&kept)?;
+            return self.set_mat(inst, c);
+        }
+        let puts_off = delay.is_some_and(|delay| delay.first == inst);
+        let at = self.ring()?.at;
+        self.wait_full_at(at)?;
+        if puts_off {
+            self.wait_for_delayed()?;
+        }
+        if puts_off || turns.is_some_and(|turns| turns.second == inst) {
+            self.take_turn()?;
+        }
+        self.action("wgmma.fence.sync.aligned;", &[])?;
+        let mut words = self.begin(inst, at, Some(&kept[..]).filter(|_| !is_in_slot), &c.words)?;
+        self.action("wgmma.commit_group.sync.aligned;", &[])?;
+        if puts_off {
+            self.begin_delayed()?;
+        }
+        if turns.is_some_and(|turns| turns.first == inst) {
+            self.give_turn()?;
+        }
+        if is_chained {
+            self.action("wgmma.wait_group.sync.aligned 1;", &[])?;
+            self.release_before()?;
+        } else {
+            let wait = if puts_off { WAIT_FOR_ALL_BUT_ONE } else { WAIT_FOR_ALL };
+            words = self.update(wait, &words, &kept)?;
+            self.release_before()?;
+            self.release()?;
+        }
+        self.set_mat(inst, Mat { words: words.into(), ..c })
+    }
+
+    /// Begins a product with the factors in a slot, or with a left factor in registers.
+    pub(super) fn begin(
+        &mut self,
+        inst: Inst,
+        at: [PointerValue<'c>; 2],
+        left: Option<&[V<'c>]>,
+        sums: &[V<'c>],
+    ) -> Result<Vec<V<'c>>> {
         let Op::MatMulAdd(flags) = self.f.inst(inst).op else {
             return Err(Error::bug("a stream multiplies"));
         };
-        let is_chained = self.ring()?.plan.streams[stream].is_chained;
+        let of_inst = self.ring()?.plan.streams.iter().position(|stream| stream.mul_add == inst);
+        let stream = of_inst.ok_or_else(|| Error::bug("a product of no stream"))?;
         let a = self.mat_ty(self.f.inst(inst).args[0])?;
+        let c = self.mat_ty(self.f.inst(inst).args[2])?;
+        let layout = self.share_of(c).layout.with(SUMS);
         let (b, b_at) = self.part(stream, Use::B)?;
-        let c = self.mat_in(self.f.inst(inst).args[2], SUMS)?;
-        let kept = match self.ring()?.plan.streams[stream].a {
-            Some(_) => Vec::new(),
-            None => self.left_registers(self.f.inst(inst).args[0])?,
-        };
-        self.wait_full()?;
-        let slot = self.slot_address()?;
-        let left = match self.ring()?.plan.streams[stream].a {
-            Some(part) => self.left_in_slot(part, slot)?,
-            None => Left::Registers(kept.clone()),
+        let slot = self.address_of_slot(at[0])?;
+        let left = match (left, self.ring()?.plan.streams[stream].a) {
+            (Some(words), _) => Left::Registers(words.to_vec()),
+            (None, Some(part)) => {
+                let at = self.staying(stream)?.unwrap_or(slot);
+                self.left_in_slot(part, at)?
+            }
+            _ => return Err(Error::bug("a product without a left factor")),
         };
         let right = self.matrix_descriptor(&b, slot, b_at)?;
-        self.action("wgmma.fence.sync.aligned;", &[])?;
-        let mut words = c.words.to_vec();
+        let mut words = sums.to_vec();
         let blocks = a.rows / 16 / self.ir.num_subgroups();
         let steps = a.cols * a.elem.bytes() / DEPTH;
         let columns = b.m.cols.min(MAX_COLUMNS);
         let text = name(a.elem, c.elem, columns, flags);
         for block in 0..blocks {
             for first in (0..b.m.cols).step_by(columns as usize) {
-                let places = places(&c, block, first, columns);
+                let places = places(&layout, c.elem, block, first, columns);
                 let mut sums: Vec<V<'c>> = places.iter().map(|&i| words[i]).collect();
                 for step in 0..steps {
                     let y = self.e.add(right, self.e.i64(i64::from(b.step(first, step) / 16)))?;
@@ -111,16 +161,7 @@ impl<'c> Lower<'_, 'c> {
                 }
             }
         }
-        self.action("wgmma.commit_group.sync.aligned;", &[])?;
-        if is_chained {
-            self.action("wgmma.wait_group.sync.aligned 1;", &[])?;
-            self.release_before()?;
-        } else {
-            words = self.update(WAIT_FOR_ALL, &words, &kept)?;
-            self.release_before()?;
-            self.release()?;
-        }
-        self.set_mat(inst, Mat { words: words.into(), ..c })
+        Ok(words)
     }
 
     /// The registers of a left factor.
@@ -143,7 +184,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Which group of four warps this thread is of, known to be the same for the warp.
-    fn group(&mut self) -> Result<V<'c>> {
+    pub(super) fn group(&mut self) -> Result<V<'c>> {
         let thread = self.thread()?;
         let group = self.e.lshr(thread, self.e.i32(7))?;
         let (all, first, within) = (self.e.i32(u32::MAX), self.e.i32(0), self.e.i32(31));
@@ -194,8 +235,8 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Waits for all multiplications, after which sums are there.
-    pub(super) fn wait_for_sums(&mut self, sums: &[V<'c>]) -> Result<Vec<V<'c>>> {
-        self.update(WAIT_FOR_ALL, sums, &[])
+    pub(super) fn wait_for_sums(&mut self, sums: &[V<'c>], left: &[V<'c>]) -> Result<Vec<V<'c>>> {
+        self.update(WAIT_FOR_ALL, sums, left)
     }
 
     /// An instruction of PTX that changes registers.
@@ -206,9 +247,9 @@ impl<'c> Lower<'_, 'c> {
 }
 
 /// Which words of the sums an instruction adds to, in its order: of eight columns the upper eight rows and the lower.
-fn places(c: &Mat<'_>, block: u32, first: u32, columns: u32) -> Vec<usize> {
-    let steps = c.layout.steps();
-    let in_step = c.layout.width() / c.layout.pack(c.elem);
+fn places(layout: &Layout, elem: Scalar, block: u32, first: u32, columns: u32) -> Vec<usize> {
+    let steps = layout.steps();
+    let in_step = layout.width() / layout.pack(elem);
     let mut places = Vec::new();
     for step in first / 8..(first + columns) / 8 {
         for row in [2 * block, 2 * block + 1] {

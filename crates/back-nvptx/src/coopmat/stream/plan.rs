@@ -1,6 +1,8 @@
 //! Which multiply-adds get their factors from producers, and what producers execute.
 
+use super::delay::Delay;
 use super::slot::{ALIGN, Part, ROWS};
+use super::turns::Turns;
 use super::{PRODUCERS, ring};
 use crate::arch::Arch;
 use phalanx_ir::{
@@ -22,6 +24,8 @@ pub(crate) struct Stream {
     /// The left factor, unless invocations have it in registers, where producers can't bring it.
     pub(crate) a: Option<Part>,
     pub(crate) b: Part,
+    /// Of a left factor that stays for all rounds: where it is behind the words, and the instruction from which on it is there.
+    pub(super) stays: Option<(u32, Inst)>,
     /// Whether its sums are nothing but the addend of the next round, so that it need not be waited for.
     pub(crate) is_chained: bool,
 }
@@ -29,7 +33,8 @@ pub(crate) struct Stream {
 impl Stream {
     /// Where the right factor begins in a slot.
     pub(super) fn right_at(&self) -> u32 {
-        self.a.map_or(0, |a| a.bytes().next_multiple_of(ALIGN))
+        let in_slot = self.a.filter(|_| self.stays.is_none());
+        in_slot.map_or(0, |a| a.bytes().next_multiple_of(ALIGN))
     }
 }
 
@@ -47,11 +52,26 @@ pub(crate) struct Plan {
     pub(super) is_moved: Vec<bool>,
     /// By loop: variables whose sums are waited for behind it.
     pub(super) settles: Vec<Vec<Var>>,
+    /// Where groups of warps take turns.
+    pub(super) turns: Option<Turns>,
+    /// Which product is put off to the next round.
+    pub(super) delay: Option<Delay>,
     /// Bytes of shared memory, with the ring.
     pub(crate) shared_bytes: u32,
 }
 
 impl Plan {
+    /// Bytes of the factors that stay.
+    pub(super) fn bytes_that_stay(&self) -> u32 {
+        let staying = self.streams.iter().filter(|stream| stream.stays.is_some());
+        staying.filter_map(|stream| stream.a).map(|a| a.bytes().next_multiple_of(ALIGN)).sum()
+    }
+
+    /// The stream whose left factor stays and is there from an instruction on.
+    pub(super) fn stays_from(&self, inst: Inst) -> Option<usize> {
+        self.streams.iter().position(|stream| stream.stays.is_some_and(|(_, from)| from == inst))
+    }
+
     /// Registers of a producer and of an invocation, where they share out what a multiprocessor has: where invocations hold
     /// factors besides sums, and do not have all that a thread can have anyway.
     pub(crate) fn registers(&self, ir: &Module) -> Option<[u32; 2]> {
@@ -102,15 +122,15 @@ fn types(ir: &Module, arch: Arch, inst: Inst) -> Option<[MatType; 3]> {
 }
 
 /// Where instructions are.
-struct Places<'m> {
-    f: &'m Function,
+pub(super) struct Places<'m> {
+    pub(super) f: &'m Function,
     /// By instruction: the block that it is in and its number in program order.
-    of: Vec<Option<(Block, usize)>>,
+    pub(super) of: Vec<Option<(Block, usize)>>,
     /// By block: the instruction that it belongs to, and the number behind its last.
     parent: Vec<Option<Inst>>,
     end: Vec<usize>,
     /// Instructions that are executed, in program order.
-    order: Vec<Inst>,
+    pub(super) order: Vec<Inst>,
 }
 
 impl<'m> Places<'m> {
@@ -136,7 +156,7 @@ impl<'m> Places<'m> {
     }
 
     /// The constructs around an instruction, the innermost first.
-    fn around(&self, inst: Inst) -> impl Iterator<Item = Inst> + '_ {
+    pub(super) fn around(&self, inst: Inst) -> impl Iterator<Item = Inst> + '_ {
         let parent = |inst: Inst| self.of[inst.index()].and_then(|(block, _)| self.parent[block.index()]);
         std::iter::successors(parent(inst), move |&inst| parent(inst))
     }
@@ -155,17 +175,19 @@ impl<'m> Places<'m> {
         self.order.iter().filter(is_store).copied().collect()
     }
 
-    fn users(&self, v: Value) -> Vec<Inst> {
+    pub(super) fn users(&self, v: Value) -> Vec<Inst> {
         let uses = |&&i: &&Inst| self.f.inst(i).args.contains(&v);
         self.order.iter().filter(uses).copied().collect()
     }
 }
 
-/// A factor: what gives it, what moves it from there to the multiply-add, and the statement with the first of it.
+/// A factor: what gives it, what moves it from there to the multiply-add, the statement with the first of it, and the
+/// instruction that has it all.
 struct Factor {
     fills: Vec<Inst>,
     moves: Vec<Inst>,
     first: Inst,
+    last: Inst,
 }
 
 /// The streams of a module; nothing if there are none.
@@ -173,6 +195,11 @@ pub(crate) fn plan(ir: &Module, arch: Arch) -> Option<Plan> {
     if !may_stream(ir, arch) {
         return None;
     }
+    // What stays takes the place of slots.
+    find(ir, arch, true).or_else(|| find(ir, arch, false))
+}
+
+fn find(ir: &Module, arch: Arch, may_stay: bool) -> Option<Plan> {
     let f = &ir.body;
     let places = Places::new(f);
     let uniformity = Uniformity::of_workgroup(ir);
@@ -184,12 +211,16 @@ pub(crate) fn plan(ir: &Module, arch: Arch) -> Option<Plan> {
         is_produced: vec![false; insts],
         is_moved: vec![false; insts],
         settles: vec![Vec::new(); insts],
+        turns: None,
+        delay: None,
         shared_bytes: 0,
     };
     for &mul_add in &places.order {
         let Some([a, b, _]) = types(ir, arch, mul_add) else { continue };
-        add(&mut plan, &places, &uniformity, ir, (mul_add, a, b));
+        add(&mut plan, &places, &uniformity, (ir, may_stay), (mul_add, a, b));
     }
+    plan.turns = Turns::of(ir, &places, &plan);
+    plan.delay = Delay::of(&places, &plan);
     plan.shared_bytes = ring::shared_bytes(ir, arch, &plan)?;
     Some(plan)
 }
@@ -199,13 +230,19 @@ fn add(
     plan: &mut Plan,
     places: &Places<'_>,
     uniformity: &Uniformity,
-    ir: &Module,
+    (ir, may_stay): (&Module, bool),
     (mul_add, a, b): (Inst, MatType, MatType),
 ) -> Option<()> {
     let (f, warps) = (places.f, ir.num_subgroups());
     let args = &f.inst(mul_add).args;
-    let right = factor(places, mul_add, args[1])?;
-    let left = factor(places, mul_add, args[0]);
+    let here = places.of[mul_add.index()]?;
+    let right = factor(places, mul_add, args[1], here)?;
+    let left = factor(places, mul_add, args[0], here);
+    // What is loaded once, before all loops, stays: one factor, for which there is one word.
+    let outermost = places.around(mul_add).last().filter(|_| may_stay && plan.bytes_that_stay() == 0);
+    let before = outermost.and_then(|inst| places.of[inst.index()]);
+    let staying = || Some((factor(places, mul_add, args[0], before?)?, true));
+    let left = left.map(|left| (left, false)).or_else(staying);
     if !is_before_writes(places, mul_add) {
         return None;
     }
@@ -216,19 +253,24 @@ fn add(
         });
         major.is_none_or(|column_major| column_major == (use_ == Use::B))
     };
-    let left = left.and_then(|left| Some((Part::of(a, is_along_k(&left, Use::A), warps)?, left)));
+    let slice = |is_needed: &[bool], fills: &[Inst]| {
+        let is_needed = is_needed.to_vec();
+        let mut slice = Slice { places, uniformity, is_needed, is_possible: true };
+        fills.iter().for_each(|&fill| slice.fill(fill));
+        slice.around(mul_add);
+        slice.is_possible.then_some(slice.is_needed)
+    };
+    let left = left.and_then(|(left, stays)| {
+        let part = Part::of(a, is_along_k(&left, Use::A), warps)?;
+        let can_stay = !stays || slice(&plan.is_produced, &left.fills).is_some();
+        can_stay.then_some((part, (left, stays)))
+    });
     let (a, left) = left.unzip();
+    let (left, stays) = left.unzip();
     let b = Part::of(b, is_along_k(&right, Use::B), warps)?;
     let factors = || left.iter().map(|left| (left, Use::A)).chain([(&right, Use::B)]);
-    let mut slice = Slice { places, uniformity, is_needed: plan.is_produced.clone(), is_possible: true };
-    for &fill in factors().flat_map(|(factor, _)| &factor.fills) {
-        slice.fill(fill);
-    }
-    slice.around(mul_add);
-    if !slice.is_possible {
-        return None;
-    }
-    plan.is_produced = slice.is_needed;
+    let fills: Vec<Inst> = factors().flat_map(|(factor, _)| &factor.fills).copied().collect();
+    plan.is_produced = slice(&plan.is_produced, &fills)?;
     let number = plan.streams.len();
     for (factor, use_) in factors() {
         for &fill in &factor.fills {
@@ -245,31 +287,37 @@ fn add(
         }
     }
     let number_of = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
-    let first = factors().map(|(factor, _)| factor.first).min_by_key(|&first| number_of(first))?;
+    let stays = left.as_ref().filter(|_| stays == Some(true)).map(|left| (plan.bytes_that_stay(), left.last));
+    let in_slot = factors().filter(|(_, use_)| *use_ == Use::B || stays.is_none());
+    let first = in_slot.map(|(factor, _)| factor.first).min_by_key(|&first| number_of(first))?;
     plan.starts[first.index()] = Some(number);
     // What is multiplied from registers must stay there until it is waited for.
     let chain = chain(places, mul_add).filter(|_| a.is_some());
     if let Some((var, around)) = chain {
         plan.settles[around.index()].push(var);
     }
-    plan.streams.push(Stream { mul_add, a, b, is_chained: chain.is_some() });
+    plan.streams.push(Stream { mul_add, a, b, stays, is_chained: chain.is_some() });
     Some(())
 }
 
-/// What gives a factor of a multiply-add.
-fn factor(places: &Places<'_>, mul_add: Inst, v: Value) -> Option<Factor> {
+/// What gives a factor of a multiply-add in a block, before a place in it.
+fn factor(places: &Places<'_>, mul_add: Inst, v: Value, (block, number): (Block, usize)) -> Option<Factor> {
     let f = places.f;
     if places.users(v).len() != 1 || f.inst(mul_add).args.iter().filter(|&&arg| arg == v).count() != 1 {
         return None;
     }
-    let (block, number) = places.of[mul_add.index()]?;
     let def = f.values[v.index()].def;
     let in_block = |inst: Inst| places.of[inst.index()].is_some_and(|(b, n)| b == block && n < number);
     if !in_block(def) {
         return None;
     }
     let Op::VarLoad(var) = f.inst(def).op else {
-        return is_fill(f, def).then(|| Factor { fills: vec![def], moves: Vec::new(), first: def });
+        return is_fill(f, def).then(|| Factor {
+            fills: vec![def],
+            moves: Vec::new(),
+            first: def,
+            last: def,
+        });
     };
     let stores = places.stores_of(var);
     if !f.inst(def).args.is_empty() || places.loads_of(var) != [def] {
@@ -305,7 +353,7 @@ fn factor(places: &Places<'_>, mul_add: Inst, v: Value) -> Option<Factor> {
     }
     let first = if first_op_is_if(f, first) { first } else { *fills.first()? };
     let moves = stores.into_iter().chain([def]).collect();
-    Some(Factor { fills, moves, first })
+    Some(Factor { fills, moves, first, last: def })
 }
 
 fn first_op_is_if(f: &Function, inst: Inst) -> bool {

@@ -8,8 +8,10 @@
 //! where the slot is waited for, as before it would wait for all copies that are under way.
 
 use super::PRODUCERS;
+use super::delay::Kept;
 use super::plan::{Plan, Stream};
 use super::slot::ALIGN;
+use super::turns;
 use crate::arch::Arch;
 use crate::coopmat::fragment::Memory;
 use crate::lower::Lower;
@@ -22,8 +24,12 @@ use phalanx_ir::{Inst, Module, Use, Var};
 const MAX_SLOTS: u32 = 8;
 /// Fewest.
 const MIN_SLOTS: u32 = 3;
-/// Bytes of the words of all slots.
-const WORDS: u32 = 16 * MAX_SLOTS;
+/// Bytes of the words of all slots, behind which are that of what stays and those of turns.
+const SLOT_WORDS: u32 = 16 * MAX_SLOTS;
+/// Where the words of turns are.
+const TURN_WORDS: u32 = SLOT_WORDS + 8;
+/// Bytes of all words.
+const WORDS: u32 = TURN_WORDS + turns::WORDS;
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,50 +45,68 @@ pub(crate) struct Ring<'c> {
     pub(crate) role: Role,
     /// Where the words are, from the start of shared memory, and how many slots there are.
     words: u32,
+    first_slot: u32,
     slots: u32,
     slot_bytes: u32,
     /// The slot and the phase of its word, in this thread.
-    at: [PointerValue<'c>; 2],
+    pub(super) at: [PointerValue<'c>; 2],
     /// The slot whose multiplication may be under way, and whether there is one.
     behind: [PointerValue<'c>; 2],
+    /// What a thread knows of turns, if groups take turns.
+    pub(super) turns: Option<turns::Words<'c>>,
+    /// What it keeps of a product that is put off.
+    pub(super) kept: Option<Kept<'c>>,
 }
 
-/// Where the words begin, and how many slots of how many bytes there are.
-fn extent(ir: &Module, arch: Arch, plan: &Plan) -> Option<(u32, u32, u32)> {
+/// Where the words and the first slot are, and how many slots of how many bytes there are. What stays lies before the slots.
+struct Extent {
+    words: u32,
+    first_slot: u32,
+    slots: u32,
+    slot_bytes: u32,
+}
+
+fn extent(ir: &Module, arch: Arch, plan: &Plan) -> Option<Extent> {
     let of = |stream: &Stream| stream.right_at() + stream.b.bytes();
     let slot_bytes = plan.streams.iter().map(of).max()?.next_multiple_of(ALIGN);
     let words = ir.shared_bytes.next_multiple_of(16);
-    let start = (words + WORDS).next_multiple_of(ALIGN);
-    let room = arch.shared_bytes().checked_sub(start)?;
+    let first_slot = (words + WORDS).next_multiple_of(ALIGN) + plan.bytes_that_stay();
+    let room = arch.shared_bytes().checked_sub(first_slot)?;
     let slots = (room / slot_bytes).min(MAX_SLOTS);
-    (slots >= MIN_SLOTS).then_some((words, slots, slot_bytes))
+    (slots >= MIN_SLOTS).then_some(Extent { words, first_slot, slots, slot_bytes })
 }
 
 /// Bytes of shared memory with the ring behind what the module has of its own; nothing if there is no room, so that some of that
 /// may have to go elsewhere, too.
 pub(super) fn shared_bytes(ir: &Module, arch: Arch, plan: &Plan) -> Option<u32> {
-    let (words, slots, slot_bytes) = extent(ir, arch, plan)?;
-    Some((words + WORDS).next_multiple_of(ALIGN) + slots * slot_bytes)
-}
-
-impl<'c> Ring<'c> {
-    fn slots_start(&self) -> u32 {
-        (self.words + WORDS).next_multiple_of(ALIGN)
-    }
+    let Extent { first_slot, slots, slot_bytes, .. } = extent(ir, arch, plan)?;
+    Some(first_slot + slots * slot_bytes)
 }
 
 impl<'c> Lower<'_, 'c> {
     /// Makes the ring, which all threads do together.
     pub(crate) fn start_ring(&mut self, plan: Plan) -> Result<()> {
         let extent = extent(self.ir, self.arch, &plan);
-        let (words, slots, slot_bytes) = extent.ok_or_else(|| Error::bug("no room for a ring"))?;
+        let extent = extent.ok_or_else(|| Error::bug("no room for a ring"))?;
+        let Extent { words, first_slot, slots, slot_bytes } = extent;
         let i32_ty = self.e.cx.i32_type();
         let state = || self.reserve(i32_ty);
         let (at, behind) = ([state()?, state()?], [state()?, state()?]);
         for cell in at.into_iter().chain(behind) {
             self.e.b.build_store(cell, self.e.i32(0))?;
         }
-        self.ring = Some(Ring { plan, role: Role::Multiply, words, slots, slot_bytes, at, behind });
+        self.ring = Some(Ring {
+            plan,
+            role: Role::Multiply,
+            words,
+            first_slot,
+            slots,
+            slot_bytes,
+            at,
+            behind,
+            turns: None,
+            kept: None,
+        });
         let thread = self.thread()?;
         let is_first = self.e.icmp(IntPredicate::EQ, thread, self.e.i32(0))?;
         let init = |l: &mut Self| {
@@ -93,6 +117,16 @@ impl<'c> Lower<'_, 'c> {
                     let count = l.e.i32(count);
                     l.action("mbarrier.init.shared.b64 [$0], $1;", &[at, count])?;
                 }
+            }
+            let at = l.shared_address(words + SLOT_WORDS)?;
+            let staying =
+                l.ring()?.plan.streams.iter().filter(|stream| stream.stays.is_some()).count() as u32;
+            if staying > 0 {
+                let count = l.e.i32(staying * (PRODUCERS + PRODUCERS / 32));
+                l.action("mbarrier.init.shared.b64 [$0], $1;", &[at, count])?;
+            }
+            if l.ring()?.plan.turns.is_some() {
+                l.make_turns(words + TURN_WORDS)?;
             }
             l.action("fence.proxy.async.shared::cta;", &[])?;
             Ok(Vec::new())
@@ -109,6 +143,25 @@ impl<'c> Lower<'_, 'c> {
             Role::Multiply => format!("setmaxnreg.inc.sync.aligned.u32 {};", shares[1]),
         };
         self.action(&text, &[])
+    }
+
+    /// What a thread that multiplies does first.
+    pub(crate) fn start_multiplying(&mut self) -> Result<()> {
+        self.share_registers()?;
+        if self.ring()?.plan.turns.is_some() {
+            let start = self.ring()?.words + TURN_WORDS;
+            let turns = self.start_turns(start)?;
+            if let Some(ring) = &mut self.ring {
+                ring.turns = Some(turns);
+            }
+        }
+        if let Some(delay) = self.ring()?.plan.delay {
+            let kept = self.start_delay(delay)?;
+            if let Some(ring) = &mut self.ring {
+                ring.kept = Some(kept);
+            }
+        }
+        Ok(())
     }
 
     /// Whether this thread is a producer.
@@ -136,21 +189,27 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// An address in shared memory.
-    fn shared_address(&mut self, offset: u32) -> Result<V<'c>> {
+    pub(super) fn shared_address(&mut self, offset: u32) -> Result<V<'c>> {
         let start = self.e.cast(I::PtrToInt, self.shared.into(), self.e.cx.i32_type())?;
         self.e.add(start, self.e.i32(offset))
     }
 
     /// The address of the slot that this thread is at.
     pub(super) fn slot_address(&mut self) -> Result<V<'c>> {
-        let (slots, bytes, at) = (self.ring()?.slots_start(), self.ring()?.slot_bytes, self.ring()?.at[0]);
-        let number = self.number(at)?;
+        let [at, _] = self.ring()?.at;
+        self.address_of_slot(at)
+    }
+
+    /// The address of a slot whose number is in a cell.
+    pub(super) fn address_of_slot(&mut self, cell: PointerValue<'c>) -> Result<V<'c>> {
+        let (slots, bytes) = (self.ring()?.first_slot, self.ring()?.slot_bytes);
+        let number = self.number(cell)?;
         let start = self.shared_address(slots)?;
         let further = self.e.mul(number, self.e.i32(bytes))?;
         self.e.add(start, further)
     }
 
-    fn number(&mut self, cell: PointerValue<'c>) -> Result<V<'c>> {
+    pub(super) fn number(&mut self, cell: PointerValue<'c>) -> Result<V<'c>> {
         Ok(self.e.b.build_load(self.e.cx.i32_type(), cell, "")?)
     }
 
@@ -163,7 +222,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Goes on to the next slot.
-    fn advance(&mut self) -> Result<()> {
+    pub(super) fn advance(&mut self) -> Result<()> {
         let [slot, phase] = self.ring()?.at;
         let (number, old) = (self.number(slot)?, self.number(phase)?);
         let next = self.next(number)?;
@@ -176,12 +235,17 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Waits until a word of the slot has left a phase; ends the thread if the dispatch shall end.
-    fn wait_for(&mut self, word: u32) -> Result<()> {
-        let [slot, phase] = self.ring()?.at;
+    fn wait_for(&mut self, [slot, phase]: [PointerValue<'c>; 2], word: u32) -> Result<()> {
         let (slot, phase) = (self.number(slot)?, self.number(phase)?);
         // A word that is empty from the start has left the phase before its first.
         let phase = if word == 1 { self.e.xor(phase, self.e.i32(1))? } else { phase };
         let at = self.word_of(slot, word)?;
+        let looks = self.ring()?.role == Role::Produce;
+        self.wait_at(at, phase, looks)
+    }
+
+    /// Waits until the word at an address has left a phase.
+    pub(super) fn wait_at(&mut self, at: V<'c>, phase: V<'c>, looks: bool) -> Result<()> {
         let text = "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [$1], $2; selp.b32 $0, 1, 0, p; }";
         let [look, wait, done] = ["look", "wait", "there"].map(|name| self.new_block(name));
         self.e.br(look)?;
@@ -190,7 +254,7 @@ impl<'c> Lower<'_, 'c> {
         let is_there = self.e.icmp(IntPredicate::NE, found, self.e.i32(0))?;
         self.e.cond_br_likely(is_there, done, wait)?;
         self.e.b.position_at_end(wait);
-        if self.ring()?.role == Role::Produce {
+        if looks {
             self.look_whether_to_stop()?;
         }
         self.e.br(look)?;
@@ -199,8 +263,13 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// One thread of each warp arrives at a word.
-    fn arrive_at(&mut self, slot: V<'c>, word: u32) -> Result<()> {
+    pub(super) fn arrive_at(&mut self, slot: V<'c>, word: u32) -> Result<()> {
         let at = self.word_of(slot, word)?;
+        self.arrive_by_warp(at)
+    }
+
+    /// One thread of each warp arrives at the word at an address.
+    pub(super) fn arrive_by_warp(&mut self, at: V<'c>) -> Result<()> {
         let lane = self.lane()?;
         let text = "{ .reg .pred p; setp.eq.u32 p, $1, 0; @p mbarrier.arrive.shared.b64 _, [$0]; }";
         self.action(text, &[at, lane])
@@ -208,20 +277,39 @@ impl<'c> Lower<'_, 'c> {
 
     /// Producers: waits until the slot is empty.
     pub(super) fn wait_empty(&mut self) -> Result<()> {
-        self.wait_for(1)
+        let at = self.ring()?.at;
+        self.wait_for(at, 1)
     }
 
-    /// Producers: all of the slot is asked for. The copies arrive at its word by themselves once they are there, and each
-    /// warp for what its threads have stored.
+    /// Producers: all of the slot is asked for.
     pub(super) fn commit(&mut self) -> Result<()> {
         let [slot, _] = self.ring()?.at;
         let slot = self.number(slot)?;
         let at = self.word_of(slot, 0)?;
-        self.action("cp.async.mbarrier.arrive.noinc.shared.b64 [$0];", &[at])?;
+        self.commit_to(at)?;
+        self.advance()
+    }
+
+    /// The copies arrive at a word by themselves once they are there, and each warp for what its threads have stored.
+    fn commit_to(&mut self, word: V<'c>) -> Result<()> {
+        self.action("cp.async.mbarrier.arrive.noinc.shared.b64 [$0];", &[word])?;
         let all = self.e.i32(u32::MAX);
         self.e.intrinsic_effect("llvm.nvvm.bar.warp.sync", &[], &[all])?;
-        self.arrive_at(slot, 0)?;
-        self.advance()
+        self.arrive_by_warp(word)
+    }
+
+    /// The word that counts arrivals of what stays.
+    fn word_of_staying(&mut self) -> Result<V<'c>> {
+        let start = self.ring()?.words;
+        self.shared_address(start + SLOT_WORDS)
+    }
+
+    /// Where a factor that stays begins; nothing of one that goes through slots.
+    pub(super) fn staying(&mut self, stream: usize) -> Result<Option<V<'c>>> {
+        let ring = self.ring()?;
+        let Some((offset, _)) = ring.plan.streams[stream].stays else { return Ok(None) };
+        let start = ring.first_slot - ring.plan.bytes_that_stay();
+        self.shared_address(start + offset).map(Some)
     }
 
     /// Producers, at their end: memory that is still written to is not given back.
@@ -229,9 +317,9 @@ impl<'c> Lower<'_, 'c> {
         self.action("cp.async.wait_all;", &[])
     }
 
-    /// Waits until the slot is full.
-    pub(super) fn wait_full(&mut self) -> Result<()> {
-        self.wait_for(0)?;
+    /// Waits until a slot is full.
+    pub(super) fn wait_full_at(&mut self, at: [PointerValue<'c>; 2]) -> Result<()> {
+        self.wait_for(at, 0)?;
         self.action("fence.proxy.async.shared::cta;", &[])
     }
 
@@ -262,20 +350,32 @@ impl<'c> Lower<'_, 'c> {
         let starts = plan.starts[i].is_some();
         let product = plan.streams.iter().position(|stream| stream.mul_add == inst);
         let (fill, is_produced, is_moved) = (plan.fills[i], plan.is_produced[i], plan.is_moved[i]);
+        let staying = plan.stays_from(inst);
         match ring.role {
             Role::Produce => {
                 if starts {
                     self.wait_empty()?;
                 }
-                match (product, fill) {
+                let done = match (product, fill) {
                     (Some(_), _) => self.commit().map(Some),
                     (_, Some((stream, use_))) => self.fill(inst, stream, use_).map(Some),
                     _ if is_produced => Ok(None),
                     _ => Ok(Some(())),
+                };
+                if staying.is_some() {
+                    let word = self.word_of_staying()?;
+                    self.commit_to(word)?;
                 }
+                done
             }
             Role::Multiply => match product {
                 Some(stream) => self.multiply_slot(inst, stream).map(Some),
+                None if self.looks_at_delayed(inst)? => self.wait_delayed().map(|()| None),
+                None if staying.is_some() => {
+                    let (word, phase) = (self.word_of_staying()?, self.e.i32(0));
+                    self.wait_at(word, phase, false)?;
+                    self.action("fence.proxy.async.shared::cta;", &[]).map(Some)
+                }
                 None => Ok(is_moved.then_some(())),
             },
         }
@@ -288,6 +388,13 @@ impl<'c> Lower<'_, 'c> {
             Use::A => (stream.a.ok_or_else(|| Error::bug("a left factor of registers is in no slot"))?, 0),
             _ => (stream.b, stream.right_at()),
         })
+    }
+
+    /// Whether a loop has two products a round, for which the threads that multiply take turns or of which they put one off.
+    pub(crate) fn has_two_products(&self, inst: Inst) -> bool {
+        let Some(ring) = self.ring.as_ref().filter(|ring| ring.role == Role::Multiply) else { return false };
+        let takes_turns = ring.plan.turns.is_some_and(|turns| turns.around == inst);
+        takes_turns || ring.plan.delay.is_some_and(|delay| delay.around == inst)
     }
 
     /// The sums that a loop adds to without waiting for them.
@@ -303,7 +410,7 @@ impl<'c> Lower<'_, 'c> {
         let some = self.e.icmp(IntPredicate::NE, some, self.e.i32(0))?;
         let wait = |l: &mut Self| {
             for &var in sums {
-                l.change_words(var, |l, words| l.wait_for_sums(words))?;
+                l.change_words(var, |l, words| l.wait_for_sums(words, &[]))?;
             }
             l.release()?;
             Ok(Vec::new())
