@@ -9,7 +9,7 @@ use super::slot::Part;
 use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
 use inkwell::values::InstructionOpcode as I;
-use phalanx_emit_llvm::{Error, Result, V};
+use phalanx_emit_llvm::{Error, Result, V, const_int};
 use phalanx_ir::{Inst, MemFlags, Op, Scalar, Space, Use, Value};
 
 /// Bytes of a word.
@@ -159,6 +159,9 @@ impl<'c> Lower<'_, 'c> {
         let count = part.lines() * of_line;
         let start = self.address(&source.p)?;
         let producer = self.producer()?;
+        if let Some(step) = part.even_step(of_line) {
+            return self.fill_evenly(source, part, (start, slot), step);
+        }
         for first in (0..count).step_by(PRODUCERS as usize) {
             let (line, word) = match PRODUCERS.is_multiple_of(of_line) {
                 true => {
@@ -189,6 +192,45 @@ impl<'c> Lower<'_, 'c> {
             let rest = self.e.zext_trunc(rest, 32)?;
             let copy = format!("{{ .reg .pred p; setp.ne.b32 p, $2, 0; @p {copy} }}");
             self.action(&copy, &[at, from, rest])?;
+        }
+        Ok(())
+    }
+
+    /// Copies in words where those that a thread copies lie equally far apart, here and there: it computes two addresses.
+    fn fill_evenly(
+        &mut self,
+        source: &Source<'c>,
+        part: &Part,
+        (start, slot): (V<'c>, V<'c>),
+        step: u32,
+    ) -> Result<()> {
+        let of_line = PRODUCERS / step;
+        let producer = self.producer()?;
+        let line = self.e.bin(I::UDiv, producer, self.e.i32(of_line))?;
+        let word = self.e.bin(I::URem, producer, self.e.i32(of_line))?;
+        let byte = self.e.mul(word, self.e.i32(WORD))?;
+        let at = part.place(&mut self.e, line, byte)?;
+        let at = self.e.add(slot, at)?;
+        let line = self.e.zext_trunc(line, 64)?;
+        let further = self.e.mul(line, source.stride)?;
+        let byte = self.e.zext_trunc(byte, 64)?;
+        let further = self.e.add(further, byte)?;
+        let mut from = self.e.add(start, further)?;
+        let further = self.e.mul(source.stride, self.e.i64(step.into()))?;
+        // An offset of an instruction has 24 bits.
+        let is_short = |bytes: &u64| bytes * u64::from(part.lines() / step) < 1 << 23;
+        let known = const_int(further).filter(is_short);
+        for (round, lines) in (0..).zip((0..part.lines()).step_by(step as usize)) {
+            let offset = known.map(|bytes| bytes * round);
+            let copy = format!(
+                "cp.async.cg.shared.global.L2::128B [$0+{}], [$1+{}], 16;",
+                lines * part.span,
+                offset.unwrap_or(0)
+            );
+            self.action(&copy, &[at, from])?;
+            if known.is_none() {
+                from = self.e.add(from, further)?;
+            }
         }
         Ok(())
     }

@@ -62,6 +62,14 @@ impl Part {
         self.lines() * self.span
     }
 
+    /// How many lines further each thread's next word is where lines have so many words: if it lies as far behind the one before
+    /// as the lines do, in the same place of eight lines.
+    pub(super) fn even_step(&self, words: u32) -> Option<u32> {
+        let step = super::PRODUCERS.checked_div(words)?;
+        let is_even = super::PRODUCERS.is_multiple_of(words) && step.is_multiple_of(8);
+        (is_even && self.blocks == 1 && self.lines().is_multiple_of(step)).then_some(step)
+    }
+
     /// Where a byte of a line is. A left factor's rows are in the order in which warps take them: 16 of each in turn.
     pub(super) fn place<'c>(&self, e: &mut Emit<'c>, line: V<'c>, byte: V<'c>) -> Result<V<'c>> {
         let elem = self.m.elem.bytes();
