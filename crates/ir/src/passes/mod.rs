@@ -14,6 +14,7 @@ mod opt_dce;
 mod opt_fold;
 mod opt_forward;
 mod opt_join;
+mod opt_pack;
 mod opt_unroll;
 mod relax;
 mod spread;
@@ -54,6 +55,7 @@ pub const LANES: &[Pass] = &[
     Pass { name: "simplify", run: walk::simplify },
     Pass { name: "widen", run: widen::run },
     Pass { name: "join", run: opt_join::run },
+    Pass { name: "pack", run: opt_pack::run },
     Pass { name: "terms", run: terms::run },
     Pass { name: "dce", run: opt_dce::run },
 ];

@@ -29,7 +29,7 @@ use std::collections::{HashMap, HashSet};
 /// Numbers of at most so many bytes are joined: all others are read as they are.
 const MOST_BYTES: u32 = 2;
 /// Numbers that one load gives.
-const MOST_JOINED: usize = 4;
+const MOST_JOINED: usize = 8;
 /// Operations that are looked through.
 const DEPTH: u32 = 12;
 
@@ -162,14 +162,14 @@ impl Join<'_> {
                 |x: &Load, y: &Load| y.disp.wrapping_sub(x.disp) == x.n as i64 * i64::from(scalar.bytes());
             for mut run in loads.chunk_by(follows) {
                 while let [first, ..] = run {
-                    // Two or four, as long as there are so many.
+                    // As many of eight, four and two as there are.
                     let counts = run.iter().scan(0, |sum, load| {
                         *sum += load.n;
                         Some(*sum)
                     });
                     let fits =
                         |most: usize| counts.clone().take_while(|&sum| sum <= most).last() == Some(most);
-                    let wanted = [MOST_JOINED, 2].into_iter().find(|&most| first.n < most && fits(most));
+                    let wanted = [MOST_JOINED, 4, 2].into_iter().find(|&most| first.n < most && fits(most));
                     let together = wanted.map_or(1, |most| counts.take_while(|&sum| sum <= most).count());
                     let (first, rest) = run.split_at(together);
                     if together > 1 {
