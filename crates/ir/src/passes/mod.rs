@@ -15,6 +15,7 @@ mod opt_fold;
 mod opt_forward;
 mod opt_join;
 mod opt_pack;
+mod opt_reload;
 mod opt_unroll;
 mod relax;
 mod spread;
@@ -53,6 +54,7 @@ pub const LANES: &[Pass] = &[
     Pass { name: "dce", run: opt_dce::run },
     // Dissolved blocks and removed stores make more loads known.
     Pass { name: "simplify", run: walk::simplify },
+    Pass { name: "reload", run: opt_reload::run },
     Pass { name: "widen", run: widen::run },
     Pass { name: "join", run: opt_join::run },
     Pass { name: "pack", run: opt_pack::run },
