@@ -119,6 +119,15 @@ pub(crate) trait Simd: Copy {
             block
         }
     }
+    /// Whether there is [`Self::load_f16_columns`].
+    const HAS_F16_COLUMNS: bool = false;
+    /// Reads twice as many f16 of each line as there are lanes, each line at once, and gives them column by column,
+    /// widened, with their numbers.
+    ///
+    /// # Safety
+    /// As for [`Simd`]; so many elements of each line are readable.
+    #[inline(always)]
+    unsafe fn load_f16_columns(_lines: [*const u8; MAX_LANES], _give: impl FnMut(usize, Self::Words)) {}
 }
 
 /// One step of a multiplication: 32-bit words of A broadcast, times a vector of words of B, added to a vector of
@@ -190,6 +199,18 @@ pub(crate) trait Widen: Copy {
             block
         }
     }
+    /// Whether there is [`Self::load_columns`].
+    #[inline(always)]
+    fn has_columns<S: Simd>() -> bool {
+        false
+    }
+    /// Reads twice as many elements of each line as there are lanes, each line at once, and gives them column by column,
+    /// widened, with their numbers.
+    ///
+    /// # Safety
+    /// As for [`Simd`]; so many elements of each line are readable.
+    #[inline(always)]
+    unsafe fn load_columns<S: Simd>(_lines: [*const u8; MAX_LANES], _give: impl FnMut(usize, S::Words)) {}
 }
 
 /// 32-bit elements, kept as they are.
@@ -238,6 +259,15 @@ impl Widen for F16 {
     unsafe fn load_transposed<S: Simd>(lines: [*const u8; MAX_LANES]) -> [S::Words; MAX_LANES] {
         // SAFETY: forwarded.
         unsafe { S::load_f16_transposed(lines) }
+    }
+    #[inline(always)]
+    fn has_columns<S: Simd>() -> bool {
+        S::HAS_F16_COLUMNS
+    }
+    #[inline(always)]
+    unsafe fn load_columns<S: Simd>(lines: [*const u8; MAX_LANES], give: impl FnMut(usize, S::Words)) {
+        // SAFETY: forwarded.
+        unsafe { S::load_f16_columns(lines, give) }
     }
 }
 

@@ -75,6 +75,14 @@ trait Fetch<S: Simd>: Copy {
             block
         }
     }
+    /// Whether there is [`Self::fetch_columns`].
+    #[inline(always)]
+    fn has_columns() -> bool {
+        false
+    }
+    /// Two such vectors of as many rows as there are lanes, transposed, with the number of each.
+    #[inline(always)]
+    unsafe fn fetch_columns(_lines: &Lines, _row: usize, _at: usize, _give: impl FnMut(usize, S::Words)) {}
 }
 
 /// Widened elements.
@@ -100,6 +108,18 @@ impl<S: Simd, W: Widen> Fetch<S> for Widened<W> {
         // SAFETY: forwarded; lines beyond the square are not read.
         unsafe {
             W::load_transposed::<S>(std::array::from_fn(|y| lines.line(row + y).wrapping_add(at * W::BYTES)))
+        }
+    }
+    #[inline(always)]
+    fn has_columns() -> bool {
+        W::has_columns::<S>()
+    }
+    #[inline(always)]
+    unsafe fn fetch_columns(lines: &Lines, row: usize, at: usize, give: impl FnMut(usize, S::Words)) {
+        // SAFETY: forwarded.
+        unsafe {
+            let lines = std::array::from_fn(|y| lines.line(row + y).wrapping_add(at * W::BYTES));
+            W::load_columns::<S>(lines, give);
         }
     }
 }
@@ -354,8 +374,16 @@ unsafe fn transposed<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines:
         // SAFETY: forwarded.
         return unsafe { repeated::<S, F>(access, dst, lines) };
     }
+    // Lines that are a multiple of some thousands of bytes apart share a set of the first cache, which is too small for
+    // those of a square: what is not read of them at once is waited for again.
+    let is_wide = F::has_columns() && whole && words.is_multiple_of(2 * S::LANES);
     for row in (0..rows).step_by(S::LANES) {
         let width = (rows - row).min(S::LANES);
+        if is_wide && width == S::LANES {
+            // SAFETY: the rows and all their words lie inside lines and tile.
+            unsafe { wide_rows::<S, F>(dst, row_bytes, lines, (row, words)) };
+            continue;
+        }
         for at in (0..words).step_by(S::LANES) {
             let height = (words - at).min(S::LANES);
             // SAFETY: the square lies inside lines and tile, cut to `height` by `width` words.
@@ -383,6 +411,30 @@ unsafe fn transposed<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines:
                     }
                 }
             }
+        }
+    }
+}
+
+/// The words of as many rows as a vector has, two vectors of each row at once.
+#[inline(always)]
+unsafe fn wide_rows<S: Simd, F: Fetch<S>>(
+    dst: *mut u8,
+    row_bytes: usize,
+    lines: &Lines,
+    (row, words): (usize, usize),
+) {
+    for at in (0..words).step_by(2 * S::LANES) {
+        let is_last = at + 2 * S::LANES >= words;
+        let (next, down) = if is_last { (row + S::LANES, 0) } else { (row, at + 2 * S::LANES) };
+        for x in 0..2 * S::LANES {
+            want_soon(dst.wrapping_add((down + x) * row_bytes + next * 4));
+        }
+        let to = dst.wrapping_add(at * row_bytes + row * 4);
+        // SAFETY: forwarded.
+        unsafe {
+            F::fetch_columns(lines, row, at, |x, words| {
+                S::store(to.add(x * row_bytes), S::LANES * 4, words);
+            });
         }
     }
 }

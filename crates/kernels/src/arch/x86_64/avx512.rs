@@ -224,14 +224,7 @@ impl Simd for Avx512 {
                 // Quarter q of `rows(g)` is of line 4q + g.
                 let rows = |g: usize| gather_pieces(std::array::from_fn(|q| lines[4 * q + g].add(side * 16)));
                 let (r0, r1, r2, r3) = (rows(0), rows(1), rows(2), rows(3));
-                let (lo01, hi01) = (_mm512_unpacklo_epi16(r0, r1), _mm512_unpackhi_epi16(r0, r1));
-                let (lo23, hi23) = (_mm512_unpacklo_epi16(r2, r3), _mm512_unpackhi_epi16(r2, r3));
-                let pairs = [
-                    _mm512_unpacklo_epi32(lo01, lo23),
-                    _mm512_unpackhi_epi32(lo01, lo23),
-                    _mm512_unpacklo_epi32(hi01, hi23),
-                    _mm512_unpackhi_epi32(hi01, hi23),
-                ];
+                let pairs = quads([r0, r1, r2, r3]);
                 for (i, pair) in pairs.into_iter().enumerate() {
                     columns[side * 4 + i] = _mm512_permutexvar_epi64(order, pair);
                 }
@@ -241,6 +234,62 @@ impl Simd for Avx512 {
             let columns = std::hint::black_box(&columns).as_ptr().cast::<u8>();
             std::array::from_fn(|x| Self::load_f16(columns.add(x * 32), 16))
         }
+    }
+    const HAS_F16_COLUMNS: bool = true;
+    #[inline(always)]
+    unsafe fn load_f16_columns(lines: [*const u8; MAX_LANES], mut give: impl FnMut(usize, Self::Words)) {
+        // SAFETY: the caller vouches for 64 bytes of each line and for the instructions.
+        unsafe {
+            // Quarter q of `eights[j]` is column 8q + j of the first eight lines, that of `eights[8 + j]` of the others.
+            let mut eights = [_mm512_setzero_si512(); 16];
+            let mut g = 0;
+            while g < 2 {
+                let r: [__m512i; 8] = std::array::from_fn(|y| Self::load(lines[8 * g + y], 64));
+                let (upper, lower) = (quads([r[0], r[1], r[2], r[3]]), quads([r[4], r[5], r[6], r[7]]));
+                let mut i = 0;
+                while i < 4 {
+                    eights[8 * g + 2 * i] = _mm512_unpacklo_epi64(upper[i], lower[i]);
+                    eights[8 * g + 2 * i + 1] = _mm512_unpackhi_epi64(upper[i], lower[i]);
+                    i += 1;
+                }
+                g += 1;
+            }
+            // Two columns each: j and 8 + j, behind them 16 + j and 24 + j.
+            let mut columns = [_mm512_setzero_si512(); 16];
+            let low = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
+            let high = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
+            let mut j = 0;
+            while j < 8 {
+                columns[j] = _mm512_permutex2var_epi64(eights[j], low, eights[8 + j]);
+                columns[8 + j] = _mm512_permutex2var_epi64(eights[j], high, eights[8 + j]);
+                j += 1;
+            }
+            let columns = std::hint::black_box(&columns).as_ptr().cast::<u8>();
+            let mut pair = 0;
+            while pair < 16 {
+                // In 0 to 7, or 16 to 23.
+                let x = pair + (pair & 8);
+                give(x, Self::load_f16(columns.add(pair * 64), 16));
+                give(x + 8, Self::load_f16(columns.add(pair * 64 + 32), 16));
+                pair += 1;
+            }
+        }
+    }
+}
+
+/// Halves of four lines, in each quarter those of two columns, one behind the other.
+#[inline(always)]
+unsafe fn quads([r0, r1, r2, r3]: [__m512i; 4]) -> [__m512i; 4] {
+    // SAFETY: the caller vouches for the instructions.
+    unsafe {
+        let (lo01, hi01) = (_mm512_unpacklo_epi16(r0, r1), _mm512_unpackhi_epi16(r0, r1));
+        let (lo23, hi23) = (_mm512_unpacklo_epi16(r2, r3), _mm512_unpackhi_epi16(r2, r3));
+        [
+            _mm512_unpacklo_epi32(lo01, lo23),
+            _mm512_unpackhi_epi32(lo01, lo23),
+            _mm512_unpacklo_epi32(hi01, hi23),
+            _mm512_unpackhi_epi32(hi01, hi23),
+        ]
     }
 }
 
