@@ -91,22 +91,28 @@ impl<'a> Lines<'a> {
         if self.column_major { (cols, rows) } else { (rows, cols) }
     }
 
+    /// Lines that may share a word of the tile, so that a block begins and ends with all of them.
+    fn align(&self) -> usize {
+        let layout = &self.walk.access.layout;
+        if self.column_major { layout.pack().max(1) } else { layout.interleave.into() }
+    }
+
     /// The block that begins with a line.
     fn block(&self, first: usize) -> Block {
         let (count, place) = self.even(first);
-        let end = first + count;
-        let whole = if end < self.count { count / ALIGN * ALIGN } else { count };
+        let (align, rest) = (self.align(), self.count - first);
+        let whole = if count < rest { count / align * align } else { count };
         if place.is_some() && whole > 0 {
             return Block { first, count: whole, place };
         }
-        Block { first, count: ALIGN.min(self.count - first), place: None }
+        Block { first, count: count.next_multiple_of(align).min(ALIGN).min(rest), place: None }
     }
 
-    /// How many lines from one on lie evenly in memory, and where. Bounds are not looked at.
+    /// How many lines from one on lie evenly in memory, and where; or how many do not. Bounds are not looked at.
     fn even(&self, first: usize) -> (usize, Option<(u64, i64)>) {
         let (lines, elements) = self.unclipped();
         if !self.is_contiguous || !lines.contains(&first) || elements != (0..self.len) {
-            return (1, None);
+            return (ALIGN, None);
         }
         let (row, col) = self.element(first, 0);
         let place = self.walk.place(row, col);
@@ -114,7 +120,9 @@ impl<'a> Lines<'a> {
             (count, Kind::Inside(at)) => {
                 (count, Some((self.memory.offset.wrapping_add(at), self.next.bytes)))
             }
-            (count, _) => (count, None),
+            (count, Kind::Outside) => (count, None),
+            // To look at each of them would take longer than to move it.
+            (_, Kind::Mixed) => (ALIGN, None),
         }
     }
 

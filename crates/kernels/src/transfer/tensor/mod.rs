@@ -17,8 +17,7 @@ use crate::layout::TileLayout;
 /// Most dimensions of a tensor or a view.
 pub const MAX_DIMS: usize = 5;
 
-/// What the first line of a block is a multiple of: as many lines as may share a word of the tile. Lines that are
-/// moved by way of scratch memory are so many at a time.
+/// As many lines as may share a word of a tile. Lines that are moved by way of scratch memory are so many at a time.
 const ALIGN: usize = 4;
 
 /// What becomes of a coordinate outside of the tensor. Stores leave memory alone, unless it is undefined.
