@@ -138,8 +138,8 @@ pub enum Op {
         /// Of columns, not rows.
         columns: bool,
     },
-    /// `(matrix, …) → (matrix)`: each element of the result is what the region makes of its place and
-    /// of the operands' elements there. All have one shape and scope.
+    /// `([matrix, …]) → (matrix)`: each element of the result is what the region makes of its place and
+    /// of the operands' elements there, if there are any. All have one shape and scope.
     ///
     /// The region's parameters: row and column (`i32`), then an element of each operand.
     MatMap {

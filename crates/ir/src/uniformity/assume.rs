@@ -5,6 +5,8 @@
 //! together up to a length end together. So [`Assumptions::useful`] finds the masks, shifts and comparisons that would
 //! gain, and goes back from each to the push constants that the base, or the other side, is a sum or a product of.
 //! A target makes code for a module with these assumptions and without, and chooses when it runs.
+//!
+//! Of its own doings a target may say that it executes regions of maps component by component.
 
 use super::fact::{Fact, Lanes};
 use super::{Shape, Uniformity};
@@ -25,12 +27,22 @@ const MAX_DEPTH: u32 = 32;
 pub struct Assumptions {
     /// By the byte where a 32-bit integer begins: the exponent of the power of two that divides it.
     aligned: BTreeMap<u32, u32>,
+    /// Whether the region of a map is executed for one component of all lanes at once.
+    components: bool,
 }
 
 impl Assumptions {
+    /// What a target may assume that executes the region of a map for one component of all lanes of a subgroup at once:
+    /// where rows are as long as some subgroups, their elements are in one row, and follow one another.
+    pub fn of_components() -> Self {
+        Self { components: true, ..Self::default() }
+    }
+
     /// The assumptions that make more values of a verified module uniform, affine or stepped; most often none.
     pub fn useful(module: &Module, known: &Uniformity) -> Self {
-        let all = Self { aligned: pushed_words(&module.body).map(|at| (at, MAX_LOG2)).collect() };
+        let nothing = Self { components: known.components, ..Self::default() };
+        let aligned = pushed_words(&module.body).map(|at| (at, MAX_LOG2)).collect();
+        let all = Self { aligned, ..nothing };
         if all.is_empty() {
             return all;
         }
@@ -41,7 +53,7 @@ impl Assumptions {
             known,
             hoped: &hoped,
             stores: stores(&module.body),
-            found: Self::default(),
+            found: nothing,
             depth: 0,
         };
         for inst in &module.body.insts {
@@ -54,7 +66,7 @@ impl Assumptions {
         search.found
     }
 
-    /// Whether nothing is assumed.
+    /// Whether nothing is assumed of push constants.
     pub fn is_empty(&self) -> bool {
         self.aligned.is_empty()
     }
@@ -62,6 +74,11 @@ impl Assumptions {
     /// The bytes where the 32-bit integers begin, and the exponent of the power of two that divides each.
     pub fn aligned(&self) -> impl Iterator<Item = (u32, u32)> {
         self.aligned.iter().map(|(&at, &log2)| (at, log2))
+    }
+
+    /// Whether the region of a map is executed for one component of all lanes at once.
+    pub(super) fn of_maps(&self) -> bool {
+        self.components
     }
 
     /// The exponent of a power of two that divides the integer that a load of push constants gives as its `n`-th result.

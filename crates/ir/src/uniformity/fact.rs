@@ -81,7 +81,7 @@ impl Fact {
         Self::constant(ty, 0)
     }
 
-    fn with_range(self, lo: i64, hi: i64) -> Self {
+    pub(super) fn with_range(self, lo: i64, hi: i64) -> Self {
         Self { range: (lo, hi), ..self }
     }
 

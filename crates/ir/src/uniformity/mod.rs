@@ -55,7 +55,7 @@ use crate::entities::{Block, Inst, Label, Value, Var};
 use crate::module::Module;
 use crate::op::{Builtin, ImageOp, Op, SubgroupOp};
 use crate::tree::Tree;
-use crate::types::Type;
+use crate::types::{Scope, Type};
 use agenda::Agenda;
 pub use assume::Assumptions;
 use control::{Agreement, Control};
@@ -104,6 +104,8 @@ pub struct Uniformity {
     vars: Vec<Fact>,
     control: Control,
     subgroup_size: u32,
+    /// Whether the region of a map is taken to be executed for one component of all lanes at once.
+    components: bool,
 }
 
 impl Uniformity {
@@ -304,6 +306,9 @@ impl<'m> Analysis<'m> {
                     let align = assumptions.align_of(&self.module.body, info.args[0], n, ty);
                     if align == 0 { fact } else { fact.with_align(align) }
                 }
+                (Op::Params, Some(assumptions)) if assumptions.of_maps() => {
+                    self.place_in_map(inst, n).unwrap_or(fact)
+                }
                 _ => fact,
             };
             if self.facts[v.index()] != fact {
@@ -422,6 +427,30 @@ impl<'m> Analysis<'m> {
         }
     }
 
+    /// What is known of the row or the column that a map gives to its region, for a component of all lanes, which are
+    /// elements of one row: component `i` of lane `l` is element `i * lanes + l`.
+    fn place_in_map(&self, params: Inst, n: usize) -> Option<Fact> {
+        let func = &self.module.body;
+        let map = func.inst(self.tree.parent(self.tree.block_of(params)?)?.inst);
+        if !matches!(map.op, Op::MatMap { .. }) || self.is_workgroup {
+            return None;
+        }
+        let (m, lanes) = (func.ty(*map.results.first()?).mat()?, self.module.subgroup_size);
+        let are_runs = m.cols.is_multiple_of(lanes) && m.scope == Scope::Subgroup;
+        if !are_runs || !self.module.workgroup_invocations().is_multiple_of(lanes) {
+            return None;
+        }
+        let last = |side: u32| i64::from(side) - 1;
+        match n {
+            0 => Some(Fact::uniform(Type::I32).with_range(0, last(m.rows))),
+            1 => {
+                let column = Fact::affine(Type::I32, 1).with_range(0, last(m.cols));
+                Some(column.with_align(lanes.trailing_zeros()))
+            }
+            _ => None,
+        }
+    }
+
     fn load(&self, var: Var, index: Option<Value>, ty: Type) -> Fact {
         let Some(fact) = &self.vars[var.index()] else { return Fact::zero(ty) };
         let Some(index) = index else { return fact.clone() };
@@ -482,6 +511,7 @@ impl<'m> Analysis<'m> {
             vars: vars.map(|(info, fact)| fact.unwrap_or_else(|| Fact::uniform(info.ty))).collect(),
             control: self.control,
             subgroup_size: self.module.subgroup_size,
+            components: self.assumptions.is_some_and(Assumptions::of_maps),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Small functions in text form, with what is expected of their values and variables.
 
-use super::{Shape, Uniformity};
+use super::{Assumptions, Shape, Uniformity};
 use crate::builder::Builder;
 use crate::entities::{Value, Var};
-use crate::op::{Builtin, ImageOp, MemFlags, Op, SubgroupOp};
+use crate::op::{BinaryOp, Builtin, ImageOp, MemFlags, Op, SubgroupOp};
 use crate::text::ops::templates;
 use crate::types::{Space, Type};
 use crate::{Function, MAX_DISPATCH_INVOCATIONS, Module, text, verify};
@@ -496,4 +496,31 @@ fn assumptions_are_what_masks_shifts_and_comparisons_need() {
     assert_eq!(assumptions("var $i: i32", &format!("{row}\n{counted}")), [(8, 5)]);
     // Nothing makes the number of a row a multiple of anything.
     assert_eq!(with("%k: i32 = iadd %i, %row\n%a: i32 = lshr %k, %four"), []);
+}
+
+#[test]
+fn a_component_of_long_rows_is_in_one_of_them() {
+    let shapes = |cols: u32, assumptions: &Assumptions| {
+        let code = format!(
+            "%b: i32 = const 32
+            %m: mat<4x{cols}xf32, subgroup, acc> = mat_map {{
+                %row: i32, %col: i32 = params
+                %block: i32 = udiv %col, %b
+                %f: f32 = u_to_f %block
+                yield %f
+            }}"
+        );
+        let module = module("", &code);
+        let u = Uniformity::analyse_if(&module, assumptions);
+        let named =
+            |op: fn(&Op) -> bool| module.body.insts.iter().find(|i| op(&i.op)).unwrap().results.clone();
+        let [places, block] =
+            [named(|op| *op == Op::Params), named(|op| matches!(op, Op::Binary(BinaryOp::Udiv)))];
+        [places[0], places[1], block[0]].map(|v| u.value(v))
+    };
+    let together = Assumptions::of_components();
+    assert_eq!(shapes(64, &together), [Shape::Uniform, Shape::Affine { stride: 1 }, Shape::Uniform]);
+    // Rows that end within a subgroup, and targets that do each element when they come to it.
+    assert_eq!(shapes(48, &together), [Shape::Varying; 3]);
+    assert_eq!(shapes(64, &Assumptions::default()), [Shape::Varying; 3]);
 }

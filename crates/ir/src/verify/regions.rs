@@ -65,6 +65,9 @@ impl Checker<'_> {
     }
 
     fn map(&mut self, i: &InstInfo) {
+        if i.args.is_empty() {
+            return self.sig(i, &[], &[Want::Mat]);
+        }
         let Some(Type::Mat(first)) = self.arg_ty(i, 0) else {
             return self.sig(i, &[Want::Mat], &[Want::Mat]);
         };
