@@ -35,6 +35,8 @@
 // case i32-b-3x7: TT=i32 G=int32_t USE=B R=3 C=7
 // case u32-accumulator-33x1: TT=u32 G=uint32_t USE=Accumulator R=33 C=1
 // case u32-a-1x1: TT=u32 G=uint32_t USE=A R=1 C=1
+// case f16-b-3x128: TT=f16 G=float16_t USE=B R=3 C=128
+// case i32-b-2x256: TT=i32 G=int32_t USE=B R=2 C=256
 // case f32-1x1: TT=f32 G=float USE=Accumulator R=1 C=1
 #version 460
 #include "matrices2.glsl"

@@ -65,7 +65,7 @@ fn lower_only<'c>(
     let passed = prepare(module, Scratch::of(module), isa)?;
     let module = passed.as_ref().unwrap_or(module);
     let subgroups = module.num_subgroups();
-    let uniformity = Uniformity::analyse(module);
+    let uniformity = Uniformity::analyse_if(module, &Assumptions::of_components());
     let assumptions = Assumptions::useful(module, &uniformity);
     if assumptions.is_empty() {
         let start = Prologue::new(&e, abi::ENTRY_SYMBOL, Linkage::External);
@@ -104,7 +104,7 @@ fn lower_form<'c>(
 ) -> Result<(Emit<'c>, FunctionValue<'c>, Meta)> {
     let passed = prepare(module, scratch, isa)?;
     let module = passed.as_ref().unwrap_or(module);
-    let uniformity = Uniformity::analyse(module);
+    let uniformity = Uniformity::analyse_if(module, &Assumptions::of_components());
     start.may_run_groups = false;
     Lower::module(e, common, start, module, &uniformity, isa, subgroups)
 }
@@ -113,6 +113,7 @@ fn lower_form<'c>(
 fn prepare(module: &Verified, scratch: Scratch, isa: KernelSet) -> Result<Option<Verified>> {
     let is_whole = |f: &Function, i: &InstInfo| coopmat::is_whole(module, isa, f, i);
     let options = passes::Options::default();
+    let scratch = Scratch { decodes_in_components: true, ..scratch };
     let expanded = passes::expand_but(&is_whole, module, scratch, &options).map_err(bug)?;
     let chained = {
         let module = expanded.as_ref().unwrap_or(module);

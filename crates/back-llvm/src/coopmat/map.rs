@@ -2,7 +2,8 @@
 //!
 //! Where the elements of all tiles lie one after the other, as many of them as a subgroup has lanes are
 //! a vector in memory, and lane `l` works on the elements that it holds: `i * lanes + l` for component
-//! `i`. The region becomes the body of a loop over components; only its loads and stores move anything:
+//! `i`. So they are where rows are padded that are some vectors long. The region becomes the body of a loop over
+//! components; only its loads and stores move anything:
 //!
 //! ```text
 //! for each component i:
@@ -12,10 +13,12 @@
 //! ```
 //!
 //! An element is read before it is written, so a result may take the place of an operand of its type.
+//! Loads that decode come here as maps without operands, which choose between a quick way and one for everything; as all
+//! elements go the same way, each has a loop of its own.
 //! Everything else is left to [`phalanx_ir::passes::expand_but`].
 
 use super::{MatValue, layout, reduce};
-use crate::emit::V;
+use crate::emit::{V, const_int};
 use crate::error::{Error, Result};
 use crate::lower::{Flow, Lower};
 use crate::value::{Lowered, Val};
@@ -36,9 +39,11 @@ pub(crate) fn is_direct(module: &Module, isa: KernelSet, func: &Function, info: 
     is_full && (is_direct_map || reduce::is_direct(isa, func, info, lanes))
 }
 
-/// Whether the elements are one vector behind the other, in a type that is quickly read.
+/// Whether the elements are one vector behind the other, but for what pads rows of whole vectors, in a type that is
+/// quickly read.
 pub(super) fn is_row(layout: TileLayout, m: MatType, lanes: u32) -> bool {
-    let is_dense = layout.interleave == 1 && layout.ld == m.cols && m.len().is_multiple_of(lanes.into());
+    let is_even = layout.ld == m.cols || m.cols.is_multiple_of(lanes);
+    let is_dense = layout.interleave == 1 && is_even && m.len().is_multiple_of(lanes.into());
     is_dense && !matches!(m.elem, Scalar::E4M3 | Scalar::E5M2)
 }
 
@@ -48,26 +53,69 @@ impl<'c> Lower<'_, 'c> {
         let operands = (0..f.inst(inst).args.len()).map(|i| self.mat_arg(inst, i));
         let operands = operands.collect::<Result<Vec<MatValue<'c>>>>()?;
         let result = self.mat_result(inst)?;
+        self.here.is_element = true;
+        match self.known_before(body)? {
+            None => self.map_components(body, &operands, &result)?,
+            Some(cond) => {
+                // A loop for each way, in which LLVM finds no choice.
+                let truth = self.scalar(cond)?;
+                let [yes, no, done] = ["map", "map_otherwise", "mapped"].map(|name| self.new_block(name));
+                self.e.cond_br(truth.v, yes, no)?;
+                for (block, truth) in [(yes, true), (no, false)] {
+                    self.e.b.position_at_end(block);
+                    self.define(cond, Lowered::Scalar(Val::uniform(self.e.bool(truth))));
+                    self.map_components(body, &operands, &result)?;
+                    self.e.br(done)?;
+                }
+                self.e.b.position_at_end(done);
+                self.define(cond, Lowered::Scalar(truth));
+            }
+        }
+        self.here.is_element = false;
+        Ok(())
+    }
+
+    /// The condition by which a region chooses what to do, if it does nothing else and all elements have the same one.
+    fn known_before(&self, body: Block) -> Result<Option<Value>> {
+        let (f, mut conds) = (self.f, Vec::new());
+        for &inst in f.block(body) {
+            match f.inst(inst).op {
+                Op::If { .. } => conds.push(f.inst(inst).args[0]),
+                Op::Params | Op::Const(_) | Op::VarLoad(_) | Op::Yield => {}
+                _ => return Ok(None),
+            }
+        }
+        let &[cond] = &conds[..] else { return Ok(None) };
+        if f.block(body).contains(&f.values[cond.index()].def) {
+            return Ok(None);
+        }
+        let truth = self.scalar(cond)?;
+        Ok((truth.is_uniform() && const_int(truth.v).is_none()).then_some(cond))
+    }
+
+    fn map_components(
+        &mut self,
+        body: Block,
+        operands: &[MatValue<'c>],
+        result: &MatValue<'c>,
+    ) -> Result<()> {
         let cols = result.ty.cols;
         let count = (result.ty.len() / u64::from(self.w)) as u32;
-        self.here.is_element = true;
         self.count_up(count, |l, component| {
             l.note_site()?;
             let first = l.e.mul(component, l.e.i32(l.w))?;
             let mut params = l.row_and_col(first, cols)?.to_vec();
-            for m in &operands {
+            for m in operands {
                 let x = l.read_component(m, component)?;
                 params.push(Val::varying(x));
             }
             if let Some(y) = l.region(body, &params)? {
                 let y = l.scalar(y)?;
                 let y = l.vector(y)?;
-                l.write_component(&result, component, y)?;
+                l.write_component(result, component, y)?;
             }
             Ok(())
-        })?;
-        self.here.is_element = false;
-        Ok(())
+        })
     }
 
     /// Appends a loop over the numbers below `count`, which is not 0.
@@ -146,10 +194,17 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Address of a component of all lanes.
-    fn component_at(&self, m: &MatValue<'c>, component: V<'c>) -> Result<PointerValue<'c>> {
-        let bytes = self.layout_of(m.ty).storage.bytes() as i64 * i64::from(self.w);
+    fn component_at(&mut self, m: &MatValue<'c>, component: V<'c>) -> Result<PointerValue<'c>> {
+        let layout = self.layout_of(m.ty);
+        let bytes = layout.storage.bytes() as i64;
         let component = self.e.zext_trunc(component, 64)?;
-        let offset = self.e.mul(component, self.e.i64(bytes))?;
+        let mut offset = self.e.mul(component, self.e.i64(bytes * i64::from(self.w)))?;
+        if layout.ld > m.ty.cols {
+            let vectors = self.e.i64((m.ty.cols / self.w).into());
+            let row = self.binary(BinaryOp::Udiv, Scalar::I64, component, vectors, true)?;
+            let padding = self.e.i64(i64::from(layout.ld - m.ty.cols) * bytes);
+            offset = self.e.add(offset, self.e.mul(row, padding)?)?;
+        }
         Ok(self.e.offset(m.tile.into(), offset)?.into_pointer_value())
     }
 

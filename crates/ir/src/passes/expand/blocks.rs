@@ -9,10 +9,14 @@
 //! for each line y:  for each run x of as many elements as invocations, or as a block has:
 //!     region(address of block ((y + offset) / size, (x + offset) / size), …, (y + offset) % size, lane)
 //! ```
+//!
+//! What comes of it is written to scratch memory, or, where the lines are rows and a target does maps component by
+//! component, straight to where the matrix lies.
 
 use super::tensor::{Tensor, Words};
 use super::{Area, Expand};
 use crate::entities::{Block, Value};
+use crate::module::InstInfo;
 use crate::op::{BinaryOp as B, CompareOp as C, ConvertKind, Op};
 use crate::tensor::Clamp;
 use crate::types::Scalar;
@@ -159,6 +163,47 @@ impl Expand<'_> {
             },
         );
         self.b().var_load(var, None)
+    }
+
+    /// A load that decodes as a map whose components are runs of rows, if the target does that whole: then what is
+    /// decoded goes where the matrix lies, and nowhere else. The invocation that has a component is the one that
+    /// the column says, so the rest of the column is the same for all.
+    ///
+    /// ```text
+    /// for each component:  region(address of block (…), …, (y + offset) % size, lane)     where it is regular
+    ///                      or whatever the layout says
+    /// ```
+    pub(super) fn load_components(
+        &mut self,
+        info: &InstInfo,
+        t: &Tensor<'_>,
+        pointer: Value,
+        decode: Block,
+    ) -> Option<Value> {
+        let r = self.regular(t).filter(|r| self.place.decodes_in_components && !r.column_major)?;
+        // As far as a target looks at a map, this is the one.
+        let map = InstInfo { op: Op::MatMap { body: decode }, args: SmallVec::new(), ..info.clone() };
+        if !(self.is_whole)(self.old, &map) {
+            return None;
+        }
+        let is_regular = self.is_regular(t, &r);
+        Some(self.map_of(t, &[], |this, params| {
+            let &[row, col] = params else { return this.lane };
+            let out = this.var(t.m.elem);
+            this.choose(
+                is_regular,
+                |this| {
+                    let lane = this.lane;
+                    let first = this.b().binary(B::Isub, col, lane);
+                    let x = this.blocks_along(t, &r, first);
+                    let y = this.binary(B::Iadd, row, t.words[t.operands.offset(r.line)]);
+                    let x = this.decoded(t, &r, pointer, decode, (y, x));
+                    this.b().var_store(out, None, x);
+                },
+                |this| this.load_element(t, pointer, Some(decode), (row, col), out),
+            );
+            this.b().var_load(out, None)
+        }))
     }
 
     /// The decoded element of line `y` and of a block and a place in it along the line.

@@ -57,6 +57,9 @@ pub struct Scratch {
     pub in_maps: bool,
     /// Whether those that decode become maps, too, however small.
     pub decodes_in_maps: bool,
+    /// Whether those that decode become maps where the invocations take runs of a row, if the target does such maps
+    /// whole, component by component.
+    pub decodes_in_components: bool,
 }
 
 impl Scratch {
@@ -70,6 +73,7 @@ impl Scratch {
             is_free: false,
             in_maps: false,
             decodes_in_maps: false,
+            decodes_in_components: false,
         }
     }
 
@@ -110,7 +114,7 @@ pub fn expand_but(
     if !expanded.contains(&true) {
         return Ok(None);
     }
-    let Some(mut module) = Expand::new(module, &expanded, scratch).run() else { return Ok(None) };
+    let Some(mut module) = Expand::new(module, is_whole, &expanded, scratch).run() else { return Ok(None) };
     module = gate("expand", module)?.into_inner();
     if let Some(observe) = options.observe {
         observe("expand", &module);
@@ -156,6 +160,7 @@ struct Area {
 struct Expand<'m> {
     old: &'m Function,
     module: &'m Module,
+    is_whole: &'m IsWhole<'m>,
     /// Whether each of the old instructions is taken apart.
     expanded: &'m [bool],
     place: Scratch,
@@ -176,7 +181,7 @@ struct Expand<'m> {
 }
 
 impl<'m> Expand<'m> {
-    fn new(module: &'m Module, expanded: &'m [bool], place: Scratch) -> Self {
+    fn new(module: &'m Module, is_whole: &'m IsWhole<'m>, expanded: &'m [bool], place: Scratch) -> Self {
         let old = &module.body;
         let mut new = Function { vars: old.vars.clone(), ..Function::default() };
         let at = new.new_block();
@@ -184,6 +189,7 @@ impl<'m> Expand<'m> {
         Self {
             old,
             module,
+            is_whole,
             expanded,
             place,
             new,

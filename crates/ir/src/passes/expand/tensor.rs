@@ -5,11 +5,11 @@
 //! inside is seen at run time.
 
 use super::{Area, Expand};
-use crate::entities::{Block, Value};
+use crate::entities::{Block, Value, Var};
 use crate::module::InstInfo;
 use crate::op::{BinaryOp as B, CompareOp as C, ConvertKind, MemFlags, Op};
 use crate::tensor::{Clamp, MAX_DIMS, TensorAccess, TensorOperands, TensorView};
-use crate::types::{MatType, Scalar};
+use crate::types::{MatType, Scalar, Type};
 use smallvec::SmallVec;
 
 /// Most bytes of a matrix that is decoded in memory where there are maps for it.
@@ -51,7 +51,10 @@ impl Expand<'_> {
         let t = self.tensor(info, access, m, 1 + usize::from(object.is_some()));
         let pointer = self.arg(info, 0);
         let result = match self.plain(&t).filter(|_| decode.is_none()) {
-            None => self.load_elements(&t, pointer, decode, object),
+            None => match decode.and_then(|decode| self.load_components(info, &t, pointer, decode)) {
+                Some(matrix) => matrix,
+                None => self.load_elements(&t, pointer, decode, object),
+            },
             Some((r, stride)) => {
                 let op = Op::MatLoad { column_major: r.column_major, flags: access.flags };
                 let at = self.corner(&t, pointer);
@@ -120,26 +123,38 @@ impl Expand<'_> {
             self.b().value(Op::MatSplat, &[zero], t.m.into())
         });
         self.map_elements(t, object, |this, row, col, old| {
-            let e = this.number(t, row, col);
             let out = this.var(t.m.elem);
             this.b().var_store(out, None, old);
-            let (index, is_unclipped) = this.matrix_index(t, e);
-            this.when(is_unclipped, |this| {
-                let target = this.target(t, index);
-                this.choose(
-                    target.is_inside,
-                    |this| {
-                        let x = this.element_of(t, pointer, decode, &target);
-                        this.b().var_store(out, None, x);
-                    },
-                    |this| {
-                        let x = this.clamp_value(t);
-                        this.b().var_store(out, None, x);
-                    },
-                );
-            });
+            this.load_element(t, pointer, decode, (row, col), out);
             this.b().var_load(out, None)
         })
+    }
+
+    /// Reads or decodes the element at a row and a column to a variable, unless the view leaves it out.
+    pub(super) fn load_element(
+        &mut self,
+        t: &Tensor<'_>,
+        pointer: Value,
+        decode: Option<Block>,
+        (row, col): (Value, Value),
+        out: Var,
+    ) {
+        let e = self.number(t, row, col);
+        let (index, is_unclipped) = self.matrix_index(t, e);
+        self.when(is_unclipped, |this| {
+            let target = this.target(t, index);
+            this.choose(
+                target.is_inside,
+                |this| {
+                    let x = this.element_of(t, pointer, decode, &target);
+                    this.b().var_store(out, None, x);
+                },
+                |this| {
+                    let x = this.clamp_value(t);
+                    this.b().var_store(out, None, x);
+                },
+            );
+        });
     }
 
     /// A map with a region that makes an element of its row, its column and what it was.
@@ -149,15 +164,26 @@ impl Expand<'_> {
         matrix: Value,
         region: impl FnOnce(&mut Self, Value, Value, Value) -> Value,
     ) -> Value {
+        self.map_of(t, &[matrix], |this, params| region(this, params[0], params[1], params[2]))
+    }
+
+    /// A map of some matrices, with a region that makes an element of its parameters.
+    pub(super) fn map_of(
+        &mut self,
+        t: &Tensor<'_>,
+        matrices: &[Value],
+        region: impl FnOnce(&mut Self, &[Value]) -> Value,
+    ) -> Value {
         let body = self.new.new_block();
         self.within(body, |this| {
-            let types = [Scalar::I32.into(), Scalar::I32.into(), t.m.elem.into()];
+            let mut types = vec![Type::I32; 2];
+            types.resize(2 + matrices.len(), t.m.elem.into());
             let params = this.b().push(Op::Params, &[], &types);
             let params = this.new.inst(params).results.clone();
-            let x = region(this, params[0], params[1], params[2]);
+            let x = region(this, &params);
             this.b().effect(Op::Yield, &[x]);
         });
-        self.b().value(Op::MatMap { body }, &[matrix], t.m.into())
+        self.b().value(Op::MatMap { body }, matrices, t.m.into())
     }
 
     /// The row-major number of an element.

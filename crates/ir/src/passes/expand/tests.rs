@@ -2,7 +2,7 @@
 
 use super::{Scratch, expand, expand_but};
 use crate::passes::Options;
-use crate::{Op, Verified, text, verify};
+use crate::{InstInfo, Op, Verified, text, verify};
 
 fn parse(code: &str) -> Verified {
     let module = text::parse(code).unwrap_or_else(|e| panic!("{e}\n{code}"));
@@ -97,4 +97,47 @@ fn what_a_target_does_whole_stays_with_its_region() {
     assert_eq!(left(&expanded, |op| matches!(op, Op::MatTranspose)), 0);
     assert!(expanded.body.insts.iter().any(|i| i.op == Op::Yield));
     assert!(keep(|_| true).is_none());
+}
+
+/// A load that decodes blocks of 32 elements along the rows, or along the columns, in a work-group of so many invocations.
+fn decoding(invocations: u32, view: &str) -> Verified {
+    parse(&format!(
+        "workgroup_size {invocations} 1 1 subgroup_size 32 binding buf0 = 0.0 storage writable {{
+        %0: i32 = const 0
+        %1: i32 = const 1
+        %32: i32 = const 32
+        %64: i32 = const 64
+        %s: i64 = const 128
+        %p: ptr<buffer> = buffer_ptr<buf0> %0
+        %n: i32 = load %p
+        %m: mat<64x64xf16, subgroup, a> = mat_load_tensor<dims=2, constant, unit=18{view}, decode> %p, %n, %n, %n, %1, %n, %n, %64, %64, \
+                %1, %32, %0 {{
+            %b: ptr<buffer>, %y: i32, %x: i32, %i: i32, %j: i32 = params
+            %q: ptr<buffer> = ptr_add<scale=2> %b, %j
+            %h: f16 = load %q
+            yield %h
+        }}
+        mat_store %p, %m, %s
+    }}"
+    ))
+}
+
+#[test]
+fn rows_that_are_decoded_are_a_map_where_maps_are_done_whole() {
+    let options = Options { verify: true, ..Options::default() };
+    let expanded = |module: &Verified, maps: bool| {
+        let scratch = Scratch { decodes_in_components: true, ..Scratch::of(module) };
+        let is_whole = |_: &_, info: &InstInfo| maps && matches!(info.op, Op::MatMap { .. });
+        let module = expand_but(&is_whole, module, scratch, &options).unwrap().unwrap();
+        let maps =
+            module.body.insts.iter().filter(|i| matches!(i.op, Op::MatMap { .. }) && i.args.is_empty());
+        (maps.count(), module.shared_bytes)
+    };
+    let rows = decoding(64, "");
+    assert_eq!(expanded(&rows, true), (1, 0));
+    // One that takes maps apart, columns, and a subgroup that is partly filled: through scratch memory.
+    assert_eq!(expanded(&rows, false), (0, 2 * 64 * 64 * 2));
+    let columns = ", view=2, p0=1, p1=0";
+    assert_eq!(expanded(&decoding(64, columns), true), (0, 2 * 64 * 64 * 2));
+    assert_eq!(expanded(&decoding(48, ""), true), (0, 2 * 64 * 64 * 2));
 }
