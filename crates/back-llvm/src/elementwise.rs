@@ -4,13 +4,13 @@
 //! if the analysis knows what the result of the other lanes has more than that. Otherwise it is done on
 //! vectors.
 
-use crate::emit::V;
+use crate::emit::{Emit, V};
 use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::value::{Lowered, Ptr, Shape, Val};
 use inkwell::IntPredicate;
 use phalanx_ir::uniformity::Shape as Known;
-use phalanx_ir::{CompareOp, Inst, InstInfo, Op, Scalar, Space, Value};
+use phalanx_ir::{CompareOp, ConvertKind, ConvertOp, Inst, InstInfo, Op, Scalar, Space, Value};
 use smallvec::SmallVec;
 
 impl<'c> Lower<'_, 'c> {
@@ -74,10 +74,19 @@ impl<'c> Lower<'_, 'c> {
             (Op::Compare(op), &[x, y]) => self.e.compare(*op, from, x, y),
             (Op::Fma, &[x, y, z]) => self.fma(from, x, y, z),
             (Op::Select, &[c, x, y]) => self.e.select(c, x, y),
+            (Op::Convert(op), &[x]) if self.is_exact_half(*op, info, (from, to)) => self.e.exact_half(x),
             (Op::Convert(op), &[x]) => self.e.convert(*op, from, to, x),
             (Op::Bitcast, &[x]) => self.e.bitcast(x, self.e.ty_like(self.e.scalar_ty(to), x)),
             _ => Err(Error::bug("an operation has the wrong number of operands")),
         }
+    }
+
+    /// Whether an integer becomes a half that is not rounded.
+    fn is_exact_half(&self, op: ConvertOp, info: &InstInfo, (from, to): (Scalar, Scalar)) -> bool {
+        let (low, high) = self.uniformity.range(info.args[0]);
+        let is_in_range = Emit::EXACT_HALVES.contains(&low) && Emit::EXACT_HALVES.contains(&high);
+        let has_sign = op.kind == ConvertKind::SToF || (op.kind == ConvertKind::UToF && low >= 0);
+        (from, to) == (Scalar::I32, Scalar::F16) && has_sign && is_in_range
     }
 
     /// The type of a scalar value.
@@ -141,5 +150,50 @@ impl<'c> Lower<'_, 'c> {
         }
         let (shape, both) = self.together(&[Val { v: base, ..p.base }, p.offset])?;
         Ok(Val { shape, v: self.e.add(both[0], both[1])? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Options, Target, compile};
+    use phalanx_ir::{text, verify};
+    use phalanx_kernels::Processor;
+
+    /// Instructions that round to halves, in code that multiplies a half by what 32 lanes leave of integers.
+    fn roundings(mask: u32) -> usize {
+        let module = format!(
+            "kernel \"main\"
+workgroup_size 32 1 1
+subgroup_size 32
+binding buf0 = 0.0 storage writable
+{{
+  %0: i32 = const 0
+  %eight: i32 = const 8
+  %mask: i32 = const {mask}
+  %lane: i32 = local_invocation_id<x>
+  %p: ptr<buffer> = buffer_ptr<buf0> %0
+  %scale: f16 = load %p
+  %at: ptr<buffer> = ptr_add<scale=4> %p, %lane
+  %word: i32 = load %at
+  %number: i32 = and %word, %mask
+  %signed: i32 = isub %number, %eight
+  %half: f16 = s_to_f %signed
+  %x: f16 = fmul %half, %scale
+  store %at, %x
+}}
+"
+        );
+        let module = verify(text::parse(&module).unwrap()).unwrap();
+        let target = Target::new(Processor::named("znver4").unwrap());
+        let compiled = compile(&module, &target, &Options { dump_asm: true, ..Options::default() }).unwrap();
+        compiled.dumps.asm.unwrap().matches("vcvtps2ph").count()
+    }
+
+    #[test]
+    fn integers_that_halves_have_are_not_rounded() {
+        // Of two registers with a number of each lane: the products, and what is multiplied.
+        assert_eq!(roundings(15), 2);
+        assert_eq!(roundings(2047), 2);
+        assert_eq!(roundings(4095), 4);
     }
 }

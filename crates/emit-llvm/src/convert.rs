@@ -10,6 +10,7 @@ use inkwell::types::BasicTypeEnum;
 use inkwell::values::InstructionOpcode as I;
 use inkwell::{FloatPredicate, IntPredicate};
 use phalanx_ir::{ConvertKind, ConvertOp, Rounding, Scalar};
+use std::ops::RangeInclusive;
 
 /// A format narrower than `f32`, by its encoding.
 struct Format {
@@ -135,6 +136,18 @@ impl<'c> Emit<'c> {
         }
     }
 
+    /// Converts integers of 32 bits that are known to be within [`Self::EXACT_HALVES`] to halves. Whoever widens those has
+    /// the numbers without that they are rounded, which LLVM cannot know to change nothing.
+    pub fn exact_half(&mut self, x: V<'c>) -> Result<V<'c>> {
+        let wide = self.cast(I::SIToFP, x, self.cx.f32_type())?;
+        let half = self.narrow(ConvertOp::new(ConvertKind::SToF), Scalar::F16, wide)?;
+        self.exact.insert(half, wide);
+        Ok(half)
+    }
+
+    /// The integers that halves have, each of them.
+    pub const EXACT_HALVES: RangeInclusive<i64> = -2048..=2048;
+
     /// Brings an integer within a range that f32 has exactly, and beyond which there is no half or narrower
     /// float.
     fn limit(&mut self, x: V<'c>, signed: bool) -> Result<V<'c>> {
@@ -226,6 +239,9 @@ impl<'c> Emit<'c> {
 
     /// A narrow float as `f32`, exactly.
     fn widen(&mut self, from: Scalar, x: V<'c>) -> Result<V<'c>> {
+        if let Some(&wide) = self.exact.get(&x) {
+            return Ok(wide);
+        }
         let f32_ty = self.cx.f32_type();
         match from {
             Scalar::F16 if self.caps.f16_conversion => {

@@ -72,6 +72,8 @@ pub struct Emit<'c> {
     pub has_notes: bool,
     /// Declarations by intrinsic and overload, because looking a name up costs more than a call.
     intrinsics: FxHashMap<(&'static str, Vec<TypeKey>), FunctionValue<'c>>,
+    /// Halves that integers were made, which are these numbers of f32 exactly.
+    exact: FxHashMap<V<'c>, V<'c>>,
     /// About how many instructions were appended since the last conditional branch.
     pub straight: Cell<u32>,
 }
@@ -88,6 +90,7 @@ impl<'c> Emit<'c> {
             caps,
             has_notes: false,
             intrinsics: FxHashMap::default(),
+            exact: FxHashMap::default(),
             straight: Cell::new(0),
         }
     }
