@@ -1,4 +1,4 @@
-//! cuBLAS: products on a GPU by `cublasGemmEx`.
+//! cuBLAS: products on a GPU by `cublasGemmEx`, or by its part for types that this lacks.
 //!
 //! Matrices by rows are matrices by columns of their transposes, so D = A·B is asked for as Dᵀ = Bᵀ·Aᵀ.
 
@@ -13,6 +13,7 @@ use cudarc::cublas::{CudaBlas, result, sys};
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError};
 
+use crate::cublas_lt::Lt;
 use crate::{Element, Error, Product};
 
 /// The GPU's number. The ladder compares on the first one.
@@ -30,11 +31,17 @@ pub(crate) struct CuBlas {
 pub(crate) struct Multiplication<'a> {
     library: &'a CuBlas,
     product: Product,
-    types: [cudaDataType_t; 3],
-    compute: Compute,
+    way: Way,
     a: CudaSlice<u8>,
     b: CudaSlice<u8>,
     d: CudaSlice<u8>,
+}
+
+/// How it is multiplied.
+#[derive(Debug)]
+enum Way {
+    GemmEx { types: [cudaDataType_t; 3], compute: Compute },
+    Lt(Box<Lt>),
 }
 
 impl CuBlas {
@@ -68,7 +75,7 @@ impl CuBlas {
             Element::Bf16 => Some(cudaDataType_t::CUDA_R_16BF),
             Element::S8 => Some(cudaDataType_t::CUDA_R_8I),
             Element::S32 => Some(cudaDataType_t::CUDA_R_32I),
-            Element::U8 => None,
+            Element::E4m3 | Element::E5m2 | Element::U8 => None,
         };
         let compute = match (product.a, product.d) {
             (Element::S8, Element::S32) => Some(Compute::CUBLAS_COMPUTE_32I),
@@ -77,9 +84,14 @@ impl CuBlas {
             _ => Some(Compute::CUBLAS_COMPUTE_32F),
         };
         let types = [product.a, product.b, product.d].map(element);
-        let ([Some(of_a), Some(of_b), Some(of_d)], Some(compute), false) =
-            (types, compute, product.is_packed)
-        else {
+        let way = match (types, compute) {
+            _ if product.is_packed => None,
+            ([Some(of_a), Some(of_b), Some(of_d)], Some(compute)) => {
+                Some(Way::GemmEx { types: [of_a, of_b, of_d], compute })
+            }
+            _ => Lt::new(&self.stream, product).map(Box::new).map(Way::Lt),
+        };
+        let Some(way) = way else {
             let Product { a, b, d, .. } = product;
             return Err(Error::Unsupported { library: library.to_owned(), a, b, d });
         };
@@ -88,8 +100,7 @@ impl CuBlas {
         Ok(Multiplication {
             library: self,
             product,
-            types: [of_a, of_b, of_d],
-            compute,
+            way,
             a: self.stream.clone_htod(a).map_err(failed)?,
             b: self.stream.clone_htod(b).map_err(failed)?,
             d: self.stream.alloc_zeros(bytes).map_err(failed)?,
@@ -102,6 +113,26 @@ impl Multiplication<'_> {
     pub(crate) fn run(&mut self, library: &str) -> Result<Duration, Error> {
         let failed = |function, status| Error::Failed { library: library.to_owned(), function, status };
         let driver = |error: DriverError| failed("the driver", error.0 as i32);
+        let stream = &self.library.stream;
+        let start = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver)?;
+        match &self.way {
+            Way::Lt(lt) => lt
+                .run(stream, &self.a, &self.b, &mut self.d)
+                .map_err(|error| failed("cublasLtMatmul", error.0 as i32))?,
+            &Way::GemmEx { types, compute } => {
+                self.gemm_ex(types, compute).map_err(|error| failed("cublasGemmEx", error.0 as i32))?;
+            }
+        }
+        let end = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver)?;
+        let milliseconds = start.elapsed_ms(&end).map_err(driver)?;
+        Ok(Duration::try_from_secs_f32(milliseconds / 1000.0).unwrap_or_default())
+    }
+
+    fn gemm_ex(
+        &mut self,
+        [of_a, of_b, of_d]: [cudaDataType_t; 3],
+        compute: Compute,
+    ) -> Result<(), result::CublasError> {
         let CuBlas { stream, blas } = self.library;
         let Product { m, n, k, is_b_column_major, .. } = self.product;
         // `Product::check` has looked at them.
@@ -112,47 +143,39 @@ impl Multiplication<'_> {
         };
         let (one_f32, one_i32, one_f16) = (1.0_f32, 1_i32, 0x3c00_u16);
         let zero = 0_u64;
-        let one: *const c_void = match self.compute {
+        let one: *const c_void = match compute {
             Compute::CUBLAS_COMPUTE_32I => (&raw const one_i32).cast(),
             Compute::CUBLAS_COMPUTE_16F => (&raw const one_f16).cast(),
             _ => (&raw const one_f32).cast(),
         };
-        let [of_a, of_b, of_d] = self.types;
-        let start = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver)?;
-        {
-            let (a, _a) = self.a.device_ptr(stream);
-            let (b, _b) = self.b.device_ptr(stream);
-            let (d, _d) = self.d.device_ptr_mut(stream);
-            // SAFETY: the matrices are on the GPU, without gaps and of these sizes and types; the factors are numbers of
-            // the type in which it computes, at most 8 bytes.
-            let status = unsafe {
-                result::gemm_ex(
-                    *blas.handle(),
-                    op_b,
-                    cublasOperation_t::CUBLAS_OP_N,
-                    n,
-                    m,
-                    k,
-                    one,
-                    b as *const c_void,
-                    of_b,
-                    stride_b,
-                    a as *const c_void,
-                    of_a,
-                    k,
-                    (&raw const zero).cast(),
-                    d as *mut c_void,
-                    of_d,
-                    n,
-                    self.compute,
-                    cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT_TENSOR_OP,
-                )
-            };
-            status.map_err(|error| failed("cublasGemmEx", error.0 as i32))?;
+        let (a, _a) = self.a.device_ptr(stream);
+        let (b, _b) = self.b.device_ptr(stream);
+        let (d, _d) = self.d.device_ptr_mut(stream);
+        // SAFETY: the matrices are on the GPU, without gaps and of these sizes and types; the factors are numbers of
+        // the type in which it computes, at most 8 bytes.
+        unsafe {
+            result::gemm_ex(
+                *blas.handle(),
+                op_b,
+                cublasOperation_t::CUBLAS_OP_N,
+                n,
+                m,
+                k,
+                one,
+                b as *const c_void,
+                of_b,
+                stride_b,
+                a as *const c_void,
+                of_a,
+                k,
+                (&raw const zero).cast(),
+                d as *mut c_void,
+                of_d,
+                n,
+                compute,
+                cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT_TENSOR_OP,
+            )
         }
-        let end = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver)?;
-        let milliseconds = start.elapsed_ms(&end).map_err(driver)?;
-        Ok(Duration::try_from_secs_f32(milliseconds / 1000.0).unwrap_or_default())
     }
 
     /// The result by rows.

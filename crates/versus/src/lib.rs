@@ -12,6 +12,8 @@
 
 #[allow(unsafe_code, reason = "calls a library through its C interface")]
 mod cublas;
+#[allow(unsafe_code, reason = "calls a library through its C interface")]
+mod cublas_lt;
 #[allow(unsafe_code, reason = "memory that it allocates itself")]
 mod memory;
 #[allow(unsafe_code, reason = "calls a library through its C interface")]
@@ -36,7 +38,7 @@ pub enum Kind {
     OneDnn,
     /// OpenBLAS, by `cblas_sgemm`.
     OpenBlas,
-    /// cuBLAS, by `cublasGemmEx`, on the first GPU of NVIDIA.
+    /// cuBLAS, by `cublasGemmEx`, and floats of 8 bits by `cublasLtMatmul`, on the first GPU of NVIDIA.
     CuBlas,
 }
 
@@ -104,6 +106,10 @@ pub enum Element {
     F16,
     /// The upper half of binary32.
     Bf16,
+    /// Floats of 8 bits, with 4 bits of exponent.
+    E4m3,
+    /// Floats of 8 bits, with 5 bits of exponent.
+    E5m2,
     /// Bytes with a sign.
     S8,
     /// Bytes without.
@@ -119,7 +125,7 @@ impl Element {
         match self {
             Self::F32 | Self::S32 => 4,
             Self::F16 | Self::Bf16 => 2,
-            Self::S8 | Self::U8 => 1,
+            Self::E4m3 | Self::E5m2 | Self::S8 | Self::U8 => 1,
         }
     }
 
@@ -128,6 +134,8 @@ impl Element {
             Self::F32 => "f32",
             Self::F16 => "f16",
             Self::Bf16 => "bf16",
+            Self::E4m3 => "e4m3",
+            Self::E5m2 => "e5m2",
             Self::S8 => "s8",
             Self::U8 => "u8",
             Self::S32 => "s32",

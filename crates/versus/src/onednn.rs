@@ -213,7 +213,7 @@ impl OneDnn {
     /// A matrix with these strides, or in whatever layout is best.
     fn describe(
         &self,
-        element: Element,
+        number: c_int,
         sizes: [usize; 2],
         strides: Option<[usize; 2]>,
         failed: impl Fn(&'static str, Status) -> Error,
@@ -223,7 +223,7 @@ impl OneDnn {
             [dims[0], dims[1]] = [rows as i64, columns as i64];
             dims
         };
-        let (sizes, strides, element) = (dims(sizes), strides.map(dims), number(element));
+        let (sizes, strides, element) = (dims(sizes), strides.map(dims), number);
         let (Api::Two { describe, any, .. } | Api::Three { describe, any, .. }) = &self.api;
         let mut room = Box::new([0_u64; ROOM]);
         let to = room.as_mut_ptr().cast();
@@ -269,13 +269,16 @@ impl OneDnn {
         // It plans for the threads that there are then.
         self.use_threads(threads);
         let strides_b = if is_b_column_major { [1, k] } else { [n, 1] };
+        let [Some(of_a), Some(of_b), Some(of_d)] = [a, b, d].map(number) else {
+            return Err(Error::Unsupported { library: name.to_owned(), a, b, d });
+        };
         let mut descriptions = [
-            self.describe(a, [m, k], Some([k, 1]), failed)?,
-            self.describe(b, [k, n], Some(strides_b), failed)?,
-            self.describe(d, [m, n], Some([n, 1]), failed)?,
+            self.describe(of_a, [m, k], Some([k, 1]), failed)?,
+            self.describe(of_b, [k, n], Some(strides_b), failed)?,
+            self.describe(of_d, [m, n], Some([n, 1]), failed)?,
         ];
         let mut objects = descriptions.each_mut().map(Description::address);
-        let mut best = if is_packed { Some(self.describe(b, [k, n], None, failed)?) } else { None };
+        let mut best = if is_packed { Some(self.describe(of_b, [k, n], None, failed)?) } else { None };
         let planned = [objects[0], best.as_mut().map_or(objects[1], Description::address), objects[2]];
         let unsupported = |_status| Error::Unsupported { library: name.to_owned(), a, b, d };
         let plan = self.plan(planned).map_err(unsupported)?;
@@ -385,14 +388,15 @@ fn check(status: Status) -> Result<(), Status> {
     if status == 0 { Ok(()) } else { Err(status) }
 }
 
-/// `dnnl_data_type_t`.
-fn number(element: Element) -> c_int {
+/// `dnnl_data_type_t`; versions differ in those of floats of 8 bits.
+fn number(element: Element) -> Option<c_int> {
     match element {
-        Element::F16 => 1,
-        Element::Bf16 => 2,
-        Element::F32 => 3,
-        Element::S32 => 4,
-        Element::S8 => 5,
-        Element::U8 => 6,
+        Element::F16 => Some(1),
+        Element::Bf16 => Some(2),
+        Element::F32 => Some(3),
+        Element::S32 => Some(4),
+        Element::S8 => Some(5),
+        Element::U8 => Some(6),
+        Element::E4m3 | Element::E5m2 => None,
     }
 }

@@ -15,11 +15,19 @@ fn numbers(count: usize, element: Element, seed: usize) -> Vec<i32> {
     (0..count).map(|index| (index * 7 + index / 5 + seed) as i32 % 7 + least).collect()
 }
 
+/// A number from -3 to 3 in a type that has these bits for 1, 2 and 3.
+fn small_float(number: i32, bits: [u8; 3]) -> u8 {
+    let magnitude = (number.unsigned_abs() as usize).checked_sub(1).map_or(0, |index| bits[index]);
+    if number < 0 { magnitude | 0x80 } else { magnitude }
+}
+
 fn bytes(numbers: &[i32], element: Element) -> Vec<u8> {
     let bytes = |&number: &i32| match element {
         Element::F32 => (number as f32).to_ne_bytes().to_vec(),
         Element::F16 => f16::from_f32(number as f32).to_ne_bytes().to_vec(),
         Element::Bf16 => bf16::from_f32(number as f32).to_ne_bytes().to_vec(),
+        Element::E4m3 => vec![small_float(number, [0x38, 0x40, 0x44])],
+        Element::E5m2 => vec![small_float(number, [0x3c, 0x40, 0x42])],
         Element::S8 => (number as i8).to_ne_bytes().to_vec(),
         Element::U8 => (number as u8).to_ne_bytes().to_vec(),
         Element::S32 => number.to_ne_bytes().to_vec(),
@@ -112,6 +120,15 @@ fn openblas_multiplies_floats() {
     assert!(!is_right(&library, Product { is_packed: true, ..F32 }));
     let bytes = Product { a: Element::S8, b: Element::S8, d: Element::S32, ..F32 };
     assert!(!is_right(&library, bytes));
+}
+
+#[test]
+fn cublas_multiplies_floats_of_8_bits_by_columns() {
+    let Some(library) = library(Kind::CuBlas) else { return };
+    let (a, b) = (Element::E4m3, Element::E4m3);
+    let product = Product { m: 32, n: 48, k: 64, a, b, is_b_column_major: true, ..F32 };
+    assert!(is_right(&library, product));
+    assert!(!is_right(&library, Product { is_b_column_major: false, ..product }));
 }
 
 #[test]

@@ -40,6 +40,8 @@ pub(super) fn prepare<'a>(
         DType::F16 => Some(Element::F16),
         DType::Bf16 => Some(Element::Bf16),
         DType::F32 => Some(Element::F32),
+        DType::E4m3 => Some(Element::E4m3),
+        DType::E5m2 => Some(Element::E5m2),
         DType::S8 => Some(Element::S8),
         DType::U8 => Some(Element::U8),
         DType::S32 | DType::U32 => Some(Element::S32),
