@@ -14,8 +14,6 @@ use phalanx_ir::{Inst, MemFlags, Op, Scalar, Space, Use, Value};
 
 /// Bytes of a word.
 const WORD: u32 = 16;
-/// The longest stride with which it is asked whether a whole matrix is inside.
-const MAX_STRIDE: i64 = 1 << 31;
 
 /// A factor in memory.
 #[derive(Clone, Copy)]
@@ -125,17 +123,19 @@ impl<'c> Lower<'_, 'c> {
 
     /// Whether all of a factor is inside of its object and in whole words.
     fn is_easy_source(&mut self, source: &Source<'c>, part: &Part) -> Result<V<'c>> {
-        let mut easy = self.e.bool(true);
+        let (lines, line_bytes) = (part.lines(), part.line_bytes());
+        // Within a factor places are numbers of 32 bits.
+        let longest = i64::from((u32::MAX - line_bytes) / lines);
+        let mut easy = self.e.icmp(IntPredicate::ULE, source.stride, self.e.i64(longest))?;
         if source.p.space != Space::Global {
             let p = &source.p;
-            let is_short = self.e.icmp(IntPredicate::ULE, source.stride, self.e.i64(MAX_STRIDE))?;
-            let before_last = self.e.mul(source.stride, self.e.i64(i64::from(part.lines()) - 1))?;
-            let extent = self.e.add(before_last, self.e.i64(part.line_bytes().into()))?;
+            let before_last = self.e.mul(source.stride, self.e.i64(i64::from(lines) - 1))?;
+            let extent = self.e.add(before_last, self.e.i64(line_bytes.into()))?;
             let begins = self.e.icmp(IntPredicate::ULE, p.offset, p.size)?;
             let left = self.e.sub(p.size, p.offset)?;
             let ends = self.e.icmp(IntPredicate::ULE, extent, left)?;
-            let inside = self.e.and(is_short, begins)?;
-            easy = self.e.and(inside, ends)?;
+            let inside = self.e.and(begins, ends)?;
+            easy = self.e.and(easy, inside)?;
         }
         if source.align >= WORD.into() {
             return Ok(easy);
@@ -159,15 +159,23 @@ impl<'c> Lower<'_, 'c> {
         let count = part.lines() * of_line;
         let start = self.address(&source.p)?;
         let producer = self.producer()?;
-        if let Some(step) = part.even_step(of_line) {
-            return self.fill_evenly(source, part, (start, slot), step);
+        // An offset of an instruction has 24 bits.
+        let stride = const_int(source.stride).filter(|bytes| bytes * u64::from(part.lines()) < 1 << 23);
+        if let Some((step, stride)) = part.even_step(of_line).zip(stride) {
+            return self.fill_evenly(source, part, (start, slot), (step, stride));
         }
+        let is_even = PRODUCERS.is_multiple_of(of_line);
+        let period = part.period(PRODUCERS / of_line).filter(|_| is_even);
+        let stride = self.e.zext_trunc(source.stride, 32)?;
+        // Places of words whose lines are a period apart differ by what is known.
+        let mut known: Vec<(u32, V<'c>)> = Vec::new();
         for first in (0..count).step_by(PRODUCERS as usize) {
-            let (line, word) = match PRODUCERS.is_multiple_of(of_line) {
+            let lines = first / of_line;
+            let (line, word) = match is_even {
                 true => {
                     let line = self.e.bin(I::UDiv, producer, self.e.i32(of_line))?;
                     let word = self.e.bin(I::URem, producer, self.e.i32(of_line))?;
-                    (self.e.add(line, self.e.i32(first / of_line))?, word)
+                    (self.e.add(line, self.e.i32(lines))?, word)
                 }
                 false => {
                     let number = self.e.add(producer, self.e.i32(first))?;
@@ -176,12 +184,24 @@ impl<'c> Lower<'_, 'c> {
                 }
             };
             let byte = self.e.mul(word, self.e.i32(WORD))?;
-            let at = part.place(&mut self.e, line, byte)?;
-            let at = self.e.add(slot, at)?;
-            let further = self.e.zext_trunc(line, 64)?;
-            let further = self.e.mul(further, source.stride)?;
-            let byte = self.e.zext_trunc(byte, 64)?;
+            let is_near =
+                |&&(of, _): &&(u32, V<'c>)| period.is_some_and(|period| (lines - of).is_multiple_of(period));
+            let at = match known.iter().find(is_near).copied() {
+                Some((of, near)) => {
+                    let (further, start) = (self.e.i32(lines - of), self.e.i32(0));
+                    let further = part.place(&mut self.e, further, start)?;
+                    self.e.add(near, further)?
+                }
+                None => {
+                    let at = part.place(&mut self.e, line, byte)?;
+                    let at = self.e.add(slot, at)?;
+                    known.push((lines, at));
+                    at
+                }
+            };
+            let further = self.e.mul(line, stride)?;
             let further = self.e.add(further, byte)?;
+            let further = self.e.zext_trunc(further, 64)?;
             let from = self.e.add(start, further)?;
             let copy = "cp.async.cg.shared.global.L2::128B [$0], [$1], 16;";
             if first + PRODUCERS <= count {
@@ -196,13 +216,14 @@ impl<'c> Lower<'_, 'c> {
         Ok(())
     }
 
-    /// Copies in words where those that a thread copies lie equally far apart, here and there: it computes two addresses.
+    /// Copies in words where those that a thread copies lie equally far apart, here and there, and it is known how far: it
+    /// computes two addresses.
     fn fill_evenly(
         &mut self,
         source: &Source<'c>,
         part: &Part,
         (start, slot): (V<'c>, V<'c>),
-        step: u32,
+        (step, stride): (u32, u64),
     ) -> Result<()> {
         let of_line = PRODUCERS / step;
         let producer = self.producer()?;
@@ -215,22 +236,11 @@ impl<'c> Lower<'_, 'c> {
         let further = self.e.mul(line, source.stride)?;
         let byte = self.e.zext_trunc(byte, 64)?;
         let further = self.e.add(further, byte)?;
-        let mut from = self.e.add(start, further)?;
-        let further = self.e.mul(source.stride, self.e.i64(step.into()))?;
-        // An offset of an instruction has 24 bits.
-        let is_short = |bytes: &u64| bytes * u64::from(part.lines() / step) < 1 << 23;
-        let known = const_int(further).filter(is_short);
-        for (round, lines) in (0..).zip((0..part.lines()).step_by(step as usize)) {
-            let offset = known.map(|bytes| bytes * round);
-            let copy = format!(
-                "cp.async.cg.shared.global.L2::128B [$0+{}], [$1+{}], 16;",
-                lines * part.span,
-                offset.unwrap_or(0)
-            );
+        let from = self.e.add(start, further)?;
+        for lines in (0..part.lines()).step_by(step as usize) {
+            let (to, further) = (lines * part.span, u64::from(lines) * stride);
+            let copy = format!("cp.async.cg.shared.global.L2::128B [$0+{to}], [$1+{further}], 16;");
             self.action(&copy, &[at, from])?;
-            if known.is_none() {
-                from = self.e.add(from, further)?;
-            }
         }
         Ok(())
     }

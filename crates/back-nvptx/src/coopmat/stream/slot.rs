@@ -70,6 +70,16 @@ impl Part {
         (is_even && self.blocks == 1 && self.lines().is_multiple_of(step)).then_some(step)
     }
 
+    /// Where the places of all lines repeat, if so many are looked at together: a line lies as far behind the one that is
+    /// a multiple of this before it as that many lines lie behind the first.
+    pub(super) fn period(&self, lines: u32) -> Option<u32> {
+        match self.blocks > 1 && self.along_k {
+            // Rows stay together by 16.
+            true => (lines <= 16).then_some(16),
+            false => Some(8),
+        }
+    }
+
     /// Where a byte of a line is. A left factor's rows are in the order in which warps take them: 16 of each in turn.
     pub(super) fn place<'c>(&self, e: &mut Emit<'c>, line: V<'c>, byte: V<'c>) -> Result<V<'c>> {
         let elem = self.m.elem.bytes();
@@ -175,6 +185,28 @@ mod tests {
         let part = part(128, 64, Scalar::F16, Use::A, true, 4).unwrap();
         let starts: Vec<u64> = (0..8).map(|block| words(&part)[16 * block][0] / 128).collect();
         assert_eq!(starts, [0, 64, 16, 80, 32, 96, 48, 112]);
+    }
+
+    #[test]
+    fn lines_a_period_apart_are_as_far_apart_as_the_first_ones() {
+        for part in [
+            part(128, 64, Scalar::F16, Use::A, true, 8),
+            part(256, 64, Scalar::F16, Use::A, true, 8),
+            part(256, 32, Scalar::F16, Use::A, false, 8),
+            part(64, 256, Scalar::F16, Use::B, false, 8),
+            part(128, 32, Scalar::I8, Use::B, true, 4),
+        ] {
+            let part = part.unwrap();
+            let (words, period) = (words(&part), part.period(16).unwrap() as usize);
+            for (line, further) in (0..16).flat_map(|line| (0..8).map(move |i| (line, i * period))) {
+                let (Some(near), Some(far)) = (words.get(line % period), words.get(line % period + further))
+                else {
+                    continue;
+                };
+                let apart = near.iter().zip(far).map(|(near, far)| far - near);
+                assert!(apart.clone().all(|apart| apart == words[further][0]), "{part:?} {line} {further}");
+            }
+        }
     }
 
     #[test]
