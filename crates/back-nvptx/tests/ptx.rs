@@ -363,6 +363,45 @@ fn elements_stay_in_registers_and_equal_ones_are_not_exchanged() {
     assert_has(&ptx, &["ex2.approx.ftz.f32"]);
 }
 
+/// The same with factors and sums of other types, and B by columns or by rows.
+fn streamed_of(elem: &str, sum: &str, b_by_columns: bool) -> String {
+    let mut source = streamed("", "").replace("ptr_add<scale=2>", "ptr_add<scale=1>");
+    for (old, new) in [("64x32xf16", format!("64x128x{elem}")), ("32x64xf16", format!("128x64x{elem}"))] {
+        source = source.replace(old, &new);
+    }
+    source = source.replace("x64xf32", &format!("x64x{sum}"));
+    if sum == "i32" {
+        source =
+            source.replace("splat %f", "splat %z").replace("mul_add %a", "mul_add<a_signed, b_signed> %a");
+    }
+    let load = format!("%b: mat<128x64x{elem}, workgroup, b> = mat_load");
+    if b_by_columns { source.replace(&load, &format!("{load}<column_major>")) } else { source }
+}
+
+#[test]
+fn floats_of_8_bits_are_summed_by_parts() {
+    for by_columns in [true, false] {
+        let source = streamed_of("e4m3", "f32", by_columns);
+        assert!(is_streamed(&source, Arch::Sm90a));
+        let ptx = compile(&module(&source), Arch::Sm90a).expect("it is supported").ptx;
+        // What is multiplied first replaces what the registers hold, and is added to the sums by itself.
+        let part = "setp.eq.u32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3";
+        assert_has(&ptx, &[part, "wgmma.wait_group.sync.aligned 0;"]);
+        assert_eq!(ptx.matches("wgmma.mma_async").count(), 4 * ptx.matches(part).count(), "{ptx}");
+        assert!(ptx.matches("add.rn.f32").count() >= 32, "{ptx}");
+        assert_eq!(by_columns, !ptx.contains("prmt.b32"), "{ptx}");
+    }
+    let mixed = streamed_of("e4m3", "f32", true).replace("128x64xe4m3", "128x64xe5m2");
+    let ptx = compile(&module(&mixed), Arch::Sm90a).expect("it is supported").ptx;
+    assert_has(&ptx, &["m64n64k32.f32.e4m3.e5m2"]);
+}
+
+#[test]
+fn bytes_by_rows_are_turned_where_they_are_brought() {
+    let ptx = compile(&module(&streamed_of("i8", "i32", false)), Arch::Sm90a).expect("it is supported").ptx;
+    assert_has(&ptx, &["prmt.b32", "st.shared.v4.b32", "m64n64k32.s32.s8.s8"]);
+}
+
 #[test]
 fn factors_that_the_work_group_may_have_written_are_not_brought_ahead() {
     for before in ["store %out, %f", "%old: i32 = atomic_iadd %out, %z"] {

@@ -44,7 +44,8 @@ impl Delay {
     pub(super) fn of(places: &Places<'_>, plan: &Plan) -> Option<Self> {
         let f = places.f;
         let [first, second] = &plan.streams[..] else { return None };
-        if first.is_chained || second.is_chained || second.a.is_some() {
+        let is_promoted = first.is_promoted() || second.is_promoted();
+        if first.is_chained || second.is_chained || second.a.is_some() || is_promoted {
             return None;
         }
         let (first, second) = (first.mul_add, second.mul_add);

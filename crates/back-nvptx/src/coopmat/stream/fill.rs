@@ -13,13 +13,13 @@ use phalanx_emit_llvm::{Error, Result, V, const_int};
 use phalanx_ir::{Inst, MemFlags, Op, Scalar, Space, Use, Value};
 
 /// Bytes of a word.
-const WORD: u32 = 16;
+pub(super) const WORD: u32 = 16;
 
 /// A factor in memory.
 #[derive(Clone, Copy)]
-struct Source<'c> {
-    p: Ptr<'c>,
-    stride: V<'c>,
+pub(super) struct Source<'c> {
+    pub(super) p: Ptr<'c>,
+    pub(super) stride: V<'c>,
     /// A power of two that divides address and stride, as far as it is known.
     align: u64,
     column_major: bool,
@@ -76,16 +76,18 @@ impl<'c> Lower<'_, 'c> {
         match info.op {
             Op::MatLoad { column_major, flags } => {
                 let source = self.source(info.args[0], info.args[1], column_major, flags)?;
-                if column_major != part.by_cols() {
-                    return self.fill_each(&part, slot, |l, row, col| {
-                        l.factor_element(&source, part.m.elem, row, col)
-                    });
-                }
-                let easy = self.is_easy_source(&source, &part)?;
-                let words = |l: &mut Self| l.fill_words(&source, &part, slot).map(|()| Vec::new());
+                let is_turned = column_major != part.by_cols();
                 let each = |l: &mut Self| {
                     let element = |l: &mut Self, row, col| l.factor_element(&source, part.m.elem, row, col);
                     l.fill_each(&part, slot, element).map(|()| Vec::new())
+                };
+                if is_turned && !Self::turns(&part) {
+                    return each(self).map(|_nothing| ());
+                }
+                let easy = self.is_easy_source(&source, &part, is_turned)?;
+                let words = |l: &mut Self| match is_turned {
+                    true => l.fill_turned(&source, &part, slot).map(|()| Vec::new()),
+                    false => l.fill_words(&source, &part, slot).map(|()| Vec::new()),
                 };
                 self.either(easy, words, each).map(|_nothing| ())
             }
@@ -122,8 +124,12 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Whether all of a factor is inside of its object and in whole words.
-    fn is_easy_source(&mut self, source: &Source<'c>, part: &Part) -> Result<V<'c>> {
-        let (lines, line_bytes) = (part.lines(), part.line_bytes());
+    fn is_easy_source(&mut self, source: &Source<'c>, part: &Part, is_turned: bool) -> Result<V<'c>> {
+        let elem = part.m.elem.bytes();
+        let (lines, line_bytes) = match is_turned {
+            true => (part.line_bytes() / elem, part.lines() * elem),
+            false => (part.lines(), part.line_bytes()),
+        };
         // Within a factor places are numbers of 32 bits.
         let longest = i64::from((u32::MAX - line_bytes) / lines);
         let mut easy = self.e.icmp(IntPredicate::ULE, source.stride, self.e.i64(longest))?;
@@ -148,7 +154,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// This thread's number among the producers.
-    fn producer(&mut self) -> Result<V<'c>> {
+    pub(super) fn producer(&mut self) -> Result<V<'c>> {
         let thread = self.thread()?;
         self.e.sub(thread, self.e.i32(self.ir.workgroup_invocations()))
     }

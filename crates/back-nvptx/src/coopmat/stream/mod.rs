@@ -19,6 +19,7 @@ mod multiply;
 mod plan;
 mod ring;
 mod slot;
+mod turn;
 mod turns;
 
 pub(crate) use plan::{Plan, may_stream, plan};

@@ -16,14 +16,22 @@ use crate::coopmat::mma::SUMS;
 use crate::lower::Lower;
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Error, Result, V};
-use phalanx_ir::{Inst, MulAddFlags, Op, Scalar, Use, Value};
+use phalanx_ir::{BinaryOp, Inst, MulAddFlags, Op, Scalar, Use, Value};
 
 /// Waits until all multiplications have ended.
 pub(super) const WAIT_FOR_ALL: &str = "wgmma.wait_group.sync.aligned 0;";
 /// Waits until all but what was begun last have ended.
 const WAIT_FOR_ALL_BUT_ONE: &str = "wgmma.wait_group.sync.aligned 1;";
+/// Before registers that were looked at are multiplied or added to.
+const FENCE: &str = "wgmma.fence.sync.aligned;";
+/// Behind what is waited for together.
+const COMMIT: &str = "wgmma.commit_group.sync.aligned;";
 /// Bytes along K of an instruction.
 const DEPTH: u32 = 32;
+/// Instructions along K whose sums are added to those of others by additions: of floats of 8 bits 128 products.
+const PART_STEPS: u32 = 4;
+/// Most columns of which there are such sums at a time.
+const PART_COLUMNS: u32 = 128;
 
 impl Part {
     /// The descriptor of a factor without its address.
@@ -53,6 +61,58 @@ impl Part {
     }
 }
 
+/// What is multiplied.
+struct Factors<'c> {
+    left: Left<'c>,
+    /// The right factor, and its descriptor.
+    b: Part,
+    right: V<'c>,
+    /// Blocks of 16 rows that a warp has.
+    rows: u32,
+    /// Elements along K.
+    depth: u32,
+    /// How a warp holds the sums.
+    layout: Layout,
+    /// Of the factors and the sums.
+    types: [Scalar; 3],
+    flags: MulAddFlags,
+}
+
+impl Factors<'_> {
+    /// The instruction for so many columns.
+    fn name(&self, columns: u32) -> String {
+        let ([a, b, sums], flags) = (self.types, self.flags);
+        let depth = DEPTH / a.bytes();
+        let sign = |is_signed| if is_signed { "s8" } else { "u8" };
+        let types = match a {
+            Scalar::F16 if sums == Scalar::F16 => "f16.f16.f16".to_owned(),
+            Scalar::F16 => "f32.f16.f16".to_owned(),
+            Scalar::BF16 => "f32.bf16.bf16".to_owned(),
+            Scalar::E4M3 | Scalar::E5M2 => format!("f32.{a}.{b}"),
+            _ => format!("s32.{}.{}", sign(flags.a_signed), sign(flags.b_signed)),
+        };
+        format!("wgmma.mma_async.sync.aligned.m64n{columns}k{depth}.{types}")
+    }
+
+    /// Which words of the sums an instruction adds to, in its order: of eight columns the upper eight rows and the lower.
+    fn places(&self, block: u32, first: u32, columns: u32) -> Vec<usize> {
+        let (layout, steps) = (&self.layout, self.layout.steps());
+        let in_step = layout.width() / layout.pack(self.types[2]);
+        let mut places = Vec::new();
+        for step in first / 8..(first + columns) / 8 {
+            for row in [2 * block, 2 * block + 1] {
+                places.extend((0..in_step).map(|j| ((row * steps + step) * in_step + j) as usize));
+            }
+        }
+        places
+    }
+
+    /// Instructions along K.
+    fn steps(&self) -> u32 {
+        self.depth * self.b.m.elem.bytes() / DEPTH
+    }
+}
+
 /// A left factor.
 enum Left<'c> {
     /// In a slot, with its descriptor.
@@ -61,25 +121,14 @@ enum Left<'c> {
     Registers(Vec<V<'c>>),
 }
 
-/// The instruction for so many columns.
-fn name(a: Scalar, sums: Scalar, columns: u32, flags: MulAddFlags) -> String {
-    let depth = DEPTH / a.bytes();
-    let sign = |is_signed| if is_signed { "s8" } else { "u8" };
-    let types = match a {
-        Scalar::F16 if sums == Scalar::F16 => "f16.f16.f16".to_owned(),
-        Scalar::F16 => "f32.f16.f16".to_owned(),
-        Scalar::BF16 => "f32.bf16.bf16".to_owned(),
-        _ => format!("s32.{}.{}", sign(flags.a_signed), sign(flags.b_signed)),
-    };
-    format!("wgmma.mma_async.sync.aligned.m64n{columns}k{depth}.{types}")
-}
-
 impl<'c> Lower<'_, 'c> {
     /// Multiplies the factors in the slot.
     pub(super) fn multiply_slot(&mut self, inst: Inst, stream: usize) -> Result<()> {
         let plan = &self.ring()?.plan;
         let (turns, delay) = (plan.turns, plan.delay);
-        let (is_chained, is_in_slot) = (plan.streams[stream].is_chained, plan.streams[stream].a.is_some());
+        let stream = &plan.streams[stream];
+        let (is_chained, is_promoted) = (stream.is_chained, stream.is_promoted());
+        let is_in_slot = stream.a.is_some();
         let c = self.mat_in(self.f.inst(inst).args[2], SUMS)?;
         let kept = if is_in_slot { Vec::new() } else { self.left_registers(self.f.inst(inst).args[0])? };
         if delay.is_some_and(|delay| delay.second == inst) {
@@ -95,9 +144,15 @@ impl<'c> Lower<'_, 'c> {
         if puts_off || turns.is_some_and(|turns| turns.second == inst) {
             self.take_turn()?;
         }
-        self.action("wgmma.fence.sync.aligned;", &[])?;
-        let mut words = self.begin(inst, at, Some(&kept[..]).filter(|_| !is_in_slot), &c.words)?;
-        self.action("wgmma.commit_group.sync.aligned;", &[])?;
+        let left = Some(&kept[..]).filter(|_| !is_in_slot);
+        if is_promoted {
+            let factors = self.factors(inst, at, left)?;
+            let words = self.multiply_by_parts(&factors, &c.words, &kept)?;
+            return self.set_mat(inst, Mat { words: words.into(), ..c });
+        }
+        self.action(FENCE, &[])?;
+        let mut words = self.begin(inst, at, left, &c.words)?;
+        self.action(COMMIT, &[])?;
         if puts_off {
             self.begin_delayed()?;
         }
@@ -116,14 +171,13 @@ impl<'c> Lower<'_, 'c> {
         self.set_mat(inst, Mat { words: words.into(), ..c })
     }
 
-    /// Begins a product with the factors in a slot, or with a left factor in registers.
-    pub(super) fn begin(
+    /// The factors of a product that are in a slot, or a left factor in registers.
+    fn factors(
         &mut self,
         inst: Inst,
         at: [PointerValue<'c>; 2],
         left: Option<&[V<'c>]>,
-        sums: &[V<'c>],
-    ) -> Result<Vec<V<'c>>> {
+    ) -> Result<Factors<'c>> {
         let Op::MatMulAdd(flags) = self.f.inst(inst).op else {
             return Err(Error::bug("a stream multiplies"));
         };
@@ -143,21 +197,71 @@ impl<'c> Lower<'_, 'c> {
             _ => return Err(Error::bug("a product without a left factor")),
         };
         let right = self.matrix_descriptor(&b, slot, b_at)?;
+        let rows = a.rows / 16 / self.ir.num_subgroups();
+        let types = [a.elem, b.m.elem, c.elem];
+        Ok(Factors { left, right, b, rows, depth: a.cols, layout, types, flags })
+    }
+
+    /// Begins a product with the factors in a slot, or with a left factor in registers.
+    pub(super) fn begin(
+        &mut self,
+        inst: Inst,
+        at: [PointerValue<'c>; 2],
+        left: Option<&[V<'c>]>,
+        sums: &[V<'c>],
+    ) -> Result<Vec<V<'c>>> {
+        let factors = self.factors(inst, at, left)?;
         let mut words = sums.to_vec();
-        let blocks = a.rows / 16 / self.ir.num_subgroups();
-        let steps = a.cols * a.elem.bytes() / DEPTH;
-        let columns = b.m.cols.min(MAX_COLUMNS);
-        let text = name(a.elem, c.elem, columns, flags);
-        for block in 0..blocks {
-            for first in (0..b.m.cols).step_by(columns as usize) {
-                let places = places(&layout, c.elem, block, first, columns);
+        let columns = factors.b.m.cols.min(MAX_COLUMNS);
+        let text = factors.name(columns);
+        for block in 0..factors.rows {
+            for first in (0..factors.b.m.cols).step_by(columns as usize) {
+                let places = factors.places(block, first, columns);
                 let mut sums: Vec<V<'c>> = places.iter().map(|&i| words[i]).collect();
-                for step in 0..steps {
-                    let y = self.e.add(right, self.e.i64(i64::from(b.step(first, step) / 16)))?;
-                    sums = self.wgmma(&text, (&left, block, step, steps), (&b, y), &sums)?;
+                for step in 0..factors.steps() {
+                    sums = self.wgmma(&text, &factors, [block, first, step], Ok(&sums))?;
                 }
                 for (&i, sum) in places.iter().zip(sums) {
                     words[i] = sum;
+                }
+            }
+        }
+        Ok(words)
+    }
+
+    /// Multiplies so that the sums of a part of K are added to the others by additions of their own. Another group of
+    /// warps multiplies meanwhile.
+    fn multiply_by_parts(
+        &mut self,
+        factors: &Factors<'c>,
+        sums: &[V<'c>],
+        kept: &[V<'c>],
+    ) -> Result<Vec<V<'c>>> {
+        let all = factors.b.m.cols;
+        let columns = (16..=PART_COLUMNS).rev().step_by(16).find(|columns| all.is_multiple_of(*columns));
+        let columns = columns.ok_or_else(|| Error::bug("columns are multiples of 16"))?;
+        let text = factors.name(columns);
+        let mut words = sums.to_vec();
+        let (rows, steps, [_, _, elem]) = (factors.rows, factors.steps(), factors.types);
+        for block in 0..rows {
+            for first in (0..all).step_by(columns as usize) {
+                let places = factors.places(block, first, columns);
+                for start in (0..steps).step_by(PART_STEPS as usize) {
+                    let end = steps.min(start + PART_STEPS);
+                    self.action(FENCE, &[])?;
+                    let mut part = self.wgmma(&text, factors, [block, first, start], Err(columns / 2))?;
+                    for step in start + 1..end {
+                        part = self.wgmma(&text, factors, [block, first, step], Ok(&part))?;
+                    }
+                    self.action(COMMIT, &[])?;
+                    part = self.update(WAIT_FOR_ALL, &part, kept)?;
+                    if (block, first, end) == (rows - 1, all - columns, steps) {
+                        self.release_before()?;
+                        self.release()?;
+                    }
+                    for (&i, x) in places.iter().zip(part) {
+                        words[i] = self.e.binary(BinaryOp::Fadd, elem, words[i], x, true)?;
+                    }
                 }
             }
         }
@@ -199,17 +303,21 @@ impl<'c> Lower<'_, 'c> {
         self.e.or(at, self.e.i64(part.descriptor().cast_signed()))
     }
 
-    /// Multiplies a step of a block of a left factor that has so many by what a descriptor tells of the right one.
+    /// Multiplies a step of a block of the left factor by columns from a first one on, and adds to sums, or gives as many sums.
     fn wgmma(
         &mut self,
         name: &str,
-        (left, block, step, steps): (&Left<'c>, u32, u32, u32),
-        (b, right): (&Part, V<'c>),
-        sums: &[V<'c>],
+        factors: &Factors<'c>,
+        [block, first, step]: [u32; 3],
+        sums: std::result::Result<&[V<'c>], u32>,
     ) -> Result<Vec<V<'c>>> {
-        let n = 2 * sums.len();
+        let (b, steps) = (&factors.b, factors.steps());
+        let right = self.e.add(factors.right, self.e.i64(i64::from(b.step(first, step) / 16)))?;
+        // Sums that are changed are numbered twice.
+        let held = sums.map_or_else(|count| count as usize, <[V<'c>]>::len);
+        let n = sums.map_or(held, |_| 2 * held);
         let turned = |part: &Part| format!(", {}", u32::from(!part.along_k));
-        let (factor, args, turned_left) = match left {
+        let (factor, args, turned_left) = match &factors.left {
             Left::Slot(a, descriptor) => {
                 let further = i64::from(a.step(block * ROWS, step) / 16);
                 let x = self.e.add(*descriptor, self.e.i64(further))?;
@@ -223,15 +331,20 @@ impl<'c> Lower<'_, 'c> {
                 (factor, [&words[..], &[right]].concat(), String::new())
             }
         };
-        let names = (0..sums.len()).map(|i| format!("${i}")).collect::<Vec<_>>().join(",");
+        let names = (0..held).map(|i| format!("${i}")).collect::<Vec<_>>().join(",");
         let more = match b.m.elem {
             Scalar::I8 => String::new(),
+            Scalar::E4M3 | Scalar::E5M2 => ", 1, 1".to_owned(),
             _ => format!(", 1, 1{turned_left}{}", turned(b)),
         };
-        let y = n + args.len() - 1;
-        let text =
-            format!("{{ .reg .pred p; setp.eq.u32 p, 0, 0; {name} {{{names}}}, {factor}, ${y}, p{more}; }}");
-        self.update(&text, sums, &args)
+        let (y, adds) = (n + args.len() - 1, u32::from(sums.is_err()));
+        let text = format!(
+            "{{ .reg .pred p; setp.eq.u32 p, {adds}, 0; {name} {{{names}}}, {factor}, ${y}, p{more}; }}"
+        );
+        match sums {
+            Ok(sums) => self.update(&text, sums, &args),
+            Err(_) => self.assembly(&text, &vec![self.e.cx.f32_type().into(); held], &args, Memory::Write),
+        }
     }
 
     /// Waits for all multiplications, after which sums are there.
@@ -244,17 +357,4 @@ impl<'c> Lower<'_, 'c> {
         let results: Vec<_> = registers.iter().map(V::get_type).collect();
         self.assembly(text, &results, &[registers, args].concat(), Memory::Update(registers.len()))
     }
-}
-
-/// Which words of the sums an instruction adds to, in its order: of eight columns the upper eight rows and the lower.
-fn places(layout: &Layout, elem: Scalar, block: u32, first: u32, columns: u32) -> Vec<usize> {
-    let steps = layout.steps();
-    let in_step = layout.width() / layout.pack(elem);
-    let mut places = Vec::new();
-    for step in first / 8..(first + columns) / 8 {
-        for row in [2 * block, 2 * block + 1] {
-            places.extend((0..in_step).map(|j| ((row * steps + step) * in_step + j) as usize));
-        }
-    }
-    places
 }

@@ -31,6 +31,12 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    /// Whether products of a part of K are summed by themselves, as the instruction sums them in fewer digits than the sums
+    /// have.
+    pub(super) fn is_promoted(&self) -> bool {
+        matches!(self.b.m.elem, Scalar::E4M3 | Scalar::E5M2)
+    }
+
     /// Where the right factor begins in a slot.
     pub(super) fn right_at(&self) -> u32 {
         let in_slot = self.a.filter(|_| self.stays.is_none());
@@ -73,10 +79,11 @@ impl Plan {
     }
 
     /// Registers of a producer and of an invocation, where they share out what a multiprocessor has: where invocations hold
-    /// factors besides sums, and do not have all that a thread can have anyway.
+    /// factors or sums of a part of K besides sums, and do not have all that a thread can have anyway.
     pub(crate) fn registers(&self, ir: &Module) -> Option<[u32; 2]> {
         let groups = ir.workgroup_invocations() / PRODUCERS;
-        if groups < 2 || self.streams.iter().all(|stream| stream.a.is_some()) {
+        let holds_more = |stream: &Stream| stream.a.is_none() || stream.is_promoted();
+        if groups < 2 || !self.streams.iter().any(holds_more) {
             return None;
         }
         // A work-group shares out what it began with, and waits for ever for more.
@@ -103,6 +110,7 @@ fn types(ir: &Module, arch: Arch, inst: Inst) -> Option<[MatType; 3]> {
         (Scalar::F16, Scalar::F16) => matches!(c.elem, Scalar::F16 | Scalar::F32),
         (Scalar::BF16, Scalar::BF16) => c.elem == Scalar::F32,
         (Scalar::I8, Scalar::I8) => c.elem == Scalar::I32 && !flags.saturate,
+        (Scalar::E4M3 | Scalar::E5M2, Scalar::E4M3 | Scalar::E5M2) => c.elem == Scalar::F32,
         _ => false,
     };
     let steps = 32 / a.elem.bytes();
@@ -251,7 +259,8 @@ fn add(
             Op::MatLoad { column_major, .. } => Some(column_major),
             _ => None,
         });
-        major.is_none_or(|column_major| column_major == (use_ == Use::B))
+        // Bytes are turned where they lie across K.
+        a.elem.bits() == 8 || major.is_none_or(|column_major| column_major == (use_ == Use::B))
     };
     let slice = |is_needed: &[bool], fills: &[Inst]| {
         let is_needed = is_needed.to_vec();
@@ -291,12 +300,15 @@ fn add(
     let in_slot = factors().filter(|(_, use_)| *use_ == Use::B || stays.is_none());
     let first = in_slot.map(|(factor, _)| factor.first).min_by_key(|&first| number_of(first))?;
     plan.starts[first.index()] = Some(number);
-    // What is multiplied from registers must stay there until it is waited for.
-    let chain = chain(places, mul_add).filter(|_| a.is_some());
-    if let Some((var, around)) = chain {
-        plan.settles[around.index()].push(var);
+    let mut stream = Stream { mul_add, a, b, stays, is_chained: false };
+    if let Some((var, around)) = chain(places, mul_add) {
+        // What is multiplied from registers must stay there until it is waited for.
+        if a.is_some() && !stream.is_promoted() {
+            plan.settles[around.index()].push(var);
+            stream.is_chained = true;
+        }
     }
-    plan.streams.push(Stream { mul_add, a, b, stays, is_chained: chain.is_some() });
+    plan.streams.push(stream);
     Some(())
 }
 

@@ -41,7 +41,7 @@ impl Turns {
     /// rounds only.
     pub(super) fn of(ir: &Module, places: &Places<'_>, plan: &Plan) -> Option<Self> {
         let [first, second] = &plan.streams[..] else { return None };
-        let is_chained = plan.streams.iter().any(|stream| stream.is_chained);
+        let is_chained = plan.streams.iter().any(|stream| stream.is_chained || stream.is_promoted());
         let (first, second) = (first.mul_add, second.mul_add);
         let around = places.round(first, second)?;
         let fits = !is_chained && ir.workgroup_invocations() == GROUPS * PRODUCERS;
