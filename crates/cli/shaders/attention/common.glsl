@@ -37,9 +37,21 @@ uint visibleKeys(uint end)
     return CAUSAL ? min(end, tokens) : tokens;
 }
 
-// Which tile of queries a work-group takes. The last ones see the most keys, so they come first: what starts last should
-// not take longest.
+// The number of a work-group among all of them. With CAUSAL the last queries see the most keys, so their tiles come first,
+// those of all heads: what starts last should not take longest.
+uint numberOfWorkGroup()
+{
+    return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+}
+
+// Which tile of queries a work-group takes.
 uint tileOfQueries()
 {
-    return CAUSAL ? gl_NumWorkGroups.x - 1 - gl_WorkGroupID.x : gl_WorkGroupID.x;
+    return CAUSAL ? gl_NumWorkGroups.x - 1 - numberOfWorkGroup() / gl_NumWorkGroups.y : gl_WorkGroupID.x;
+}
+
+// Of which head.
+uint headOfQueries()
+{
+    return CAUSAL ? numberOfWorkGroup() % gl_NumWorkGroups.y : gl_WorkGroupID.y;
 }

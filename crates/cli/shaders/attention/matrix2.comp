@@ -51,7 +51,7 @@ float exponential(const in uint32_t row, const in uint32_t column, const in floa
 void main()
 {
     const uint query = QUERIES * tileOfQueries();
-    const uint start = HEAD * rows * gl_WorkGroupID.y;
+    const uint start = HEAD * rows * headOfQueries();
 
     tensorLayoutNV<2, ZEROS_OUTSIDE> tokensByHead = createTensorLayoutNV(2, ZEROS_OUTSIDE);
     tokensByHead = setTensorLayoutDimensionNV(tokensByHead, tokens, HEAD);

@@ -15,7 +15,7 @@ void main()
 {
     const uint firstQuery = ROWS * tileOfQueries();
     const uint query = firstQuery + gl_SubgroupInvocationID;
-    const uint start = HEAD * rows * gl_WorkGroupID.y;
+    const uint start = HEAD * rows * headOfQueries();
 
     MATRIX_A matQ[SLICES];
     for (uint slice = 0; slice < SLICES; ++slice)
