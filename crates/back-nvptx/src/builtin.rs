@@ -67,8 +67,17 @@ impl<'c> Lower<'_, 'c> {
         self.e.load_invariant(self.e.cx.i32_type(), at, 4)
     }
 
-    /// The local index of the invocation.
+    /// The local index of the invocation; of its double that of the invocation, too.
     pub(crate) fn thread(&mut self) -> Result<V<'c>> {
+        let thread = self.hardware_thread()?;
+        match self.is_double() {
+            true => self.e.sub(thread, self.e.i32(self.ir.workgroup_invocations())),
+            false => self.renumbered(thread),
+        }
+    }
+
+    /// The number of the thread.
+    pub(crate) fn hardware_thread(&mut self) -> Result<V<'c>> {
         self.e.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", &[], &[])
     }
 

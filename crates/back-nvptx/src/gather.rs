@@ -180,7 +180,7 @@ impl<'c> Lower<'_, 'c> {
 
     /// Whether an instruction is a load of scalars from a buffer that is known to be aligned.
     fn is_plain_load(&self, inst: Inst) -> bool {
-        if self.is_ahead(inst) {
+        if self.is_ahead(inst) || self.is_copied(inst) {
             return false;
         }
         let f = self.f;

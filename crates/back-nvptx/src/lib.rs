@@ -24,6 +24,7 @@ mod repeat;
 pub mod report;
 mod signs;
 mod spill;
+mod staged;
 mod subgroup;
 mod vars;
 mod vector;

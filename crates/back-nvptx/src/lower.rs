@@ -8,6 +8,7 @@ use crate::coopmat::stream::{Plan, Ring, Role};
 use crate::coopmat::{self, Matrices};
 use crate::image;
 use crate::spill::Homes;
+use crate::staged;
 use crate::vars::Slot;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
@@ -86,6 +87,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) matrices: Matrices<'c>,
     /// What comes through shared memory.
     pub(crate) ring: Option<Ring<'c>>,
+    /// Blocks of shared memory that producers fill.
+    pub(crate) blocks: Option<staged::Ring<'c>>,
     /// The block in which memory for variables is reserved, which ends with a branch to the code.
     entry: BasicBlock<'c>,
     values: Vec<Option<Lowered<'c>>>,
@@ -112,8 +115,6 @@ impl<'a, 'c> Lower<'a, 'c> {
         param(e.cx.create_enum_attribute(Attribute::get_named_enum_kind_id("align"), 16));
         function.add_attribute(AttributeLoc::Function, flag("nounwind"));
         function.add_attribute(AttributeLoc::Function, flag("convergent"));
-        let shares = plan.as_ref().and_then(|plan| plan.registers(ir));
-        mark_kernel(&e, function, layout.threads, shares.is_some())?;
         let arguments = function
             .get_nth_param(0)
             .ok_or_else(|| Error::bug("an entry without a parameter"))?
@@ -152,18 +153,29 @@ impl<'a, 'c> Lower<'a, 'c> {
             vars: Vec::new(),
             matrices: Matrices::new(ir, uniformity, plan.is_some()),
             ring: None,
+            blocks: None,
             entry,
             values: vec![None; ir.body.values.len()],
         };
-        if plan.is_none() {
+        let staged = if plan.is_none() { lower.find_staged() } else { None };
+        if plan.is_none() && staged.is_none() {
             lower.find_ahead();
         }
+        let alone = match &staged {
+            Some(staged) => staged.registers(ir).map(|_shares| staged.together),
+            None => plan.as_ref().and_then(|plan| plan.registers(ir)).map(|_shares| 1),
+        };
+        mark_kernel(&lower.e, function, lower.layout.threads, alone)?;
         lower.declare_vars()?;
         lower.start_halves()?;
         lower.start_masks()?;
         lower.start_rounds()?;
         if let Some(plan) = plan {
             lower.start_ring(plan)?;
+            lower.produce(ret)?;
+        }
+        if let Some(staged) = staged {
+            lower.start_blocks(staged)?;
             lower.produce(ret)?;
         }
         if lower.block(Function::ENTRY)? == Flow::Next {
@@ -179,26 +191,29 @@ impl<'a, 'c> Lower<'a, 'c> {
         let is_producer = self.is_producer()?;
         self.e.cond_br(is_producer, producer, invocation)?;
         self.e.b.position_at_end(producer);
-        self.set_role(Role::Produce);
-        self.share_registers()?;
+        self.set_role(Role::Produce)?;
         self.constructs.set_return(done);
         if self.block(Function::ENTRY)? == Flow::Next {
             self.e.br(done)?;
         }
         self.e.b.position_at_end(done);
-        self.finish_ring()?;
+        self.finish_copies()?;
         self.e.br(ret)?;
         self.e.b.position_at_end(invocation);
         self.constructs.set_return(ret);
-        self.set_role(Role::Multiply);
         self.values.fill(None);
-        self.start_multiplying()
+        self.set_role(Role::Multiply)
     }
 
-    fn set_role(&mut self, role: Role) {
+    fn set_role(&mut self, role: Role) -> Result<()> {
         if let Some(ring) = &mut self.ring {
             ring.role = role;
+            return match role {
+                Role::Produce => self.share_registers(),
+                Role::Multiply => self.start_multiplying(),
+            };
         }
+        self.set_produces(role == Role::Produce)
     }
 
     /// Lowers a block's instructions.
@@ -216,6 +231,11 @@ impl<'a, 'c> Lower<'a, 'c> {
                 }
                 continue;
             }
+            let copied = self.copy_row(rest)?;
+            if copied > 0 {
+                rest = &rest[copied..];
+                continue;
+            }
             let gathered = self.gather(rest)?;
             if gathered > 0 {
                 rest = &rest[gathered..];
@@ -225,6 +245,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             if flow == Flow::Left {
                 break;
             }
+            self.end_blocks(inst)?;
             rest = after;
         }
         self.here = around;
@@ -237,6 +258,9 @@ impl<'a, 'c> Lower<'a, 'c> {
         let info = f.inst(inst);
         if self.lower_streamed(inst)?.is_some() {
             return Ok(Flow::Next);
+        }
+        if let Some(flow) = self.lower_staged(inst)? {
+            return Ok(flow);
         }
         if coopmat::concerns(f, info) {
             self.lower_matrix(inst)?;
@@ -328,11 +352,16 @@ pub(crate) const ADDRESS_SPACE_SHARED: u16 = 3;
 /// LLVM's number of the memory of the device.
 pub(crate) const ADDRESS_SPACE_GLOBAL: u16 = 1;
 
-/// Says in LLVM's metadata that a function is a kernel, with how many threads it runs, and whether it has a
-/// multiprocessor's registers for itself, as it must to share them out.
-fn mark_kernel<'c>(e: &Emit<'c>, function: FunctionValue<'c>, threads: u32, is_alone: bool) -> Result<()> {
+/// Says in LLVM's metadata that a function is a kernel, with how many threads it runs, and how many work-groups have a
+/// multiprocessor's registers among them, as must be known to share them out.
+fn mark_kernel<'c>(
+    e: &Emit<'c>,
+    function: FunctionValue<'c>,
+    threads: u32,
+    together: Option<u32>,
+) -> Result<()> {
     let function = function.as_global_value().as_pointer_value();
-    let alone = is_alone.then_some(("minctasm", 1));
+    let alone = together.map(|together| ("minctasm", together));
     let sizes = [("kernel", 1), ("maxntidx", threads), ("maxntidy", 1), ("maxntidz", 1)];
     for (name, value) in sizes.into_iter().chain(alone) {
         let node =
@@ -392,7 +421,7 @@ impl<'c> Lower<'_, 'c> {
         exact: bool,
     ) -> Result<V<'c>> {
         match (op, s) {
-            (BinaryOp::Fdiv, Scalar::F32) if self.ring.is_some() => self.quotient(x, y),
+            (BinaryOp::Fdiv, Scalar::F32) if self.has_wgmma() => self.quotient(x, y),
             _ => self.e.binary(op, s, x, y, exact),
         }
     }

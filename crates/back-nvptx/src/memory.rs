@@ -98,10 +98,16 @@ impl<'c> Lower<'_, 'c> {
             Space::Global | Space::Buffer | Space::Push => self.e.offset(p.base, p.offset)?,
             Space::Shared => {
                 let at = self.e.offset(p.base, p.offset)?;
-                self.in_half(at)?
+                self.in_part(at)?
             }
         };
         Ok(at.into_pointer_value())
+    }
+
+    /// A place in shared memory, in the part of it that is in use.
+    pub(crate) fn in_part(&mut self, at: V<'c>) -> Result<V<'c>> {
+        let at = self.in_half(at)?;
+        self.in_block(at)
     }
 
     /// Reads scalars of which each may be outside.
@@ -349,7 +355,7 @@ impl<'c> Lower<'_, 'c> {
                 // Not the aligned one, which wants the threads of a warp to come together: the IR does not promise that the
                 // hardware has brought them together behind what they did apart.
                 let number = self.e.i32(0);
-                if self.ring.is_some() {
+                if self.ring.is_some() || self.blocks.is_some() {
                     // Without those that copy.
                     let threads = self.e.i32(self.ir.workgroup_invocations());
                     self.e.intrinsic_effect("llvm.nvvm.barrier.sync.cnt", &[], &[number, threads])?;

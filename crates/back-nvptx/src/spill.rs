@@ -70,6 +70,11 @@ impl Homes {
         homes
     }
 
+    /// Whether any object is elsewhere than the module has it.
+    pub(crate) fn is_moved(&self) -> bool {
+        !self.moved.is_empty()
+    }
+
     /// Where an object lies that is elsewhere than the module has it.
     pub(crate) fn moved(&self, inst: Inst) -> Option<Home> {
         self.moved.iter().find(|(moved, _)| *moved == inst).map(|&(_, home)| home)

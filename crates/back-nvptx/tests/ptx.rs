@@ -469,6 +469,32 @@ fn blocks_are_filled_ahead_where_that_is_the_same() {
 }
 
 #[test]
+fn blocks_are_filled_by_others_where_that_is_the_same() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests/coopmat/filled-by-others.comp");
+    for file in read(&path).expect("a test") {
+        let module = load(&file).and_then(|source| source.module(&file, Some(32))).expect("it is right");
+        let options = passes::Options::default();
+        let module = passes::optimize_by(passes::THREADS, module, &options).expect("the passes are right");
+        let code = compile(&module, Arch::Sm90a).expect("it is supported");
+        let has = |instruction| code.ptx.contains(instruction);
+        let case = file.case.as_str();
+        let is_refused = ["not-the-second", "some-copy", "leaves", "changed", "not-staged"].contains(&case);
+        assert_eq!(code.layout.threads, if is_refused { 128 } else { 256 }, "{case}");
+        for instruction in ["cp.async.", "cp.async.mbarrier.arrive", "mbarrier.try_wait", "setmaxnreg"] {
+            assert_eq!(has(instruction), !is_refused, "{case}: {instruction}");
+        }
+        // Subgroups that share columns must be four, and in one loop.
+        let is_fused = !is_refused && !["side-by-side", "one-row", "outside", "twice"].contains(&case);
+        assert_eq!((has("wgmma"), has("mma.sync")), (is_fused, !is_fused), "{case}");
+        let older = compile(&module, Arch::Sm89).expect("it is supported");
+        assert_eq!(older.layout.threads, 128, "{case}");
+        if let Some(ptxas) = ptxas() {
+            assert_eq!(assemble(&ptxas, &code.ptx, Arch::Sm90a), Ok(()), "{case}");
+        }
+    }
+}
+
+#[test]
 fn loads_that_follow_one_another_look_once() {
     let code = ptx(&kernel(
         "%p: ptr<buffer> = ptr_add<scale=16> %in, %i\n%a: i32, %b: i32, %c: i32, %d: i32 = load %p\n\

@@ -71,7 +71,7 @@ impl<'c> Lower<'_, 'c> {
         let kind = Kind { is_store, layout, elem, space: p.space, column_major, flags, whole };
         let zero = self.e.i32(0);
         let [(row, _), (col, _)] = part.unwrap_or([(zero, 0); 2]);
-        let base = if p.space == Space::Shared { self.in_half(p.base)? } else { p.base };
+        let base = if p.space == Space::Shared { self.in_part(p.base)? } else { p.base };
         let args = [base, p.size, p.offset, stride, row, col, array.into()];
         let routine = match self.matrices.routines.iter().find(|(known, _)| *known == kind) {
             Some(&(_, routine)) => routine,
@@ -95,7 +95,7 @@ impl<'c> Lower<'_, 'c> {
         let ty = self.e.cx.void_type().fn_type(&params, false);
         let routine = self.e.module.add_function("each", ty, Some(Linkage::Internal));
         // Where there are calls, `ptxas` waits for each multiplication of a ring.
-        let inlined = if self.ring.is_some() { "alwaysinline" } else { "noinline" };
+        let inlined = if self.has_wgmma() { "alwaysinline" } else { "noinline" };
         for name in [inlined, "nounwind", "convergent"] {
             let flag = Attribute::get_named_enum_kind_id(name);
             routine.add_attribute(AttributeLoc::Function, self.e.cx.create_enum_attribute(flag, 0));
@@ -104,7 +104,11 @@ impl<'c> Lower<'_, 'c> {
         let here = self.e.here()?;
         let start = self.new_block("start");
         self.e.b.position_at_end(start);
+        // Where the object is was found by the caller.
+        let (halves, blocks) = (self.halves.take(), self.leave_blocks());
         let result = self.routine_body(kind, &routine.get_params());
+        self.halves = halves;
+        self.enter_blocks(blocks);
         self.e.b.position_at_end(here);
         self.function = caller;
         self.matrices.routines.push((kind, routine));

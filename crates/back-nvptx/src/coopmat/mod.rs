@@ -9,7 +9,7 @@
 mod alike;
 mod components;
 mod each;
-mod fragment;
+pub(crate) mod fragment;
 mod general;
 mod integer;
 mod layout;

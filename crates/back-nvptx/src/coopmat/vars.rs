@@ -88,6 +88,37 @@ impl<'c> Lower<'_, 'c> {
         Ok(())
     }
 
+    /// Changes the words of matrices of 16×16 sums that lie side by side in a variable, in the order in which `wgmma` has
+    /// them: of eight columns the upper eight rows and the lower.
+    pub(crate) fn change_cells(
+        &mut self,
+        var: Var,
+        elements: &[u32],
+        change: impl FnOnce(&mut Self, Vec<V<'c>>) -> Result<Vec<V<'c>>>,
+    ) -> Result<()> {
+        let slot = self.mat_slot(var)?;
+        let (steps, in_step) = (slot.layout.steps(), slot.layout.width() / slot.layout.pack(slot.elem));
+        let mut places = Vec::new();
+        for element in elements {
+            for step in 0..steps {
+                for row in [0, 1] {
+                    for word in 0..in_step {
+                        let number = element * slot.words + (row * steps + step) * in_step + word;
+                        places.push(self.word_at(slot, self.e.i64(number.into()))?);
+                    }
+                }
+            }
+        }
+        let mut words = Vec::new();
+        for &at in &places {
+            words.push(self.e.b.build_load(slot.word, at, "")?);
+        }
+        for (at, word) in places.into_iter().zip(change(self, words)?) {
+            self.e.b.build_store(at, word)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn mat_var_load(&mut self, inst: Inst, var: Var) -> Result<()> {
         let (f, slot) = (self.f, self.mat_slot(var)?);
         let index = f.inst(inst).args.first().map(|&i| self.scalar(i)).transpose()?;

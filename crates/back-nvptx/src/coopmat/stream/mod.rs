@@ -24,6 +24,7 @@ mod turns;
 
 pub(crate) use plan::{Plan, may_stream, plan};
 pub(crate) use ring::{Ring, Role};
+pub(crate) use slot::Part;
 
 /// Threads that copy: as many as a group of warps that multiplies has.
 pub(crate) const PRODUCERS: u32 = 128;

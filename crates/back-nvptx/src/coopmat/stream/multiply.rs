@@ -35,7 +35,7 @@ const PART_COLUMNS: u32 = 128;
 
 impl Part {
     /// The descriptor of a factor without its address.
-    fn descriptor(&self) -> u64 {
+    pub(crate) fn descriptor(&self) -> u64 {
         let mode: u64 = match self.span {
             128 => 1,
             64 => 2,
@@ -48,7 +48,7 @@ impl Part {
     }
 
     /// Bytes to what begins so many rows or columns, and so many steps along K, further.
-    fn step(&self, across: u32, step: u32) -> u32 {
+    pub(crate) fn step(&self, across: u32, step: u32) -> u32 {
         let along = match self.along_k {
             true => step * DEPTH,
             false => across * self.m.elem.bytes(),

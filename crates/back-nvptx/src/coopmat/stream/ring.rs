@@ -166,7 +166,7 @@ impl<'c> Lower<'_, 'c> {
 
     /// Whether this thread is a producer.
     pub(crate) fn is_producer(&mut self) -> Result<V<'c>> {
-        let thread = self.thread()?;
+        let thread = self.hardware_thread()?;
         self.e.icmp(IntPredicate::UGE, thread, self.e.i32(self.ir.workgroup_invocations()))
     }
 
@@ -313,7 +313,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Producers, at their end: memory that is still written to is not given back.
-    pub(crate) fn finish_ring(&mut self) -> Result<()> {
+    pub(crate) fn finish_copies(&mut self) -> Result<()> {
         self.action("cp.async.wait_all;", &[])
     }
 
@@ -399,12 +399,18 @@ impl<'c> Lower<'_, 'c> {
 
     /// The sums that a loop adds to without waiting for them.
     pub(crate) fn chained_sums(&self, inst: Inst) -> Vec<Var> {
+        if let Some(var) = self.fused_sums(inst) {
+            return vec![var];
+        }
         let ring = self.ring.as_ref().filter(|ring| ring.role == Role::Multiply);
         ring.map_or_else(Vec::new, |ring| ring.plan.settles[inst.index()].clone())
     }
 
     /// Behind a loop: waits for the sums that it may still be adding to.
     pub(crate) fn settle(&mut self, sums: &[Var]) -> Result<()> {
+        if self.ring.is_none() {
+            return self.settle_blocks();
+        }
         let [_, is_one] = self.ring()?.behind;
         let some = self.number(is_one)?;
         let some = self.e.icmp(IntPredicate::NE, some, self.e.i32(0))?;

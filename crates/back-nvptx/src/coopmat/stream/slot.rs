@@ -29,7 +29,7 @@ pub(crate) struct Part {
 
 impl Part {
     /// The part for a matrix; nothing if none of the layouts fits.
-    pub(super) fn of(m: MatType, along_k: bool, warps: u32) -> Option<Self> {
+    pub(crate) fn of(m: MatType, along_k: bool, warps: u32) -> Option<Self> {
         let part =
             Self { m, along_k, span: 0, blocks: if m.use_ == Use::A { m.rows / 16 / warps } else { 1 } };
         let bytes = part.line_bytes();
@@ -44,16 +44,16 @@ impl Part {
         (self.m.use_ == Use::A) != self.along_k
     }
 
-    pub(super) fn lines(&self) -> u32 {
+    pub(crate) fn lines(&self) -> u32 {
         if self.by_cols() { self.m.cols } else { self.m.rows }
     }
 
-    pub(super) fn line_bytes(&self) -> u32 {
+    pub(crate) fn line_bytes(&self) -> u32 {
         let len = if self.by_cols() { self.m.rows } else { self.m.cols };
         len * self.m.elem.bytes()
     }
 
-    pub(super) fn bytes(&self) -> u32 {
+    pub(crate) fn bytes(&self) -> u32 {
         self.lines() * self.line_bytes()
     }
 
@@ -81,7 +81,7 @@ impl Part {
     }
 
     /// Where a byte of a line is. A left factor's rows are in the order in which warps take them: 16 of each in turn.
-    pub(super) fn place<'c>(&self, e: &mut Emit<'c>, line: V<'c>, byte: V<'c>) -> Result<V<'c>> {
+    pub(crate) fn place<'c>(&self, e: &mut Emit<'c>, line: V<'c>, byte: V<'c>) -> Result<V<'c>> {
         let elem = self.m.elem.bytes();
         let (line, byte) = match (self.blocks, self.along_k) {
             (1, _) => (line, byte),
@@ -106,6 +106,22 @@ impl Part {
         let of_line = e.mul(line, e.i32(self.span))?;
         let at = e.add(start, of_line)?;
         e.add(at, within)
+    }
+
+    /// [`place`](Self::place), of what is known.
+    pub(crate) fn place_of(&self, line: u32, byte: u32) -> u32 {
+        let elem = self.m.elem.bytes();
+        let slot_row = |row: u32| {
+            let (warp, block) = (row / (16 * self.blocks), row / 16 % self.blocks);
+            warp / 4 * self.blocks * ROWS + block * ROWS + (warp % 4) * 16 + row % 16
+        };
+        let (line, byte) = match (self.blocks, self.along_k) {
+            (1, _) => (line, byte),
+            (_, true) => (slot_row(line), byte),
+            (_, false) => (line, slot_row(byte / elem) * elem + byte % elem),
+        };
+        let turn = (line * self.span / 8) & (self.span - 16);
+        byte / self.span * self.piece_bytes() + line * self.span + ((byte % self.span) ^ turn)
     }
 
     /// The row of the slot for a row of a left factor.
@@ -163,6 +179,10 @@ mod tests {
         ] {
             let part = part.unwrap();
             let mut found = words(&part).concat();
+            let bytes = (0..part.line_bytes()).step_by(16);
+            let known = (0..part.lines()).flat_map(|line| bytes.clone().map(move |byte| (line, byte)));
+            let known: Vec<u64> = known.map(|(line, byte)| part.place_of(line, byte).into()).collect();
+            assert_eq!(found, known, "{part:?}");
             found.sort_unstable();
             let all: Vec<u64> = (0..u64::from(part.bytes() / 16)).map(|i| 16 * i).collect();
             assert_eq!(found, all, "{part:?}");
