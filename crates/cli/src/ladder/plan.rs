@@ -60,7 +60,7 @@ pub(crate) struct Choices {
     /// How many threads share the work-groups.
     pub(crate) threads: u32,
     /// Whether it is for a GPU: there `shared` copies 16 bytes at a time, and fetches the blocks of the next step before it
-    /// multiplies.
+    /// multiplies, if nobody else does.
     pub(crate) is_for_gpu: bool,
 }
 
@@ -98,14 +98,22 @@ const GROUPS_OF_A_GPU: u32 = 128;
 const SUBGROUP_ROWS: u32 = 2;
 const SUBGROUP_COLS: u32 = 2;
 
-/// The rows and columns of subgroups that the rung `shared` has for a tile. On a GPU one of them holds 64×64 sums in its
+/// The rows and columns of subgroups that the rung `shared` has for a tile. On a GPU one of them holds 4096 sums in its
 /// registers, and a work-group eight of them.
-fn subgroups(tile: Mnk, is_for_gpu: bool) -> [u32; 2] {
-    match tile {
-        Mnk { n: 256.., .. } if is_for_gpu => [SUBGROUP_ROWS, 2 * SUBGROUP_COLS],
-        Mnk { m: 256.., .. } if is_for_gpu => [2 * SUBGROUP_ROWS, SUBGROUP_COLS],
-        _ => [SUBGROUP_ROWS, SUBGROUP_COLS],
+fn subgroups(tile: Mnk, shape: Mnk, types: Types, is_for_gpu: bool) -> [u32; 2] {
+    match (tile, is_for_gpu && is_together(tile, shape, types)) {
+        (Mnk { n: 256.., .. }, true) => [4, 2],
+        (Mnk { m: 256.., .. }, true) => [8, 1],
+        (_, true) => [4, 1],
+        (Mnk { n: 256.., .. }, false) if is_for_gpu => [SUBGROUP_ROWS, 2 * SUBGROUP_COLS],
+        (Mnk { m: 256.., .. }, false) if is_for_gpu => [2 * SUBGROUP_ROWS, SUBGROUP_COLS],
+        (_, false) => [SUBGROUP_ROWS, SUBGROUP_COLS],
     }
+}
+
+/// Whether four subgroups of a GPU that have the same columns multiply together, and threads of their own copy.
+fn is_together(tile: Mnk, shape: Mnk, types: Types) -> bool {
+    types.a.size_bytes() == 2 && shape == Mnk::cube(16) && tile.m.is_multiple_of(128)
 }
 
 impl Plan {
@@ -117,7 +125,7 @@ impl Plan {
             Some(tile) if !matches!(rung, Rung::Scalar | Rung::Simple) => tile,
             _ => default_tile(rung, types, shape, size, choices),
         };
-        let [rows, cols] = subgroups(tile, choices.is_for_gpu);
+        let [rows, cols] = subgroups(tile, shape, types, choices.is_for_gpu);
         let local = if rung == Rung::Shared { [SUBGROUP_SIZE * rows * cols, 1] } else { local };
         let context = || format!("{rung} {types} {size} in tiles of {tile}");
         ensure!(
@@ -178,8 +186,8 @@ impl Plan {
                 [(9, rows), (10, cols), (11, PAD_BYTES / piece.1)]
                     .map(|(id, value)| (id, Constant::U32(value))),
             );
-            // On a processor, multiplications ask the caches for the next blocks.
-            constants.push((12, Constant::Bool(choices.is_for_gpu)));
+            // On a processor multiplications ask the caches for the next blocks, on a GPU other threads may copy them.
+            constants.push((12, Constant::Bool(choices.is_for_gpu && !is_together(tile, shape, types))));
         }
         if let Rung::Staged(_) = rung {
             let pad = staged::PAD_BYTES / piece.1;
@@ -356,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_copies_sixteen_bytes_at_a_time_and_ahead() {
+    fn a_gpu_copies_sixteen_bytes_at_a_time() {
         let tile = Some(Mnk { m: 128, n: 128, k: 32 });
         let of = |is_for_gpu| {
             let choices = Choices { tile, is_for_gpu, ..Choices::default() };
@@ -365,7 +373,7 @@ mod tests {
         let (gpu, cpu) = (of(true), of(false));
         assert_eq!((gpu.piece.1, cpu.piece.1), (16, 4));
         assert!(gpu.constants.contains(&(11, Constant::U32(1))));
-        assert!(gpu.constants.contains(&(12, Constant::Bool(true))));
+        assert!(gpu.constants.contains(&(12, Constant::Bool(false))));
         assert!(cpu.constants.contains(&(11, Constant::U32(4))));
         assert!(cpu.constants.contains(&(12, Constant::Bool(false))));
     }
@@ -379,9 +387,9 @@ mod tests {
             [7, 9, 10].map(|id| constants.iter().find(|(found, _)| *found == id).map(|&(_, value)| value))
         };
         let values = |values: [u32; 3]| values.map(|value| Some(Constant::U32(value)));
-        assert_eq!(of([128, 128], true), values([128, 2, 2]));
-        assert_eq!(of([128, 256], true), values([256, 2, 4]));
-        assert_eq!(of([256, 128], true), values([256, 4, 2]));
+        assert_eq!(of([128, 128], true), values([128, 4, 1]));
+        assert_eq!(of([128, 256], true), values([256, 4, 2]));
+        assert_eq!(of([256, 128], true), values([256, 8, 1]));
         assert_eq!(of([128, 256], false), values([128, 2, 2]));
     }
 
