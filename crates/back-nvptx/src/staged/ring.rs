@@ -156,27 +156,15 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Waits until a word of the block has left a phase; ends the thread if the dispatch shall end.
-    fn wait_at(&mut self, word: u32) -> Result<()> {
+    fn wait_for_block(&mut self, word: u32) -> Result<()> {
         let (slot, phase) = (self.blocks()?.slot, self.blocks()?.phase);
         let (slot, phase) = (self.cell(slot)?, self.cell(phase)?);
         // A word that is empty from the start has left the phase before its first.
         let phase = if word == EMPTY { self.e.xor(phase, self.e.i32(1))? } else { phase };
         let at = self.block_word(slot, word)?;
-        let text = "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [$1], $2; selp.b32 $0, 1, 0, p; }";
-        let [look, wait, done] = ["look", "wait", "there"].map(|name| self.new_block(name));
-        self.e.br(look)?;
-        self.e.b.position_at_end(look);
-        let found = self.assembly(text, &[self.e.cx.i32_type().into()], &[at, phase], Memory::Write)?[0];
-        let is_there = self.e.icmp(IntPredicate::NE, found, self.e.i32(0))?;
-        self.e.cond_br_likely(is_there, done, wait)?;
-        self.e.b.position_at_end(wait);
         // `ptxas` waits for each multiplication where a thread may leave: then producers look, without whom nobody goes on.
-        if self.blocks()?.is_producer || self.blocks()?.plan.fused.is_none() {
-            self.look_whether_to_stop()?;
-        }
-        self.e.br(look)?;
-        self.e.b.position_at_end(done);
-        Ok(())
+        let looks = self.blocks()?.is_producer || self.blocks()?.plan.fused.is_none();
+        self.wait_at(at, phase, looks)
     }
 
     /// One thread of each warp arrives at a word of the block, for all of the warp.
@@ -190,7 +178,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Goes on to the next block.
-    fn turn(&mut self) -> Result<()> {
+    fn go_on(&mut self) -> Result<()> {
         let Ring { slot, phase, start, .. } = *self.blocks()?;
         let (slots, bytes, first) =
             (self.blocks()?.plan.slots, self.blocks()?.plan.slot_bytes, self.blocks()?.plan.slots_start());
@@ -217,7 +205,7 @@ impl<'c> Lower<'_, 'c> {
             let slot = l.blocks()?.slot;
             let slot = l.cell(slot)?;
             l.arrive_for_warp(slot, EMPTY)?;
-            l.turn()?;
+            l.go_on()?;
             Ok(Vec::new())
         };
         self.either(some, give, |_| Ok(Vec::new()))?;
@@ -228,7 +216,7 @@ impl<'c> Lower<'_, 'c> {
     /// Invocations: begins to multiply the next block, and gives back the one before.
     fn multiply_next(&mut self, fused: &Rc<Fused>) -> Result<()> {
         let Ring { slot, holds, behind, .. } = *self.blocks()?;
-        self.wait_at(FULL)?;
+        self.wait_for_block(FULL)?;
         self.act("fence.proxy.async.shared::cta;", &[])?;
         self.multiply_block(fused)?;
         self.act("wgmma.wait_group.sync.aligned 1;", &[])?;
@@ -236,7 +224,7 @@ impl<'c> Lower<'_, 'c> {
         let now = self.cell(slot)?;
         self.e.b.build_store(behind, now)?;
         self.e.b.build_store(holds, self.e.i32(1))?;
-        self.turn()
+        self.go_on()
     }
 
     /// Gives back the block whose multiplication has ended, if there is one.
@@ -302,7 +290,7 @@ impl<'c> Lower<'_, 'c> {
         let plan = ring.plan.clone();
         if ring.is_producer {
             if inst == plan.start {
-                self.wait_at(EMPTY)?;
+                self.wait_for_block(EMPTY)?;
             }
             if inst == plan.full {
                 let slot = self.blocks()?.slot;
@@ -310,7 +298,7 @@ impl<'c> Lower<'_, 'c> {
                 let at = self.block_word(slot, FULL)?;
                 self.act("cp.async.mbarrier.arrive.noinc.shared.b64 [$0];", &[at])?;
                 self.arrive_for_warp(slot, FULL)?;
-                self.turn()?;
+                self.go_on()?;
                 return Ok(Some(Flow::Next));
             }
             if let Some(&load) = plan.copies.get(&inst) {
@@ -332,7 +320,7 @@ impl<'c> Lower<'_, 'c> {
         }
         if inst == plan.full {
             self.give_back()?;
-            self.wait_at(FULL)?;
+            self.wait_for_block(FULL)?;
             let holds = self.blocks()?.holds;
             self.e.b.build_store(holds, self.e.i32(1))?;
             let all = self.e.i32(u32::MAX);
@@ -363,7 +351,7 @@ impl<'c> Lower<'_, 'c> {
         let Some(row) = plan.row.as_ref().filter(|row| insts.first() == Some(&row.first)) else {
             return Ok(0);
         };
-        self.wait_at(EMPTY)?;
+        self.wait_for_block(EMPTY)?;
         let mut copies: Vec<Copy<'c>> = Vec::new();
         for &inst in &row.executed {
             match plan.copies.get(&inst) {

@@ -245,7 +245,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Waits until the word at an address has left a phase.
-    pub(super) fn wait_at(&mut self, at: V<'c>, phase: V<'c>, looks: bool) -> Result<()> {
+    pub(crate) fn wait_at(&mut self, at: V<'c>, phase: V<'c>, looks: bool) -> Result<()> {
         let text = "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [$1], $2; selp.b32 $0, 1, 0, p; }";
         let [look, wait, done] = ["look", "wait", "there"].map(|name| self.new_block(name));
         self.e.br(look)?;
