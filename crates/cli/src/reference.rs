@@ -119,11 +119,11 @@ pub(crate) fn tolerance(c: DType) -> f64 {
 ///
 /// Of a product, 2⁻¹³ of the largest product or sum of its group may be cut off. In a group of n that is near the group's
 /// sum, which is |a|·|b| of the group by √n. K errors of that size add up like a random walk, and relative to |a|·|b|, K
-/// times as large as a product, they are 2⁻¹³·√(n/K). Four times that is allowed, and half of it was seen for K of 4096;
-/// a lost product is 1/K, and sums without groups were seen to err by 17 times that.
+/// times as large as a product, they are 2⁻¹³·√(n/K). Twice that is allowed. For K of 4096 a quarter of what is allowed was
+/// seen, and nine times as much of sums without groups.
 fn truncated_tolerance(k: usize) -> f64 {
     const GROUP: f64 = 128.0;
-    4.0 * f64::powi(2.0, -13) * (GROUP / (k as f64).max(GROUP)).sqrt()
+    2.0 * f64::powi(2.0, -13) * (GROUP / (k as f64).max(GROUP)).sqrt()
 }
 
 impl Reference {
