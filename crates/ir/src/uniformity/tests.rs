@@ -461,7 +461,7 @@ fn long_chains_of_decisions_take_no_long_time() {
 fn assumptions(vars: &str, code: &str) -> Vec<(u32, u32)> {
     let module = module(vars, code);
     let known = Uniformity::analyse(&module);
-    super::Assumptions::useful(&module, &known).aligned().collect()
+    Assumptions::useful(&module, &known).aligned().collect()
 }
 
 #[test]
