@@ -23,6 +23,7 @@ mod ptx;
 mod repeat;
 pub mod report;
 mod signs;
+mod small;
 mod spill;
 mod staged;
 mod subgroup;

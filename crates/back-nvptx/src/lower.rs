@@ -403,7 +403,16 @@ impl<'c> Lower<'_, 'c> {
             (Op::Compare(op), &[x, y]) => self.e.compare(*op, from, x, y)?,
             (Op::Fma, &[x, y, z]) => self.e.fma(from, x, y, z)?,
             (Op::Select, &[c, x, y]) => self.e.select(c, x, y)?,
-            (Op::Convert(op), &[x]) => self.e.convert(*op, from, to, x)?,
+            (Op::Convert(op), &[x]) => {
+                let small = match to {
+                    Scalar::F16 => self.small_as_half(info.args[0], op.kind, x)?,
+                    _ => None,
+                };
+                match small {
+                    Some(half) => half,
+                    None => self.e.convert(*op, from, to, x)?,
+                }
+            }
             (Op::Bitcast, &[x]) => self.e.bitcast(x, self.e.scalar_ty(to))?,
             _ => return Err(Error::bug("an operation has the wrong number of operands")),
         };

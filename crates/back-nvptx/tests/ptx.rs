@@ -75,6 +75,24 @@ fn floats_are_fused_where_that_is_allowed_and_never_flushed() {
     assert!(!exact.contains(".ftz"), "{exact}");
 }
 
+#[test]
+fn small_integers_become_halves_without_a_conversion() {
+    let body = |integer: &str| {
+        kernel(&format!(
+            "%p: ptr<buffer> = ptr_add<scale=1> %in, %i\n%q: ptr<buffer> = ptr_add<scale=2> %out, %i\n\
+             %b: i8 = load %p\n%f: i32 = const 15\n%e: i32 = const 8\n%w: i32 = u_to_u %b\n%s: i32 = s_to_s %b\n\
+             %low: i32 = and %w, %f\n%less: i32 = isub %low, %e\n%far: i32 = imul %w, %w\n\
+             %h: f16 = s_to_f {integer}\nstore %q, %h"
+        ))
+    };
+    for (integer, what) in [("%less", "or.b32"), ("%s", "xor.b32"), ("%b", "xor.b32")] {
+        let code = ptx(&body(integer));
+        assert_has(&code, &[what, "add.rn.f16"]);
+        assert!(!code.contains("cvt.rn.f"), "{code}");
+    }
+    assert_has(&ptx(&body("%far")), &["cvt.rn.f"]);
+}
+
 /// `abs` and `neg` may change the bits of a NaN.
 #[test]
 fn signs_are_bits() {
