@@ -11,13 +11,15 @@
 // define CHANGE XOR
 // define UPWARDS UP
 // define CLEARS ZEROS
+// define COLUMNS WIDTH
 // push u32 [DEPTH]
 // in 0.0 f16 rand COUNT 1 -9 9 1
-// in 0.1 f16 rand 8192 2 -9 9 1
-// out 0.2 f32 4096 same
-// keys COUNT=8192 WHEN=true OUT=false TIMES=1 ROWS=4 BEFORE=0 XOR=0 UP=0 ZEROS=0
+// in 0.1 f16 rand 32768 2 -9 9 1
+// out 0.2 f32 16384 same
+// keys COUNT=8192 WHEN=true OUT=false TIMES=1 ROWS=4 BEFORE=0 XOR=0 UP=0 ZEROS=0 WIDTH=64
 // case rounds: DEPTH=128
 // case one-round: DEPTH=32
+// case wide: DEPTH=96 WIDTH=256
 // case no-round: DEPTH=0
 // case barrier-first: DEPTH=128 BEFORE=1
 // case side-by-side: DEPTH=128 ROWS=2
@@ -40,13 +42,15 @@ layout(set = 0, binding = 0) readonly buffer InA { uvec4 a[]; };
 layout(set = 0, binding = 1) readonly buffer InB { uvec4 b[]; };
 layout(set = 0, binding = 2) writeonly buffer OutD { float d[]; };
 
-// 64 rows of 32 halves, and 32 rows of 64, each with a piece that is not used.
+// 64 rows of 32 halves, and 32 rows of 64 or more, each with a piece that is not used.
+const uint PIECES = COLUMNS / 8;
+const uint STRIDE = PIECES + 1;
 shared uvec4 blockA[5 * 64 + 5];
-shared uvec4 blockB[9 * 32];
+shared uvec4 blockB[STRIDE * 32];
 
 const uint WIDE = 4 / HIGH;
 const uint C_ROWS = 4 / HIGH;
-const uint C_COLS = 4 / WIDE;
+const uint C_COLS = COLUMNS / 16 / WIDE;
 
 void main()
 {
@@ -59,7 +63,7 @@ void main()
         for (uint n = i; n < 5 * 64 + 5; n += 128) {
             blockA[n] = uvec4(0);
         }
-        for (uint n = i; n < 9 * 32; n += 128) {
+        for (uint n = i; n < STRIDE * 32; n += 128) {
             blockB[n] = uvec4(0);
         }
         barrier();
@@ -85,8 +89,8 @@ void main()
                     }
                     blockA[5 * line + i % 4] = piece;
                 }
-                for (uint line = i / 8; line < 32; line += 16) {
-                    blockB[9 * line + i % 8] = b[8 * (step + line) + i % 8];
+                for (uint line = i / PIECES; line < 32; line += 128 / PIECES) {
+                    blockB[STRIDE * line + i % PIECES] = b[PIECES * (step + line) + i % PIECES];
                 }
             }
             barrier();
@@ -97,7 +101,7 @@ void main()
                 }
                 for (uint n = 0; n < C_COLS; ++n) {
                     MATRIX(float16_t, 16, 16, B) matB;
-                    coopMatLoad(matB, blockB, 9 * k + (column + 16 * n) / 8, 9, ROW_MAJOR);
+                    coopMatLoad(matB, blockB, STRIDE * k + (column + 16 * n) / 8, STRIDE, ROW_MAJOR);
                     for (uint m = 0; m < C_ROWS; ++m) {
                         sums[m][n] = coopMatMulAdd(matA[m], matB, sums[m][n]);
                     }
@@ -113,7 +117,7 @@ void main()
     }
     for (uint m = 0; m < C_ROWS; ++m) {
         for (uint n = 0; n < C_COLS; ++n) {
-            coopMatStore(sums[m][n], d, 64 * (row + 16 * m) + column + 16 * n, 64, ROW_MAJOR);
+            coopMatStore(sums[m][n], d, COLUMNS * (row + 16 * m) + column + 16 * n, COLUMNS, ROW_MAJOR);
         }
     }
 }

@@ -67,6 +67,11 @@ impl Fused {
         Some(side.at + side.part.place_of(further / side.stride, further % side.stride))
     }
 
+    /// Registers of a thread for the sums of an instruction.
+    pub(super) fn words(&self) -> u32 {
+        self.columns() * self.sums.bytes() / 8
+    }
+
     /// Columns of a subgroup.
     pub(super) fn columns(&self) -> u32 {
         self.cells[0].len() as u32 * SIDE

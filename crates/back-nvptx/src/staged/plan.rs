@@ -41,6 +41,10 @@ const GROUP: u32 = 128;
 const REGISTERS: u32 = 65536;
 /// Most instructions that copies execute one after the other.
 const MAX_ROW: usize = 1024;
+/// Most invocations: with as many threads again each has 128 registers, and those that multiply have 200.
+const MAX_INVOCATIONS: u32 = 256;
+/// Registers of a thread that multiplies besides its sums.
+const BESIDE_SUMS: u32 = 26;
 /// Registers that a producer keeps.
 const OF_PRODUCER: u32 = 56;
 
@@ -124,7 +128,7 @@ pub(crate) fn plan(ir: &Module, arch: Arch, align: impl Fn(Value) -> u64) -> Opt
     if !arch.has_wgmma() || ir.shared_bytes == 0 || has_group {
         return None;
     }
-    if !threads.is_multiple_of(SUBGROUP_SIZE) || 2 * threads > 1024 {
+    if !threads.is_multiple_of(SUBGROUP_SIZE) || threads > MAX_INVOCATIONS {
         return None;
     }
     let search = Search::new(f);
@@ -184,6 +188,9 @@ pub(crate) fn plan(ir: &Module, arch: Arch, align: impl Fn(Value) -> u64) -> Opt
             .and_then(|subgroups| fuse(ir, &search, around, reading, &staged.copied, subgroups)),
         false => None,
     };
+    // The assembler refuses an instruction that has no room in what each thread begins with.
+    let most = REGISTERS / (2 * MAX_INVOCATIONS);
+    let fused = fused.filter(|fused: &Fused| fused.words() + BESIDE_SUMS <= most);
     let place = |access: &Access| match &fused {
         Some(fused) => fused.place(access),
         None => Some(access.first),
