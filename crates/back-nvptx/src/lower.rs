@@ -274,10 +274,14 @@ impl<'a, 'c> Lower<'a, 'c> {
                     return self.lower_loop_of_two(*label, *body);
                 }
                 let sums = self.chained_sums(inst);
-                return match sums[..] {
-                    [] => self.lower_loop(*label, *body),
-                    _ => self.lower_chained_loop(*label, *body, &sums),
+                let flow = match sums[..] {
+                    [] => self.lower_loop(*label, *body)?,
+                    _ => self.lower_chained_loop(*label, *body, &sums)?,
                 };
+                if flow == Flow::Next {
+                    self.add_late(inst)?;
+                }
+                return Ok(flow);
             }
             Op::Br(label) => return self.lower_br(*label),
             Op::Return => return self.lower_return(),

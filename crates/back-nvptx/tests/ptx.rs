@@ -420,6 +420,71 @@ fn bytes_by_rows_are_turned_where_they_are_brought() {
     assert_has(&ptx, &["prmt.b32", "st.shared.v4.b32", "m64n64k32.s32.s8.s8"]);
 }
 
+/// Whether a streamed product adds its addend behind the loop, with something between the two.
+fn is_added_late(elem: &str, sum: &str, between: &str, change: impl Fn(String) -> String) -> bool {
+    let c = format!("mat<64x64x{sum}, workgroup, acc>");
+    let load = format!("%first: {c} = mat_load %in, %l\nvar_store<$sums> %first\n{between}");
+    let source = match elem {
+        "f16" => streamed("", ""),
+        _ => streamed_of(elem, sum, true),
+    };
+    let source = change(source.replace("var_store<$sums> %start", &load));
+    let ptx = compile(&module(&source), Arch::Sm90a).expect("it is supported").ptx;
+    let [last, addend] = [ptx.rfind("wgmma.mma_async"), ptx.find("ld.global.v2")];
+    let (last, addend) = (last.expect("it is streamed"), addend.expect("it is loaded"));
+    let loads = source.matches(&format!(": {c} = mat_load")).count();
+    assert_eq!(ptx.matches("ld.global.v2").count(), 16 * loads, "it is loaded once: {ptx}");
+    if sum == "f32" {
+        // What sums begin with.
+        return ptx.contains("0f80000000");
+    }
+    addend > last
+}
+
+#[test]
+fn addends_from_memory_are_added_behind_the_loop() {
+    let as_is = |source| source;
+    for (elem, sum) in [("i8", "i32"), ("e4m3", "f32"), ("e5m2", "f32")] {
+        assert!(is_added_late(elem, sum, "", as_is), "{elem}");
+    }
+    // It may be loaded in one of two ways.
+    let c = "mat<64x64xf32, workgroup, acc>";
+    let in_two_ways = |source: String| {
+        let ways = format!(
+            "%near: bool = ult %depth, %step\nif %near {{\n%first: {c} = mat_load %in, %l\nvar_store<$c> %first\n}} \
+             else {{\n%far: ptr<buffer> = ptr_add<scale=4> %in, %step\n%second: {c} = mat_load %far, %l\n\
+             var_store<$c> %second\n}}\n%one: {c} = var_load<$c>\nvar_store<$sums> %one\n"
+        );
+        let way = format!("%first: {c} = mat_load %in, %l\nvar_store<$sums> %first\n");
+        source.replace(&way, &ways).replace("var $k: i32\n", &format!("var $k: i32\nvar $c: {c}\n"))
+    };
+    assert!(is_added_late("e4m3", "f32", "", in_two_ways));
+    // Sums of halves begin as they are written.
+    assert!(!is_added_late("f16", "f32", "", as_is));
+    // What is before a barrier may be written behind it.
+    assert!(!is_added_late("e4m3", "f32", "barrier<workgroup, workgroup>", as_is));
+    // Who looks at sums before the loop or in it sees what they began with.
+    let look =
+        format!("%look: {c} = var_load<$sums>\n%twice: {c} = fadd %look, %look\nvar_store<$sums> %twice\n");
+    assert!(!is_added_late("e4m3", "f32", &look, as_is));
+    let in_loop = |source: String| source.replacen("%n: i32 = iadd", &format!("{look}%n: i32 = iadd"), 1);
+    assert!(!is_added_late("e4m3", "f32", "", in_loop));
+    // Nobody leaves the loop for somewhere else than behind it, or goes around it.
+    let in_block = |source: String| {
+        let first = format!("%first: {c} =");
+        let behind = look.replace("%look", "%sums").replace("%twice", "%all");
+        source.replace(&first, &format!("block @1 {{\n{first}")).replace("%e: ", &format!("{behind}}}\n%e: "))
+    };
+    assert!(is_added_late("e4m3", "f32", "", in_block));
+    let leaves = |source: String| {
+        let ends = "%far: bool = ieq %n, %depth\nif %far {\nbr @1\n} else {\nbr @0\n}\n} else {\n}\n}\n";
+        in_block(source.replace("br @0\n} else {\n}\n}\n", ends))
+    };
+    assert!(!is_added_late("e4m3", "f32", "", leaves));
+    let around = "%none: bool = ieq %depth, %z\nif %none {\nbr @1\n} else {\n}\n";
+    assert!(!is_added_late("e4m3", "f32", around, in_block));
+}
+
 #[test]
 fn factors_that_the_work_group_may_have_written_are_not_brought_ahead() {
     for before in ["store %out, %f", "%old: i32 = atomic_iadd %out, %z"] {
@@ -502,7 +567,8 @@ fn blocks_are_filled_by_others_where_that_is_the_same() {
             assert_eq!(has(instruction), !is_refused, "{case}: {instruction}");
         }
         // Subgroups that share columns must be four, and in one loop, and an instruction's sums have room in registers.
-        let is_fused = !is_refused && !["side-by-side", "one-row", "outside", "twice", "wide"].contains(&case);
+        let is_fused =
+            !is_refused && !["side-by-side", "one-row", "outside", "twice", "wide"].contains(&case);
         assert_eq!((has("wgmma"), has("mma.sync")), (is_fused, !is_fused), "{case}");
         let older = compile(&module, Arch::Sm89).expect("it is supported");
         assert_eq!(older.layout.threads, 128, "{case}");

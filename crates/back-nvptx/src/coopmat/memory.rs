@@ -12,8 +12,8 @@ use super::regroup::Later;
 use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
 use inkwell::values::PointerValue;
-use phalanx_emit_llvm::{Result, V};
-use phalanx_ir::{Builtin, Inst, MatType, MemFlags, Scalar, Space, Value};
+use phalanx_emit_llvm::{Error, Result, V};
+use phalanx_ir::{Builtin, Inst, MatType, MemFlags, Op, Scalar, Space, Value, Var};
 
 /// The longest stride with which it is asked whether a whole matrix is inside.
 const MAX_STRIDE: i64 = 1 << 31;
@@ -67,6 +67,36 @@ impl<'c> Lower<'_, 'c> {
             false => self.load_if_easy(&place, place.piece(), Self::load_words, |l| l.load_each(&place))?,
         };
         self.set_mat(inst, Mat { layout, elem: m.elem, words: words.into() })
+    }
+
+    /// Loads a matrix and adds it to a variable of one. What is loaded is held no longer than it takes to be added, as sums
+    /// fill the registers.
+    pub(super) fn mat_load_and_add(&mut self, inst: Inst, var: Var) -> Result<()> {
+        let info = self.f.inst(inst);
+        let Op::MatLoad { column_major, flags } = info.op else {
+            return Err(Error::bug("what is added is loaded"));
+        };
+        let m = self.mat_ty(info.results[0])?;
+        let place = self.mat_place(info.args[0], info.args[1], column_major, flags, m)?;
+        let layout = place.layout;
+        let words = layout.width() / layout.pack(m.elem);
+        let easily = |l: &mut Self| {
+            for (first, i) in (0..layout.registers()).step_by(layout.width() as usize).zip(0..) {
+                let piece = l.load_piece(&place, first)?;
+                l.add_words(var, i * words, &piece)?;
+            }
+            Ok(Vec::new())
+        };
+        let each = |l: &mut Self| {
+            let words = l.load_each(&place)?;
+            l.add_words_rarely(var, &words).map(|()| Vec::new())
+        };
+        match self.is_easy(&place, place.piece())? {
+            Easy::Always => easily(self)?,
+            Easy::Never => each(self)?,
+            Easy::If(easy) => self.either(easy, easily, each)?,
+        };
+        Ok(())
     }
 
     pub(super) fn mat_store(&mut self, inst: Inst, column_major: bool, flags: MemFlags) -> Result<()> {
@@ -229,27 +259,29 @@ impl<'c> Lower<'_, 'c> {
     }
 
     fn load_words(&mut self, place: &Place<'c>) -> Result<Vec<V<'c>>> {
+        let mut words = Vec::new();
+        for first in (0..place.layout.registers()).step_by(place.layout.width() as usize) {
+            words.extend(self.load_piece(place, first)?);
+        }
+        Ok(words)
+    }
+
+    /// Loads consecutive elements of a lane, from a register on, as words.
+    fn load_piece(&mut self, place: &Place<'c>, first: u32) -> Result<Vec<V<'c>>> {
         let (elem, width) = (place.elem, place.layout.width());
         let bytes = u64::from(elem.bytes());
-        let mut words = Vec::new();
-        for first in (0..place.layout.registers()).step_by(width as usize) {
-            if !place.is_along() {
-                let mut elements = Vec::new();
-                for register in first..first + width {
-                    let at = self.register_at(place, register)?;
-                    elements.extend(self.read_aligned(at, elem, 1, bytes, place.flags)?);
-                }
-                for elements in elements.chunks(place.layout.pack(elem) as usize) {
-                    words.push(self.word(elem, elements)?);
-                }
-                continue;
-            }
+        if place.is_along() {
             let at = self.register_at(place, first)?;
             let word = Self::word_scalar(elem);
             let count = (place.piece() / u64::from(word.bytes())) as usize;
-            words.extend(self.read_aligned(at, word, count, place.piece(), place.flags)?);
+            return self.read_aligned(at, word, count, place.piece(), place.flags);
         }
-        Ok(words)
+        let mut elements = Vec::new();
+        for register in first..first + width {
+            let at = self.register_at(place, register)?;
+            elements.extend(self.read_aligned(at, elem, 1, bytes, place.flags)?);
+        }
+        elements.chunks(place.layout.pack(elem) as usize).map(|elements| self.word(elem, elements)).collect()
     }
 
     fn store_words(&mut self, place: &Place<'c>, m: &Mat<'c>) -> Result<()> {

@@ -4,6 +4,7 @@
 //! accessed holds components: an invocation accesses its own alone, whatever the others do, and all of them move the
 //! matrix to its layout and back when they load and store the whole.
 
+use super::fragment::Memory;
 use super::layout::{Kind, LANES, Layout};
 use super::{Mat, has_components};
 use crate::lower::Lower;
@@ -11,7 +12,7 @@ use inkwell::IntPredicate;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Error, Result, V, const_int};
-use phalanx_ir::{Inst, MatType, Scalar, Var};
+use phalanx_ir::{BinaryOp, Inst, MatType, Scalar, Value, Var};
 
 /// Where a variable lives.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +117,50 @@ impl<'c> Lower<'_, 'c> {
         for (at, word) in places.into_iter().zip(change(self, words)?) {
             self.e.b.build_store(at, word)?;
         }
+        Ok(())
+    }
+
+    /// Adds to words of a variable of one matrix, from one on. Its elements have 32 bits.
+    pub(super) fn add_words(&mut self, var: Var, first: u32, words: &[V<'c>]) -> Result<()> {
+        let slot = self.mat_slot(var)?;
+        for (&word, i) in words.iter().zip(first..) {
+            self.add_word(slot, i, word, |_, sum| Ok(sum))?;
+        }
+        Ok(())
+    }
+
+    /// The same of a matrix.
+    pub(super) fn add_rarely(&mut self, var: Var, value: Value) -> Result<()> {
+        let kind = self.mat_slot(var)?.layout.kind;
+        let words = self.mat_in(value, kind)?.words;
+        self.add_words_rarely(var, &words)
+    }
+
+    /// The same for all words, where code for a rare case has them. LLVM would join the additions of both cases behind them,
+    /// where all that is added would be in registers beside all sums; it does not know that these are additions.
+    pub(super) fn add_words_rarely(&mut self, var: Var, words: &[V<'c>]) -> Result<()> {
+        let slot = self.mat_slot(var)?;
+        for (&word, i) in words.iter().zip(0..) {
+            self.add_word(slot, i, word, |l, sum| {
+                Ok(l.assembly("mov.b32 $0, $1;", &[sum.get_type()], &[sum], Memory::None)?[0])
+            })?;
+        }
+        Ok(())
+    }
+
+    fn add_word(
+        &mut self,
+        slot: Slot<'c>,
+        number: u32,
+        word: V<'c>,
+        hide: impl FnOnce(&mut Self, V<'c>) -> Result<V<'c>>,
+    ) -> Result<()> {
+        let at = self.word_at(slot, self.e.i64(number.into()))?;
+        let old = self.e.b.build_load(slot.word, at, "")?;
+        let op = if slot.elem.is_float() { BinaryOp::Fadd } else { BinaryOp::Iadd };
+        let sum = self.e.binary(op, slot.elem, old, word, true)?;
+        let sum = hide(self, sum)?;
+        self.e.b.build_store(at, sum)?;
         Ok(())
     }
 

@@ -15,6 +15,7 @@
 
 mod delay;
 mod fill;
+mod late;
 mod multiply;
 mod plan;
 mod ring;

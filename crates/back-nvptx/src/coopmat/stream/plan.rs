@@ -1,6 +1,7 @@
 //! Which multiply-adds get their factors from producers, and what producers execute.
 
 use super::delay::Delay;
+use super::late::Late;
 use super::slot::{ALIGN, Part, ROWS};
 use super::turns::Turns;
 use super::{PRODUCERS, ring};
@@ -62,6 +63,8 @@ pub(crate) struct Plan {
     pub(super) turns: Option<Turns>,
     /// Which product is put off to the next round.
     pub(super) delay: Option<Delay>,
+    /// What is added behind a loop.
+    pub(super) late: Option<Late>,
     /// Bytes of shared memory, with the ring.
     pub(crate) shared_bytes: u32,
 }
@@ -136,7 +139,7 @@ pub(super) struct Places<'m> {
     pub(super) of: Vec<Option<(Block, usize)>>,
     /// By block: the instruction that it belongs to, and the number behind its last.
     parent: Vec<Option<Inst>>,
-    end: Vec<usize>,
+    pub(super) end: Vec<usize>,
     /// Instructions that are executed, in program order.
     pub(super) order: Vec<Inst>,
 }
@@ -191,10 +194,10 @@ impl<'m> Places<'m> {
 
 /// A factor: what gives it, what moves it from there to the multiply-add, the statement with the first of it, and the
 /// instruction that has it all.
-struct Factor {
-    fills: Vec<Inst>,
-    moves: Vec<Inst>,
-    first: Inst,
+pub(super) struct Factor {
+    pub(super) fills: Vec<Inst>,
+    pub(super) moves: Vec<Inst>,
+    pub(super) first: Inst,
     last: Inst,
 }
 
@@ -221,6 +224,7 @@ fn find(ir: &Module, arch: Arch, may_stay: bool) -> Option<Plan> {
         settles: vec![Vec::new(); insts],
         turns: None,
         delay: None,
+        late: None,
         shared_bytes: 0,
     };
     for &mul_add in &places.order {
@@ -229,6 +233,7 @@ fn find(ir: &Module, arch: Arch, may_stay: bool) -> Option<Plan> {
     }
     plan.turns = Turns::of(ir, &places, &plan);
     plan.delay = Delay::of(&places, &plan);
+    plan.late = Late::of(&places, &plan);
     plan.shared_bytes = ring::shared_bytes(ir, arch, &plan)?;
     Some(plan)
 }
@@ -313,7 +318,12 @@ fn add(
 }
 
 /// What gives a factor of a multiply-add in a block, before a place in it.
-fn factor(places: &Places<'_>, mul_add: Inst, v: Value, (block, number): (Block, usize)) -> Option<Factor> {
+pub(super) fn factor(
+    places: &Places<'_>,
+    mul_add: Inst,
+    v: Value,
+    (block, number): (Block, usize),
+) -> Option<Factor> {
     let f = places.f;
     if places.users(v).len() != 1 || f.inst(mul_add).args.iter().filter(|&&arg| arg == v).count() != 1 {
         return None;
@@ -400,7 +410,7 @@ fn is_fill(f: &Function, inst: Inst) -> bool {
 }
 
 /// The variable and the loop of sums that a multiply-add adds to in each round, and nobody looks at within.
-fn chain(places: &Places<'_>, mul_add: Inst) -> Option<(Var, Inst)> {
+pub(super) fn chain(places: &Places<'_>, mul_add: Inst) -> Option<(Var, Inst)> {
     let f = places.f;
     let info = f.inst(mul_add);
     let load = f.values[info.args[2].index()].def;
@@ -544,7 +554,7 @@ impl Slice<'_> {
 }
 
 /// The instructions of a block and of those within.
-fn instructions(f: &Function, block: Block, all: &mut Vec<Inst>) {
+pub(super) fn instructions(f: &Function, block: Block, all: &mut Vec<Inst>) {
     for &inst in f.block(block) {
         all.push(inst);
         for body in f.inst(inst).op.bodies() {
@@ -554,7 +564,7 @@ fn instructions(f: &Function, block: Block, all: &mut Vec<Inst>) {
 }
 
 /// Whether an instruction does nothing but compute, branch and read what the work-group does not write.
-fn is_pure(f: &Function, inst: Inst) -> bool {
+pub(super) fn is_pure(f: &Function, inst: Inst) -> bool {
     let info = f.inst(inst);
     match info.op {
         Op::Const(_)

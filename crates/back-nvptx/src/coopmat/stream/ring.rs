@@ -56,6 +56,8 @@ pub(crate) struct Ring<'c> {
     pub(super) turns: Option<turns::Words<'c>>,
     /// What it keeps of a product that is put off.
     pub(super) kept: Option<Kept<'c>>,
+    /// Whether what is added behind a loop is lowered.
+    pub(super) adds_late: bool,
 }
 
 /// Where the words and the first slot are, and how many slots of how many bytes there are. What stays lies before the slots.
@@ -106,6 +108,7 @@ impl<'c> Lower<'_, 'c> {
             behind,
             turns: None,
             kept: None,
+            adds_late: false,
         });
         let thread = self.thread()?;
         let is_first = self.e.icmp(IntPredicate::EQ, thread, self.e.i32(0))?;
@@ -376,7 +379,8 @@ impl<'c> Lower<'_, 'c> {
                     self.wait_at(word, phase, false)?;
                     self.action("fence.proxy.async.shared::cta;", &[]).map(Some)
                 }
-                None => Ok(is_moved.then_some(())),
+                None if is_moved => Ok(Some(())),
+                None => self.lower_late(inst),
             },
         }
     }
