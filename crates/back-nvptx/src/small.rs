@@ -65,9 +65,9 @@ impl<'c> Lower<'_, 'c> {
         let f = self.f;
         let signed_byte = |v: Value| (f.ty(v).scalar() == Some(Scalar::I8)).then_some(v);
         let byte = match f.def(v).op {
+            _ if kind != ConvertKind::SToF => None,
             Op::Convert(op) if op.kind == ConvertKind::SToS => signed_byte(f.def(v).args[0]),
-            _ if kind == ConvertKind::SToF => signed_byte(v),
-            _ => None,
+            _ => signed_byte(v),
         };
         // Without the least value all bits above the last ten are zero. LLVM would do with 16 bits what follows, of which the
         // hardware does each by two instructions.
@@ -93,7 +93,8 @@ impl<'c> Lower<'_, 'c> {
         let bits = self.e.zext_trunc(bits, 16)?;
         let half = self.e.bitcast(bits, self.e.cx.f16_type().into())?;
         let start = self.e.cx.f16_type().const_float((1024 - least) as f64);
-        Ok(Some(self.e.b.build_float_sub(half.into_float_value(), start, "")?.into()))
+        let half = self.e.b.build_float_sub(half.into_float_value(), start, "")?;
+        Ok(Some(self.e.bitcast(half.into(), self.e.scalar_ty(Scalar::F16))?))
     }
 }
 

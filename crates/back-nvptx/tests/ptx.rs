@@ -4,6 +4,7 @@
 
 use phalanx_back_nvptx::{Arch, Error, compile};
 use phalanx_filetest::compile::load;
+use phalanx_filetest::harness::random_module;
 use phalanx_filetest::runner::{discover, read};
 use phalanx_ir::{Verified, passes, text, verify};
 use std::collections::BTreeMap;
@@ -610,6 +611,21 @@ fn assemble(ptxas: &Path, ptx: &str, arch: Arch) -> Result<(), String> {
     command.arg("-O0").arg(format!("-arch={arch}")).arg(file.path()).args(["-o", "/dev/null"]);
     let output = command.output().map_err(|error| error.to_string())?;
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
+
+/// Random modules become PTX, too, or are refused by name; those that run on a GPU are run elsewhere.
+#[test]
+fn random_modules_become_ptx() {
+    let mut made = 0;
+    for seed in 700..800 {
+        let module = random_module(seed).expect("it is right");
+        match compile(&module, Arch::Sm90a) {
+            Ok(_) => made += 1,
+            Err(Error::Unsupported { .. }) => {}
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+    }
+    assert!(made > 10, "{made}");
 }
 
 /// Every kernel of the file tests becomes PTX that `ptxas` accepts, or is refused for a reason.

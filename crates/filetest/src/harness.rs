@@ -170,6 +170,15 @@ pub fn random_ir_on(target: Target, seed: u64) -> Result<bool, String> {
     }
 }
 
+/// The module of a seed, as a GPU's code generator gets it.
+///
+/// # Errors
+/// If the generator or a pass makes what is not right.
+pub fn random_module(seed: u64) -> Result<Verified, String> {
+    let case = case(seed, &config(seed)).map_err(|errors| errors.to_string())?;
+    passes::optimize_by(passes::THREADS, case.module, &strict()).map_err(|bug| bug.to_string())
+}
+
 /// What the module of a seed may contain: everything, or less of some and more of the rest.
 fn config(seed: u64) -> Config {
     let all = Config::default();
