@@ -7,11 +7,25 @@ use crate::abi;
 use crate::lower::Lower;
 use inkwell::values::InstructionOpcode as I;
 use phalanx_emit_llvm::{Result, V};
-use phalanx_ir::Builtin;
+use phalanx_ir::{Builtin, Module};
 
 /// The number of a work-group in its launch, by axis.
 const GROUP: [&str; 3] =
     ["llvm.nvvm.read.ptx.sreg.ctaid.x", "llvm.nvvm.read.ptx.sreg.ctaid.y", "llvm.nvvm.read.ptx.sreg.ctaid.z"];
+
+/// What an input is for an invocation of a work-group, by its local index; nothing if that does not follow from it.
+pub(crate) fn of_invocation(module: &Module, invocation: u32, builtin: Builtin) -> Option<u32> {
+    match builtin {
+        Builtin::LocalInvocationIndex => Some(invocation),
+        Builtin::SubgroupId => Some(invocation / abi::SUBGROUP_SIZE),
+        Builtin::SubgroupLane => Some(invocation % abi::SUBGROUP_SIZE),
+        Builtin::LocalInvocationId(axis) => {
+            let (size, axis) = (module.workgroup_size, usize::from(axis));
+            Some(invocation / size[..axis].iter().product::<u32>() % size[axis])
+        }
+        _ => None,
+    }
+}
 
 impl<'c> Lower<'_, 'c> {
     /// The number of this work-group in its launch (`i64`): along x, then y, then z.

@@ -1,7 +1,8 @@
 //! Which bytes of shared memory are written and read, where that follows from who an invocation is.
 
 use crate::abi::SUBGROUP_SIZE;
-use phalanx_ir::{Builtin, Function, Inst, MatType, Module, Op, Type, Value, eval};
+use crate::builtin::of_invocation;
+use phalanx_ir::{Function, Inst, MatType, Module, Op, Type, Value, eval};
 use std::collections::HashMap;
 
 /// A set of bytes of shared memory.
@@ -110,7 +111,7 @@ impl<'a> Known<'a> {
         let ty = |v: Value| self.f.ty(v).scalar();
         match info.op {
             Op::Const(bits) => Some(bits),
-            Op::Builtin(builtin) => self.builtin(builtin).map(u64::from),
+            Op::Builtin(builtin) => of_invocation(self.module, self.invocation, builtin).map(u64::from),
             Op::Binary(op) => {
                 let (s, [x, y]) = (ty(info.args[0])?, [info.args[0], info.args[1]]);
                 Some(eval::binary(op, s, self.scalar(x)?, self.scalar(y)?))
@@ -118,21 +119,6 @@ impl<'a> Known<'a> {
             Op::Convert(op) => {
                 let (from, to) = (ty(info.args[0])?, ty(v)?);
                 Some(eval::convert(op, from, to, self.scalar(info.args[0])?))
-            }
-            _ => None,
-        }
-    }
-
-    fn builtin(&self, builtin: Builtin) -> Option<u32> {
-        let i = self.invocation;
-        match builtin {
-            Builtin::LocalInvocationIndex => Some(i),
-            Builtin::SubgroupId => Some(i / SUBGROUP_SIZE),
-            Builtin::SubgroupLane => Some(i % SUBGROUP_SIZE),
-            Builtin::LocalInvocationId(axis) => {
-                let size = self.module.workgroup_size;
-                let axis = usize::from(axis);
-                Some(i / size[..axis].iter().product::<u32>() % size[axis])
             }
             _ => None,
         }

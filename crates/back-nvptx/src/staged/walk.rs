@@ -4,8 +4,8 @@
 //! The instructions are executed, as often as their loops say. What is loaded, and what a variable held before, is not
 //! known; where a condition depends on it, both of its branches are gone through, and done is what both do.
 
-use crate::abi::SUBGROUP_SIZE;
-use phalanx_ir::{Builtin, Function, Inst, Label, Module, Op, Space, Type, Value, Var, eval};
+use crate::builtin::of_invocation;
+use phalanx_ir::{Function, Inst, Label, Module, Op, Space, Type, Value, Var, eval};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Most instructions that are executed for a module: as many as a large step has for all invocations.
@@ -293,7 +293,7 @@ impl<'a> Walk<'a> {
         let ty = |v: Value| f.ty(v).scalar();
         Some(Known::Scalar(match info.op {
             Op::Const(bits) => bits,
-            Op::Builtin(builtin) => self.builtin(builtin)?.into(),
+            Op::Builtin(builtin) => of_invocation(self.module, self.invocation, builtin)?.into(),
             Op::Binary(op) => {
                 let (s, x, y) = (ty(info.args[0])?, info.args[0], info.args[1]);
                 eval::binary(op, s, self.scalar(x)?, self.scalar(y)?)
@@ -328,20 +328,5 @@ impl<'a> Walk<'a> {
             }
             _ => return None,
         }))
-    }
-
-    fn builtin(&self, builtin: Builtin) -> Option<u32> {
-        let i = self.invocation;
-        match builtin {
-            Builtin::LocalInvocationIndex => Some(i),
-            Builtin::SubgroupId => Some(i / SUBGROUP_SIZE),
-            Builtin::SubgroupLane => Some(i % SUBGROUP_SIZE),
-            Builtin::LocalInvocationId(axis) => {
-                let size = self.module.workgroup_size;
-                let axis = usize::from(axis);
-                Some(i / size[..axis].iter().product::<u32>() % size[axis])
-            }
-            _ => None,
-        }
     }
 }

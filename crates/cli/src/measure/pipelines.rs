@@ -120,7 +120,12 @@ pub(super) fn elsewhere<'a>(
     let Some(mut rival) = library.program(&passes, &contents)? else { return Ok(None) };
     problem.result()?.write(0, &rival.result()?)?;
     let verdict = (problem.check)(&problem.buffers)?;
-    ensure!(verdict.ok, "{} is wrong: the largest error is {:.1e}", rival.name(), verdict.max_rel_error);
+    ensure!(
+        verdict.ok,
+        "{} does not compute the same: the largest error is {:.1e}",
+        rival.name(),
+        verdict.max_rel_error
+    );
     Ok(Some(rival))
 }
 
