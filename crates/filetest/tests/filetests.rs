@@ -24,7 +24,8 @@ use std::sync::Arc;
 
 fn main() -> std::process::ExitCode {
     let arguments = Arguments::from_args();
-    let mut trials = if is_set("SAMPLE") { sample_trials() } else { all_trials(arguments.list) };
+    let wanted = Wanted::of(&arguments);
+    let mut trials = if is_set("SAMPLE") { sample_trials() } else { all_trials(&wanted, arguments.list) };
     let filter = std::env::var("FILTER").unwrap_or_default();
     trials.retain(|trial| trial.name().contains(&filter));
     let conclusion = libtest_mimic::run(&arguments, trials);
@@ -37,12 +38,29 @@ fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|value| value != "0")
 }
 
-fn all_trials(lists: bool) -> Vec<Trial> {
-    let mut trials = file_trials();
-    trials.extend(gpu_trials());
+/// The one test that is asked for by its whole name, as a runner does that gives each test a process of its own, two
+/// thousand times: files and tables that do not hold it are not read then.
+struct Wanted(Option<String>);
+
+impl Wanted {
+    fn of(arguments: &Arguments) -> Self {
+        Self(arguments.filter.clone().filter(|_| arguments.exact))
+    }
+
+    /// Whether a test is wanted whose name begins so.
+    fn begins(&self, start: &str) -> bool {
+        self.0.as_ref().is_none_or(|name| name.starts_with(start))
+    }
+}
+
+fn all_trials(wanted: &Wanted, lists: bool) -> Vec<Trial> {
+    let mut trials = file_trials(wanted);
+    trials.extend(gpu_trials(wanted));
     trials.extend(random_trials());
     trials.extend(damage_trials());
-    trials.extend(generated_trials(lists));
+    if wanted.begins("generated/") {
+        trials.extend(generated_trials(lists));
+    }
     trials.extend(vector_trials());
     trials.push(judges_trial());
     trials
@@ -61,10 +79,15 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests")
 }
 
-fn file_trials() -> Vec<Trial> {
+/// The name of the test of the lists, for which all files are read.
+const LISTS: &str = "lists name tests that exist";
+
+fn file_trials(wanted: &Wanted) -> Vec<Trial> {
     let root = root();
     let known = Arc::new(KnownFailures::read(&root.join("known-failures.txt")));
-    let mut trials = trials_of(&discover(&root).unwrap_or_default(), &known);
+    let mut files = discover(&root).unwrap_or_default();
+    files.retain(|file| wanted.begins(&name(&root, file)) || wanted.begins(LISTS));
+    let mut trials = trials_of(&files, &known);
     let names: BTreeSet<String> = trials.iter().map(|trial| trial.name().to_owned()).collect();
     let listed = Sample::read(&sample_list()).map(|sample| sample.names().map(str::to_owned).collect());
     let listed: Result<Vec<String>, _> = listed.map_err(|error| error.to_string());
@@ -72,7 +95,7 @@ fn file_trials() -> Vec<Trial> {
         let gone: Vec<_> = listed.into_iter().filter(|name| !names.contains(name)).collect();
         if gone.is_empty() { Ok(()) } else { Err(format!("{list} names {gone:?}").into()) }
     };
-    trials.push(Trial::test("lists name tests that exist", move || {
+    trials.push(Trial::test(LISTS, move || {
         exist("known-failures.txt", known.names().map(str::to_owned).collect())?;
         exist(SAMPLE, listed?)
     }));
@@ -149,11 +172,14 @@ const GPU_SUBGROUP: u32 = 32;
 const GPU_SEEDS: u64 = 1200;
 
 /// The file tests, the generated kernels and random modules that the CPU runs, on the GPU that the environment names: what it does not do is said and passed over.
-fn gpu_trials() -> Vec<Trial> {
+fn gpu_trials(wanted: &Wanted) -> Vec<Trial> {
     let Some(gpu) = gpu() else { return Vec::new() };
     let root = root();
     let mut trials = Vec::new();
     for path in discover(&root).unwrap_or_default() {
+        if !wanted.begins(&format!("{gpu}/{}", name(&root, &path))) {
+            continue;
+        }
         for test in read(&path).unwrap_or_default() {
             let is_run = test.targets.contains(&TargetKind::Cpu) && test.commands.contains(&Command::Run);
             // Others want subgroups that a GPU does not have.
@@ -170,7 +196,8 @@ fn gpu_trials() -> Vec<Trial> {
             }));
         }
     }
-    for kernel in Plan::new(times()).kernels {
+    let generated = wanted.begins(&format!("{gpu}/generated/"));
+    for kernel in generated.then(|| Plan::new(times()).kernels).into_iter().flatten() {
         if kernel.subgroup_size() != GPU_SUBGROUP {
             continue;
         }
