@@ -51,6 +51,11 @@ impl Context {
         })
     }
 
+    /// The driver's own.
+    pub(crate) fn raw(&self) -> CUcontext {
+        self.raw
+    }
+
     /// Whether nothing works any more.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.get().is_some()

@@ -13,8 +13,9 @@ use crate::code::{self, Pipeline};
 use crate::context::{self, Context};
 use crate::driver;
 use crate::error::Error;
-use crate::launch::{Dispatch, Queue, Report, Step};
+use crate::launch::{self, Dispatch, Queue, Report, Step};
 use crate::memory;
+use crate::profile::{Profiler, Seen};
 
 /// What a GPU is and has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,19 +123,22 @@ pub struct Gpu {
     timeout: Option<Duration>,
     queue: Mutex<Queue>,
     lent: Allocations,
+    profiler: Option<Mutex<Profiler>>,
 }
 
 impl Gpu {
-    /// Opens the GPU with this number. A dispatch that states no limit ends after `timeout`.
+    /// Opens the GPU with this number. A dispatch that states no limit ends after `timeout`. One that is profiled does one
+    /// dispatch at a time, and tells what it saw of them ([`Gpu::seen`]).
     ///
     /// # Errors
     ///
     /// Those of [`Properties::of`], or what the driver says.
-    pub fn open(ordinal: u32, timeout: Option<Duration>) -> Result<Self, Error> {
+    pub fn open(ordinal: u32, timeout: Option<Duration>, profile: bool) -> Result<Self, Error> {
         let properties = Properties::of(ordinal)?;
         let context = Arc::new(Context::open(ordinal)?);
         let queue = Mutex::new(Queue::new(&context)?);
-        Ok(Self { context, properties, timeout, queue, lent: Allocations::default() })
+        let profiler = profile.then(|| Mutex::new(Profiler::new(&context, ordinal)));
+        Ok(Self { context, properties, timeout, queue, lent: Allocations::default(), profiler })
     }
 
     /// What it is and has.
@@ -223,6 +227,45 @@ impl Gpu {
     pub fn run(&self, steps: &[Step<'_>]) -> Vec<Result<Report, Error>> {
         // A queue is whole between steps, whatever became of the last ones.
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.run(steps, self.timeout)
+        match &self.profiler {
+            None => queue.run(steps, self.timeout),
+            Some(profiler) => {
+                let mut profiler = profiler.lock().unwrap_or_else(PoisonError::into_inner);
+                self.run_seen(&mut queue, &mut profiler, steps)
+            }
+        }
+    }
+
+    /// Does steps one by one.
+    fn run_seen(
+        &self,
+        queue: &mut Queue,
+        profiler: &mut Profiler,
+        steps: &[Step<'_>],
+    ) -> Vec<Result<Report, Error>> {
+        let mut results = Vec::with_capacity(steps.len());
+        for step in steps {
+            if let Step::Dispatch(_) = step {
+                profiler.begin();
+            }
+            let result = queue.run(std::slice::from_ref(step), self.timeout).pop();
+            let result = result.unwrap_or(Err(Error::Cancelled));
+            if let Step::Dispatch(dispatch) = step {
+                profiler.end(dispatch.pipeline, result.as_ref().ok());
+            }
+            let is_end = result.as_ref().is_err_and(launch::is_end);
+            results.push(result);
+            if is_end {
+                results.resize(steps.len(), Err(Error::Cancelled));
+                break;
+            }
+        }
+        results
+    }
+
+    /// What was seen of dispatches so far; nothing, unless it is profiled.
+    pub fn seen(&self) -> Vec<Seen> {
+        let profiler = self.profiler.as_ref().map(|it| it.lock().unwrap_or_else(PoisonError::into_inner));
+        profiler.map_or_else(Vec::new, |profiler| profiler.seen())
     }
 }

@@ -450,7 +450,7 @@ impl Drop for Queue {
 }
 
 /// Whether nothing may follow in this order: what failed is not the step's own.
-fn is_end(error: &Error) -> bool {
+pub(crate) fn is_end(error: &Error) -> bool {
     !matches!(
         error,
         Error::OtherGpu

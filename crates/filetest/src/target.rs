@@ -510,7 +510,7 @@ fn open(ordinal: u32) -> Result<Arc<Gpu>, String> {
     {
         return Ok(Arc::clone(gpu));
     }
-    let gpu = Arc::new(Gpu::open(ordinal, None).map_err(|error| error.to_string())?);
+    let gpu = Arc::new(Gpu::open(ordinal, None, false).map_err(|error| error.to_string())?);
     *open = Some((ordinal, Arc::clone(&gpu)));
     Ok(gpu)
 }

@@ -2,7 +2,8 @@
 //!
 //! A device that is made with [`DeviceOptions::profile`](crate::DeviceOptions) looks at its threads some thousand times a
 //! second. Its code tells it where it is, which costs a few per cent, and dense code up to a fifth; a line is right within
-//! some instructions.
+//! some instructions. Of a GPU there is no line; it tells how its multiprocessors are filled and, where CUPTI is found, what
+//! warps wait for ([`OnGpu`]).
 //!
 //! ```
 //! use phalanx::{Binding, Device, DeviceOptions, Dispatch, PipelineDescriptor, glsl};
@@ -32,13 +33,16 @@
 //! ```
 
 mod flame;
+mod gpu;
 mod json;
 mod text;
 
 use std::time::Duration;
 
+pub use gpu::{OnGpu, Stall};
 pub use phalanx_cpu::Family;
 use phalanx_cpu::{PipelineProfile as Seen, Site};
+pub use phalanx_cuda::{Bound, Occupancy};
 pub use text::Source;
 
 /// Where the time of a device's dispatches went.
@@ -55,19 +59,21 @@ pub struct PipelineProfile {
     pub name: String,
     /// What tells it from others of the same name, or empty.
     pub code: String,
-    /// Threads of the device.
+    /// Threads of the device; multiprocessors of a GPU.
     pub threads: usize,
     /// How many dispatches have ended.
     pub dispatches: u64,
     /// How long they took, together.
     pub elapsed: Duration,
-    /// How often a thread was looked at.
+    /// How often a thread was looked at, or a warp of a GPU.
     pub samples: u64,
     /// The time that was seen in its dispatches, of all threads together: within the error of samples that of
     /// [`PipelineProfile::elapsed`] times the threads.
     pub seen: Duration,
-    /// Where; the longest time comes first.
+    /// Where; the longest time comes first. Nothing of a GPU.
     pub rows: Vec<Row>,
+    /// How a GPU is filled, and what its warps wait for.
+    pub gpu: Option<OnGpu>,
 }
 
 /// A place in the source, what is done there, and how long.
@@ -145,6 +151,7 @@ impl PipelineProfile {
             samples: seen.samples,
             seen: total,
             rows,
+            gpu: None,
         }
     }
 

@@ -26,6 +26,7 @@ Families are: multiply-add (of matrices and vectors), matrix load/store, matrix 
 elements), lane code (what each invocation computes), memory (loads, stores and atomics of invocations), services (images,
 printing), barrier, scheduling (taking work-groups, starting subgroups), and idle (threads for which there is no work).
 Lines are those of GLSL and of MLIR, and of SPIR-V that has them; else places are word offsets in the module.
+Of a GPU there is its occupancy and, where a libcupti.so of the CUDA toolkit is found, what its warps wait for.
 
 Example:
   phalanx profile matmul.comp --groups 8,8 --bind 0:0=rand:f16[512,512] --bind 0:1=rand:f16[512,512] \\
@@ -47,7 +48,11 @@ pub(crate) struct ProfileArgs {
 }
 
 pub(crate) fn run(args: &ProfileArgs) -> Result<Status> {
-    ensure!(args.run.device == DeviceKind::Cpu, "--device: only the CPU is profiled");
+    ensure!(args.run.device != DeviceKind::Interpreter, "--device: the interpreter is not profiled");
+    ensure!(
+        args.svg.is_none() || args.run.device == DeviceKind::Cpu,
+        "--svg: a flame graph is made of lines, which a GPU does not tell; leave it out, or take --device cpu"
+    );
     let interrupt = Interrupt::listen()?;
     let ready = run::prepare_profiled(&args.run, &interrupt)?;
     let first = ready.dispatch(&interrupt)?;

@@ -131,5 +131,5 @@ fn the_interpreter_is_not_profiled() {
     let directory = empty_directory();
     std::fs::write(directory.path().join("matmul.comp"), MATMUL).expect("writable");
     let arguments: Vec<&str> = ARGUMENTS.split_whitespace().chain(["--device", "interpreter"]).collect();
-    refuses(&arguments, directory.path(), &["only the CPU is profiled"]);
+    refuses(&arguments, directory.path(), &["the interpreter is not profiled"]);
 }

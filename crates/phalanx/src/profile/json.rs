@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::{PipelineProfile, Profile, Row};
+use super::{Occupancy, OnGpu, PipelineProfile, Profile, Row};
 
 impl Profile {
-    /// An object with the list `pipelines`, each with its list `rows`, with the fields of [`PipelineProfile`] and [`Row`].
-    /// Times are in seconds.
+    /// An object with the list `pipelines`, each with its list `rows`, with the fields of [`PipelineProfile`] and [`Row`]; of a
+    /// GPU each has `gpu`, with the fields of [`Occupancy`] and the object `stalls`. Times are in seconds.
     pub fn to_json(&self) -> String {
         let pipelines: Vec<String> = self.pipelines.iter().map(pipeline_json).collect();
         format!("{{\"pipelines\": [{}]}}\n", pipelines.join(", "))
@@ -14,7 +14,7 @@ impl Profile {
 }
 
 fn pipeline_json(pipeline: &PipelineProfile) -> String {
-    let PipelineProfile { name, code, threads, dispatches, elapsed, samples, seen, rows } = pipeline;
+    let PipelineProfile { name, code, threads, dispatches, elapsed, samples, seen, rows, gpu } = pipeline;
     let (elapsed, seen) = (elapsed.as_secs_f64(), seen.as_secs_f64());
     let families = pipeline.families();
     let families = families.iter().map(|(family, share)| format!("{}: {share:.7}", quoted(family.name())));
@@ -23,11 +23,27 @@ fn pipeline_json(pipeline: &PipelineProfile) -> String {
     format!(
         "{{\"name\": {}, \"code\": {}, \"threads\": {threads}, \"dispatches\": {dispatches}, \
          \"elapsed\": {elapsed}, \"samples\": {samples}, \"seen\": {seen}, \
-         \"families\": {{{}}}, \"rows\": [\n{}\n]}}",
+         {}\"families\": {{{}}}, \"rows\": [\n{}\n]}}",
         quoted(name),
         quoted(code),
+        gpu.as_ref().map_or_else(String::new, |gpu| format!("\"gpu\": {}, ", gpu_json(gpu))),
         families.join(", "),
         rows.join(",\n")
+    )
+}
+
+fn gpu_json(gpu: &OnGpu) -> String {
+    let OnGpu { occupancy, stalls, blind } = gpu;
+    let Occupancy { registers, local_bytes, shared_bytes, threads, groups, warps, most_warps, bound } =
+        occupancy;
+    let stalls = stalls.iter().map(|stall| format!("{}: {:.7}", quoted(&stall.name), stall.share));
+    format!(
+        "{{\"registers\": {registers}, \"local_bytes\": {local_bytes}, \"shared_bytes\": {shared_bytes}, \
+         \"threads\": {threads}, \"groups\": {groups}, \"warps\": {warps}, \"most_warps\": {most_warps}, \
+         \"bound\": {}, \"stalls\": {{{}}}, \"blind\": {}}}",
+        quoted(bound.name()),
+        stalls.collect::<Vec<_>>().join(", "),
+        quoted(blind)
     )
 }
 
@@ -71,6 +87,13 @@ mod tests {
             "\"name\": \"main\", \"code\": \"00000000000000ab\", \"threads\": 2, \"dispatches\": 8,",
             "\"families\": {\"multiply-add\": 0.6000000, \"memory\": 0.2000000,",
             "\"line\": 3, \"word\": 30, \"function\": \"main\", \"operation\": \"mat_mul_add\",",
+        ] {
+            assert!(json.contains(wanted), "{wanted} is not in {json}");
+        }
+        let json = super::super::gpu::tests::sample("").to_json();
+        for wanted in [
+            "\"gpu\": {\"registers\": 168, \"local_bytes\": 0, \"shared_bytes\": 213000, \"threads\": 384, ",
+            "\"bound\": \"registers\", \"stalls\": {\"long_scoreboard\": 0.6000000, ",
         ] {
             assert!(json.contains(wanted), "{wanted} is not in {json}");
         }

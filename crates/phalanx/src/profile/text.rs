@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{PipelineProfile, Profile, Row};
+use super::{OnGpu, PipelineProfile, Profile, Row};
 
 /// Rows with a smaller share are told of together.
 const SMALLEST: f64 = 0.002;
@@ -58,11 +58,11 @@ impl PipelineProfile {
 
     fn write(&self, text: &mut String, source: Source<'_>) {
         let (seconds, threads) = (self.elapsed.as_secs_f64(), self.threads);
-        let s = |count: u64| if count == 1 { "" } else { "s" };
+        let unit = if self.gpu.is_some() { "multiprocessor" } else { "thread" };
         put(
             text,
             format_args!(
-                "{}: {} dispatch{} in {seconds:.3} s on {threads} thread{}, {} samples",
+                "{}: {} dispatch{} in {seconds:.3} s on {threads} {unit}{}, {} samples",
                 self.title(),
                 self.dispatches,
                 if self.dispatches == 1 { "" } else { "es" },
@@ -70,6 +70,10 @@ impl PipelineProfile {
                 self.samples
             ),
         );
+        if let Some(gpu) = &self.gpu {
+            put(text, format_args!("{:.4} ms/dispatch", self.milliseconds(1.0)));
+            return gpu.write(text);
+        }
         if self.rows.is_empty() {
             put(text, format_args!("too short to be seen"));
             return;
@@ -114,6 +118,46 @@ impl PipelineProfile {
     }
 }
 
+impl OnGpu {
+    fn write(&self, text: &mut String) {
+        let it = &self.occupancy;
+        put(
+            text,
+            format_args!(
+                "\noccupancy {:.0}%: {} of {} warps, {} work-group{} of {} threads on a multiprocessor, for want of {}",
+                100.0 * it.share(),
+                it.warps,
+                it.most_warps,
+                it.groups,
+                s(it.groups.into()),
+                it.threads,
+                it.bound.name()
+            ),
+        );
+        put(
+            text,
+            format_args!(
+                "{} registers and {} bytes of memory a thread, {} bytes of shared memory a work-group",
+                it.registers, it.local_bytes, it.shared_bytes
+            ),
+        );
+        if !self.blind.is_empty() {
+            put(text, format_args!("what warps wait for is not known: {}", self.blind));
+            return;
+        }
+        put(text, format_args!("\n{:>6}  {:20}  a warp executes, or waits for", "share", "stall"));
+        for stall in self.stalls.iter().filter(|stall| stall.share >= SMALLEST) {
+            let line = format!("{:5.1}%  {:20}  {}", 100.0 * stall.share, stall.name, stall.meaning());
+            put(text, format_args!("{}", line.trim_end()));
+        }
+    }
+}
+
+/// The ending of a word for so many.
+fn s(count: u64) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
 fn put(text: &mut String, line: std::fmt::Arguments<'_>) {
     // Nothing goes wrong with a text.
     let _ = writeln!(text, "{line}");
@@ -136,5 +180,20 @@ mod tests {
         ] {
             assert!(text.contains(wanted), "{wanted:?} is not in\n{text}");
         }
+    }
+
+    #[test]
+    fn a_gpu_has_its_occupancy_and_stalls_or_says_why_not() {
+        let none = |_file: &str, _line: u32| None;
+        let text = super::super::gpu::tests::sample("").to_text(&none);
+        for wanted in [
+            "main [00000000]: 4 dispatches in 0.008 s on 132 multiprocessors, 200 samples\n2.0000 ms/dispatch\n",
+            "occupancy 19%: 12 of 64 warps, 1 work-group of 384 threads on a multiprocessor, for want of registers\n",
+            " 60.0%  long_scoreboard       global memory\n",
+        ] {
+            assert!(text.contains(wanted), "{wanted:?} is not in\n{text}");
+        }
+        let text = super::super::gpu::tests::sample("no CUPTI").to_text(&none);
+        assert!(text.ends_with("what warps wait for is not known: no CUPTI\n"), "{text}");
     }
 }

@@ -20,6 +20,7 @@ use crate::dispatch::{Dispatch, DispatchReport, RawDispatch, Step, run_all};
 use crate::error::Error;
 use crate::info::{self, GpuInfo, MatrixTypes};
 use crate::pipeline::{CodeStatistics, CompileTimes, Insides, Interface, Representation};
+use crate::profile::Profile;
 use crate::translate::Task;
 
 #[derive(Debug)]
@@ -93,7 +94,7 @@ impl Cuda {
     pub(super) fn new(ordinal: u32, start: &Start<'_>) -> Result<Self, Error> {
         let &Start { options, timeout, compile_timeout, debug } = start;
         Ok(Self {
-            gpu: Gpu::open(ordinal, timeout)?,
+            gpu: Gpu::open(ordinal, timeout, options.profile)?,
             compile_timeout,
             debug,
             known: Mutex::default(),
@@ -221,6 +222,10 @@ impl Target for Cuda {
 
     fn has_order(&self) -> bool {
         true
+    }
+
+    fn profile(&self) -> Profile {
+        Profile::of_gpu(self.gpu.seen(), self.gpu.properties().multiprocessors as usize)
     }
 
     fn is_forked(&self) -> bool {
