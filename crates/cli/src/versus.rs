@@ -4,16 +4,30 @@ use std::borrow::Cow;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use phalanx_versus::vulkan::{Execution, Vulkan};
+use anyhow::{Result, bail, ensure};
+use phalanx_versus::vulkan::{Execution, Number, Vulkan};
 pub(crate) use phalanx_versus::{Element, Product, vulkan::Pass};
 use phalanx_versus::{Kind, Multiplication};
 
-use crate::args::Versus;
 use crate::args::workload::OtherDriver;
+use crate::args::{LayoutName, Versus};
+use crate::data::DType;
+use crate::runtime::vector;
 
 /// By then the threads of a library have stopped waiting for its next product (see [`Kind::environment`]).
 const REST: Duration = Duration::from_millis(2);
+
+/// A matrix in the layout that is optimal for inferencing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OptimalMatrix {
+    /// Which of the buffers it is in.
+    pub(crate) buffer: usize,
+    /// Where it begins there.
+    pub(crate) byte: usize,
+    /// Its rows and columns.
+    pub(crate) shape: [usize; 2],
+    pub(crate) dtype: DType,
+}
 
 /// What is compared with, and how it is used.
 #[derive(Debug)]
@@ -74,6 +88,34 @@ impl Library {
         let packed = if is_packed { " packed" } else { "" };
         let name = format!("{}{packed} {types}", multiplication.library());
         Ok(Some(Rival { way: Way::Product(multiplication), name }))
+    }
+
+    /// Brings a matrix of a buffer from the layout that is optimal here into a driver's own.
+    pub(crate) fn optimize(&self, matrix: &OptimalMatrix, contents: &mut [u8]) -> Result<()> {
+        let Self::Driver(vulkan) = self else { return Ok(()) };
+        let &OptimalMatrix { byte, shape: [rows, columns], dtype, .. } = matrix;
+        let number = match dtype {
+            DType::F16 => Number::F16,
+            DType::S8 => Number::S8,
+            other => bail!("matrices of {other} are not brought into the layout of {}", vulkan.name()),
+        };
+        let room = vector::bytes(dtype, LayoutName::Inferencing, rows, columns)?;
+        let place = &mut contents[byte..][..room];
+        let plain = vector::converted(
+            matrix.shape,
+            (dtype, LayoutName::Inferencing),
+            (dtype, LayoutName::RowMajor),
+            place,
+        )?;
+        let theirs = vulkan.optimal(number, [rows as u32, columns as u32], &plain)?;
+        ensure!(
+            theirs.len() <= room,
+            "a matrix of {rows}x{columns} takes {} bytes of {}, there is room for {room}",
+            theirs.len(),
+            vulkan.name()
+        );
+        place[..theirs.len()].copy_from_slice(&theirs);
+        Ok(())
     }
 
     /// Prepares programs on buffers of these contents and runs them once, to be warm; nothing if this runs none.

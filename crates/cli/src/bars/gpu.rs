@@ -116,18 +116,15 @@ impl Lines<'_> {
             if !row.is_wanted(self.filter) {
                 continue;
             }
-            if workload == "mlp" {
-                // Its matrices would have to be brought into the other's layout.
-                let reason = "layouts that are optimal for cooperative vectors are each implementation's own";
-                groups.push(Group::of(Source::Absent(reason.to_owned()), row));
-                continue;
-            }
             if let Some(reason) = missing.driver {
                 groups.push(Group::of(Source::Absent(reason.to_string()), row));
                 continue;
             }
-            let ways = if name.starts_with("workgroup") { workgroup(types) } else { shared(types) };
-            let workloads: Vec<Box<dyn Workload>> = vec![Box::new(Gemm::new(types, size, &ways)?)];
+            let workloads: Vec<Box<dyn Workload>> = match (workload, name.starts_with("workgroup")) {
+                ("mlp", _) => self.read("mlp --kernels vector --types f16 --activations relu")?,
+                (_, true) => vec![Box::new(Gemm::new(types, size, &workgroup(types))?)],
+                (_, false) => vec![Box::new(Gemm::new(types, size, &shared(types))?)],
+            };
             let on = On { against: Against::Vulkan, ..On::default() };
             groups.push(Group::of(Source::Kernels(workloads, on), row));
         }

@@ -32,7 +32,7 @@ use crate::progress::{self, Interrupt};
 use crate::record::{Record, STANDARD_OUTPUT, write_json};
 use crate::reference::Comparison;
 use crate::runtime::{Buffer, Choices, Device, DeviceKind, Pipeline};
-use crate::versus::{Library, Rival};
+use crate::versus::{Library, OptimalMatrix, Rival};
 use crate::{Status, chart, memory, table, tell, warn};
 
 /// For so long the peak is measured.
@@ -69,6 +69,11 @@ pub(crate) trait Workload {
     /// The same problem, as another library has it; nothing if it has not.
     fn rival<'a>(&self, _problem: &Problem, _at: &Bench<'a>) -> Result<Option<Rival<'a>>> {
         Ok(None)
+    }
+
+    /// Matrices of its buffers that lie in the layout that is optimal for inferencing, which each implementation has of its own.
+    fn optimal(&self) -> Result<Vec<OptimalMatrix>> {
+        Ok(Vec::new())
     }
 
     /// Draws the result that is in the buffers, and says what of it is where.
@@ -334,7 +339,9 @@ fn measure_one(
         bar.set_message(format!("{called}: {} {shape} in {}", kernel.name, kernel.tile));
         let peak = || device.peak(subject.peak.on(device, subject.a), PEAK_TIME);
         let mut elsewhere = match bench.versus {
-            Some(library) => problem.blank().and_then(|()| pipelines::elsewhere(library, &problem, kernel)),
+            Some(library) => {
+                problem.blank().and_then(|()| pipelines::elsewhere(library, &problem, workload, kernel))
+            }
             None => Ok(None),
         }
         .unwrap_or_else(|error| {

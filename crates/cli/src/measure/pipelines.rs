@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::{Constant, Kernel, Problem, Source, Watch};
+use super::{Constant, Kernel, Problem, Source, Watch, Workload};
 use crate::data::spec::{SpecConstant, SpecNumber};
 use crate::progress::Interrupt;
 use crate::runtime::{self, Device, Glsl, Pipeline, PipelineOptions, Shader, Sizes};
@@ -90,6 +90,7 @@ fn to_words(kernel: &Kernel, source: &str) -> Result<Vec<u32>> {
 pub(super) fn elsewhere<'a>(
     library: &'a Library,
     problem: &Problem,
+    workload: &dyn Workload,
     kernel: &Kernel,
 ) -> Result<Option<Rival<'a>>> {
     if !matches!(library, Library::Driver(_)) {
@@ -114,8 +115,11 @@ pub(super) fn elsewhere<'a>(
             push_constants: &pass.push_constants,
         })
         .collect();
-    let contents: Vec<Vec<u8>> =
+    let mut contents: Vec<Vec<u8>> =
         problem.buffers.iter().map(|buffer| buffer.read(0..buffer.size())).collect::<Result<_>>()?;
+    for matrix in workload.optimal()? {
+        library.optimize(&matrix, &mut contents[matrix.buffer])?;
+    }
     let contents: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
     let Some(mut rival) = library.program(&passes, &contents)? else { return Ok(None) };
     problem.result()?.write(0, &rival.result()?)?;

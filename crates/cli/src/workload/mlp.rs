@@ -18,6 +18,7 @@ use crate::measure::{Kernel, Peak, Problem, Subject, Watch, Workload, upload};
 use crate::reference::{Comparison, tolerance};
 use crate::runtime::vector;
 use crate::runtime::{Buffer, Device};
+use crate::versus::OptimalMatrix;
 
 /// Invocations of a work-group and of a subgroup.
 const INVOCATIONS: u32 = 32;
@@ -317,6 +318,19 @@ impl Mlp {
 }
 
 impl Workload for Mlp {
+    fn optimal(&self) -> Result<Vec<OptimalMatrix>> {
+        let Places { layers, bytes } = self.places(MlpForm::Vector)?;
+        let matrix = |set: usize, (inputs, results): (usize, usize), place: usize| OptimalMatrix {
+            buffer: 0,
+            byte: set * bytes + place,
+            shape: [results, inputs],
+            dtype: self.kind.weights(),
+        };
+        let of_set =
+            |set| self.shapes().zip(&layers).map(move |(shape, [place, _])| matrix(set, shape, *place));
+        Ok((0..self.sets).flat_map(of_set).collect())
+    }
+
     fn subject(&self) -> Subject {
         let (_, widest) = self.shapes().max_by_key(|(inputs, results)| inputs * results).unwrap_or((1, 1));
         Subject {

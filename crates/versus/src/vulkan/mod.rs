@@ -4,6 +4,7 @@
 //! storage buffers in set 0 are bound.
 
 mod execution;
+mod layout;
 
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -13,6 +14,7 @@ use vulkanalia::loader::{LIBRARY, LibloadingLoader};
 use vulkanalia::prelude::v1_3::*;
 
 pub use execution::{Execution, Pass};
+pub use layout::Number;
 
 /// Why a driver is not compared with.
 #[derive(Debug, Error)]
@@ -56,6 +58,7 @@ pub struct Vulkan {
     memory: vk::PhysicalDeviceMemoryProperties,
     /// Nanoseconds of a step of its clock.
     tick: f64,
+    has_vectors: bool,
     name: String,
 }
 
@@ -166,6 +169,7 @@ impl Vulkan {
         let (queue, pool) =
             unsafe { (device.get_device_queue(family, 0), device.create_command_pool(&info, None)) };
         let tick = f64::from(properties.limits.timestamp_period);
+        let [_, _, has_vectors, ..] = offered(&instance, physical);
         let mut made = Self {
             _entry: entry,
             instance,
@@ -174,6 +178,7 @@ impl Vulkan {
             pool: vk::CommandPool::null(),
             memory,
             tick,
+            has_vectors,
             name,
         };
         made.pool = pool.map_err(|code| made.failed("vkCreateCommandPool", code))?;

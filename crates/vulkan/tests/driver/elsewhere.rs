@@ -1,7 +1,8 @@
 //! The client that benchmarks compare other drivers with ([`phalanx_versus::vulkan`]), on ours.
 
 use phalanx::glsl::{self, GlslOptions};
-use phalanx_versus::vulkan::{Pass, Vulkan, VulkanError};
+use phalanx::vector::{Component, Conversion, MatrixForm, MatrixLayout, convert_matrix};
+use phalanx_versus::vulkan::{Number, Pass, Vulkan, VulkanError};
 
 use crate::fixture::{Route, entry};
 
@@ -42,6 +43,35 @@ fn passes_run_in_order_again_and_again() {
     execution.run().expect("it runs");
     assert_eq!(execution.result().expect("it is read"), bytes(&|i| step(step(5, i), i)));
     assert!(!execution.compile_time().is_zero());
+}
+
+/// Rows that come from the layout which the driver finds optimal are those that were brought into it.
+#[test]
+fn a_matrix_is_brought_into_the_layout_that_a_driver_finds_optimal() {
+    if entry(Route::Loader).is_none() {
+        println!("there is no loader");
+        return;
+    }
+    let vulkan = Vulkan::open(|name| name.contains("(Phalanx")).expect("ours is there");
+    let [rows, columns] = [20, 33];
+    for (number, component) in [(Number::F16, Component::F16), (Number::S8, Component::S8)] {
+        let form = |layout| MatrixForm::packed(component, layout, rows, columns);
+        let size = form(MatrixLayout::RowMajor).bytes(rows, columns).expect("it is small");
+        let plain: Vec<u8> = (0..size).map(|i| (i * 7 % 60) as u8).collect();
+        let optimal = vulkan.optimal(number, [rows, columns], &plain).expect("it is converted");
+        assert_ne!(optimal, plain, "{component:?}");
+        let back = Conversion {
+            rows,
+            columns,
+            source: form(MatrixLayout::Inferencing),
+            destination: form(MatrixLayout::RowMajor),
+        };
+        let mut found = vec![0; size];
+        convert_matrix(&back, &optimal, &mut found).expect("it is converted back");
+        assert_eq!(found, plain, "{component:?}");
+        let refused = vulkan.optimal(number, [rows + 1, columns], &plain).expect_err("a row is missing");
+        assert!(matches!(refused, VulkanError::Failed { .. }), "{refused}");
+    }
 }
 
 #[test]
