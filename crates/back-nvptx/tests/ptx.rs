@@ -175,6 +175,40 @@ fn vectors_are_multiplied_by_memory_and_added_to_it() {
     assert_has(&code, &["shfl.sync.bfly.b32", "atom.global.cas.b32", "vote.sync.ballot.b32"]);
 }
 
+/// Where a warp shares the matrix, its vectors are a factor of a product of matrices, and stay in registers on that way.
+#[test]
+fn vectors_of_a_warp_are_multiplied_together() {
+    let of = |matrix: &str, shape: &str, x: u32| {
+        let vars = format!("var $x: f16[{x}]\nvar $y: f16[20]\n");
+        let body = format!(
+            "%s: i64 = const 0\nvec_mat_mul<$y, $x, {shape}> {matrix}, %s\n\
+             %q: ptr<buffer> = ptr_add<scale=4> %out, %i\n%v: f16 = var_load<$y> %z\nstore %q, %v"
+        );
+        kernel(&body).replacen("{\n", &format!("{vars}{{\n"), 1)
+    };
+    let shape = "m=20, k=24, f16, f16, inferencing";
+    let shared = ptx(&of("%in", shape, 24));
+    // Three times eight results, two fragments of vectors, two steps along K; four words of a quad for each.
+    let count = |code: &str, what: &str| code.matches(what).count();
+    assert_eq!(count(&shared, "mma.sync.aligned.m16n8k16"), 12, "{shared}");
+    assert_eq!(count(&shared, "shfl.sync.bfly"), 4 * (2 * 2 + 3), "{shared}");
+    assert_has(&shared, &["activemask.b32", "ld.global.v4", "cvt.rn.f16x2.f32"]);
+    let bytes = ptx(&of("%in", "m=20, k=32, s8, s8, inferencing", 32)
+        .replace("f16[32]", "i8[32]")
+        .replace("var $y: f16[20]", "var $y: i32[20]")
+        .replace("%v: f16", "%v: i32"));
+    assert_has(&bytes, &["mma.sync.aligned.m16n8k32"]);
+    let own = "%m: ptr<buffer> = ptr_add<scale=2048> %in, %i\n";
+    let apart = [
+        of("%m", shape, 24).replace("%s: i64", &format!("{own}%s: i64")),
+        of("%in", "m=20, k=23, f16, f16, inferencing", 23),
+        of("%in", "m=20, k=24, f16, f16, column_major", 24),
+    ];
+    for code in apart {
+        assert!(!ptx(&code).contains("mma.sync"), "{code}");
+    }
+}
+
 #[test]
 fn images_are_found_read_and_written_by_functions() {
     let source = "kernel \"main\"\nworkgroup_size 32 1 1\nsubgroup_size 32\n\

@@ -20,7 +20,7 @@ pub(crate) enum Memory {
 
 /// An instruction that multiplies fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Product {
+pub(crate) enum Product {
     /// Of `f16`, the sums `f32`.
     Half,
     /// Of `f16`, the sums `f16`.
@@ -66,7 +66,7 @@ impl Product {
 
 impl<'c> Lower<'_, 'c> {
     /// Adds the product of fragments to a fragment of sums, with the operands in the instruction's order.
-    pub(super) fn multiply(
+    pub(crate) fn multiply(
         &mut self,
         product: Product,
         a: &[V<'c>],

@@ -15,7 +15,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// An element of a word.
-    pub(super) fn element_of_word(&mut self, elem: Scalar, word: V<'c>, index: u32) -> Result<V<'c>> {
+    pub(crate) fn element_of_word(&mut self, elem: Scalar, word: V<'c>, index: u32) -> Result<V<'c>> {
         if elem.bits() >= 32 {
             return Ok(word);
         }
@@ -38,7 +38,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// A word of elements.
-    pub(super) fn word(&mut self, elem: Scalar, elements: &[V<'c>]) -> Result<V<'c>> {
+    pub(crate) fn word(&mut self, elem: Scalar, elements: &[V<'c>]) -> Result<V<'c>> {
         if elem.bits() >= 32 {
             return Ok(elements[0]);
         }

@@ -1,10 +1,12 @@
 //! Vectors of invocations, multiplied by a matrix in memory or added to one (SPV_NV_cooperative_vector).
 //!
-//! An invocation works alone: its matrix is its own. Where elements lie is said by [`phalanx_ir::MatrixLayout`]. That a
-//! matrix is inside of its object, and aligned, is asked once for all of its elements; where it is not so, once for each.
+//! An invocation works alone, as its matrix is its own, unless a warp is seen to be together and to share the matrix of a
+//! product (`together`). Where elements lie is said by [`phalanx_ir::MatrixLayout`]. That a matrix is inside of its object, and
+//! aligned, is asked once for all of its elements; where it is not so, once for each.
 
 mod add;
 mod multiply;
+mod together;
 
 use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
@@ -39,8 +41,9 @@ impl<'c> Lower<'_, 'c> {
         Ok(Matrix { p, align, elem, rows, columns, steps })
     }
 
-    /// Whether all elements are inside of the object, and aligned.
-    fn is_inside_and_aligned(&mut self, m: &Matrix<'c>) -> Result<V<'c>> {
+    /// Whether all elements are inside of the object, and the rows begin at multiples of so many bytes (or the columns, where it
+    /// is the bytes of an element).
+    fn is_inside_and_aligned(&mut self, m: &Matrix<'c>, align: u64) -> Result<V<'c>> {
         let bytes = u64::from(m.elem.bytes());
         let [along_row, along_column] = m.steps;
         let mut holds = self.e.bool(true);
@@ -57,9 +60,12 @@ impl<'c> Lower<'_, 'c> {
             let is_inside = self.e.icmp(IntPredicate::ULT, m.p.offset, end)?;
             holds = self.e.and(holds, is_inside)?;
         }
-        let address = if m.align < bytes { self.address(&m.p)? } else { self.e.i64(0) };
-        let all = self.e.or(address, self.e.or(along_row, along_column)?)?;
-        let low = self.e.and(all, self.e.i64(bytes as i64 - 1))?;
+        let address = if m.align < align { self.address(&m.p)? } else { self.e.i64(0) };
+        let mut all = self.e.or(address, along_column)?;
+        if align == bytes {
+            all = self.e.or(all, along_row)?;
+        }
+        let low = self.e.and(all, self.e.i64(align as i64 - 1))?;
         let is_aligned = self.e.icmp(IntPredicate::EQ, low, self.e.i64(0))?;
         self.e.and(holds, is_aligned)
     }

@@ -1,7 +1,7 @@
 //! The product of a matrix and a vector.
 //!
-//! Some rows are summed at a time, so that an element of the vector serves all of them. The vector is first made into the
-//! numbers that are multiplied, in memory of the invocation: the result may replace it.
+//! By itself a thread sums some rows at a time, so that an element of the vector serves all of them. The vector is first made
+//! into the numbers that are multiplied, in memory of the invocation: the result may replace it.
 
 use super::Matrix;
 use crate::lower::{Lower, Ptr};
@@ -15,12 +15,14 @@ const ROWS: u32 = 8;
 
 /// The product that is made.
 #[derive(Clone, Copy)]
-struct Product<'a, 'c> {
-    op: &'a VecMatMul,
-    matrix: Matrix<'c>,
-    bias: Option<(Component, Ptr<'c>)>,
+pub(super) struct Product<'a, 'c> {
+    pub(super) op: &'a VecMatMul,
+    pub(super) matrix: Matrix<'c>,
+    pub(super) bias: Option<(Component, Ptr<'c>)>,
     /// The numbers of the vector, and their type.
-    input: (PointerValue<'c>, BasicTypeEnum<'c>),
+    pub(super) input: (PointerValue<'c>, BasicTypeEnum<'c>),
+    /// Where the result goes, and its type.
+    pub(super) result: (PointerValue<'c>, Scalar),
 }
 
 impl<'c> Lower<'_, 'c> {
@@ -38,20 +40,73 @@ impl<'c> Lower<'_, 'c> {
             Some(component) => Some((component, self.ptr(args[2])?)),
             None => None,
         };
-        let product = Product { op, matrix, bias, input: self.numbers(op)? };
-        let is_whole = self.is_inside_and_aligned(&matrix)?;
+        let result = self.vector(op.result)?;
+        let Some(together) = self.together(inst, op) else {
+            let product = Product { op, matrix, bias, input: self.numbers(op)?, result };
+            return self.multiply_alone(&product);
+        };
+        // Elements are taken out and put back by constant numbers, so that vectors may stay in registers.
+        let number = self.number_ty(op);
+        let numbers = self.reserve(self.array_ty(number, op.k))?;
+        let results = self.reserve(self.array_ty(self.e.scalar_ty(result.1), op.m))?;
+        let product = Product { op, matrix, bias, input: (numbers, number), result: (results, result.1) };
+        let (input, from) = self.vector(op.input)?;
+        let mut xs = Vec::new();
+        for i in 0..op.k {
+            xs.push(self.e.load(self.e.scalar_ty(from), self.entry_of(input, from, i)?, from.bytes())?);
+        }
+        let interpreted = |l: &mut Self| -> Result<Vec<V<'c>>> {
+            xs.iter().map(|&x| l.interpreted(from, op.input_signed, op.interpretation, x)).collect()
+        };
+        let holds = self.are_together(together, &product)?;
+        let ys = self.either(
+            holds,
+            |l| {
+                let xs = interpreted(l)?;
+                l.multiply_together(together, &product, &xs)
+            },
+            |l| {
+                for (i, x) in (0..).zip(interpreted(l)?) {
+                    l.e.store(x, l.e.field(numbers, 4 * i)?, 4)?;
+                }
+                l.multiply_alone(&product)?;
+                let of = |l: &Self, i| {
+                    l.e.load(l.e.scalar_ty(result.1), l.entry_of(results, result.1, i)?, result.1.bytes())
+                };
+                (0..op.m).map(|i| of(l, i)).collect()
+            },
+        )?;
+        for (i, y) in (0..).zip(ys) {
+            self.e.store(y, self.entry_of(result.0, result.1, i)?, result.1.bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Where an element of a vector is.
+    fn entry_of(&self, vector: PointerValue<'c>, s: Scalar, number: u32) -> Result<PointerValue<'c>> {
+        self.e.field(vector, u64::from(number) * u64::from(s.bytes()))
+    }
+
+    /// The product for each thread by itself.
+    fn multiply_alone(&mut self, product: &Product<'_, 'c>) -> Result<()> {
+        let is_whole = self.is_inside_and_aligned(&product.matrix, product.matrix.elem.bytes().into())?;
         let multiply =
-            |is_whole| move |l: &mut Self| l.multiply_vector(&product, is_whole).map(|()| Vec::new());
+            |is_whole| move |l: &mut Self| l.multiply_vector(product, is_whole).map(|()| Vec::new());
         let (all, each) = (multiply(true), multiply(false));
         self.either(is_whole, all, each).map(|_nothing| ())
     }
 
-    /// The vector as numbers to multiply: `f32`, or `i32` that wrap.
-    fn numbers(&mut self, op: &VecMatMul) -> Result<(PointerValue<'c>, BasicTypeEnum<'c>)> {
-        let number: BasicTypeEnum<'c> = match op.interpretation.is_float() {
+    /// The type in which is multiplied and summed: `f32`, or `i32` that wrap.
+    fn number_ty(&self, op: &VecMatMul) -> BasicTypeEnum<'c> {
+        match op.interpretation.is_float() {
             true => self.e.cx.f32_type().into(),
             false => self.e.cx.i32_type().into(),
-        };
+        }
+    }
+
+    /// The vector as numbers to multiply.
+    fn numbers(&mut self, op: &VecMatMul) -> Result<(PointerValue<'c>, BasicTypeEnum<'c>)> {
+        let number = self.number_ty(op);
         let numbers = self.reserve(self.array_ty(number, op.k))?;
         let (input, from) = self.vector(op.input)?;
         self.repeat(op.k, &[], |l, i, _| {
@@ -105,7 +160,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// A component as what is multiplied and summed: an `f32`, or an `i32`.
-    fn multiplicand(&mut self, component: Component, x: V<'c>) -> Result<V<'c>> {
+    pub(super) fn multiplicand(&mut self, component: Component, x: V<'c>) -> Result<V<'c>> {
         match (component.is_float(), component.is_signed()) {
             (true, _) => self.e.as_f32(component.scalar(), x),
             (false, true) => self.e.sext_trunc(x, 32),
@@ -136,7 +191,7 @@ impl<'c> Lower<'_, 'c> {
         first: V<'c>,
         count: u32,
     ) -> Result<()> {
-        let Product { op, matrix, bias, input: (input, number) } = *product;
+        let Product { op, matrix, bias, input: (input, number), result: (result, s) } = *product;
         let rows = (0..count).map(|i| self.e.add(first, self.e.i64(i.into())));
         let rows = rows.collect::<Result<Vec<_>>>()?;
         let mut sums = Vec::new();
@@ -169,7 +224,6 @@ impl<'c> Lower<'_, 'c> {
             }
             Ok(next)
         })?;
-        let (result, s) = self.vector(op.result)?;
         for (row, sum) in rows.into_iter().zip(sums) {
             let sum = match op.matrix.is_float() {
                 // No sum is a zero with a sign.

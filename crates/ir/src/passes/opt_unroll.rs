@@ -22,7 +22,7 @@
 //!
 //! Loops are unrolled for their indices if the index of a matrix or of a short array, or the lane that a shuffle
 //! reads, depends on the loop's counter, or within narrower limits if they hold matrix operations; for targets that run
-//! invocations as threads, short ones whatever they hold.
+//! invocations as threads, short ones whatever they hold, and those over the elements of vectors that are multiplied.
 
 use super::walk::Walk;
 use crate::effects::VarUse;
@@ -39,6 +39,8 @@ const MAX_CLONED: usize = 4096;
 const MAX_CLONED_PLAIN: usize = 512;
 /// The same for one loop of any kind, for threads: their loads are then under way at the same time.
 const MAX_CLONED_SHORT: usize = 256;
+/// Most elements of a vector that threads multiply, and have in registers for that.
+const MAX_VECTOR: u32 = 64;
 /// Most elements of an array of scalars that are worth turning into registers. Longer ones stay in
 /// memory, where an index costs nothing and unrolled code would cost time to compile.
 const MAX_ELEMENTS: u32 = 16;
@@ -68,16 +70,26 @@ pub(super) struct Budget {
     plain: usize,
     /// The same for one loop that has neither.
     short: usize,
+    /// Longer arrays that are worth turning into registers, in order.
+    vectors: Vec<Var>,
 }
 
 impl Budget {
     pub(super) fn new() -> Self {
-        Self { cloned: 0, tried: 0, most: MAX_CLONED, plain: MAX_CLONED_PLAIN, short: 0 }
+        Self { cloned: 0, tried: 0, most: MAX_CLONED, plain: MAX_CLONED_PLAIN, short: 0, vectors: Vec::new() }
     }
 
     /// For threads.
-    pub(super) fn for_threads() -> Self {
-        Self { short: MAX_CLONED_SHORT, ..Self::new() }
+    pub(super) fn for_threads(func: &Function) -> Self {
+        let mut vectors = Vec::new();
+        for info in &func.insts {
+            if let Op::VecMatMul(op) = &info.op {
+                vectors
+                    .extend([op.result, op.input].into_iter().filter(|&v| func.var(v).count <= MAX_VECTOR));
+            }
+        }
+        vectors.sort_unstable();
+        Self { short: MAX_CLONED_SHORT, vectors, ..Self::new() }
     }
 
     /// For indices alone.
@@ -91,7 +103,7 @@ impl Walk<'_> {
     /// has changed.
     pub(super) fn unroll(&mut self, label: Label, body: Block, stored: &[Var]) -> bool {
         let Some(budget) = self.budget.clone() else { return false };
-        let limit = match gain(self.old, body, stored) {
+        let limit = match gain(self.old, body, stored, &budget.vectors) {
             Gain::None => budget.short,
             Gain::Matrices => budget.plain,
             Gain::Indices => budget.most,
@@ -103,7 +115,8 @@ impl Walk<'_> {
             return false;
         }
         let saved = self.save();
-        let is_done = self.iterations(label, body, begin + most);
+        let copies = if budget.vectors.is_empty() { MAX_COPIES } else { MAX_VECTOR as usize + 1 };
+        let is_done = self.iterations(label, body, copies, begin + most);
         let added = self.new.insts.len() - begin;
         if !is_done {
             self.restore(saved);
@@ -116,8 +129,8 @@ impl Walk<'_> {
         is_done
     }
 
-    fn iterations(&mut self, label: Label, body: Block, limit: usize) -> bool {
-        for _ in 0..MAX_COPIES {
+    fn iterations(&mut self, label: Label, body: Block, copies: usize, limit: usize) -> bool {
+        for _ in 0..copies {
             let before = self.env.clone();
             let frame = self.enter(label, false);
             self.block(body);
@@ -143,13 +156,13 @@ impl Walk<'_> {
     }
 }
 
-fn gain(func: &Function, body: Block, stored: &[Var]) -> Gain {
+fn gain(func: &Function, body: Block, stored: &[Var], vectors: &[Var]) -> Gain {
     let mut inner = Vec::new();
     stores_in_loops(func, body, false, &mut inner);
     inner.sort_unstable();
     // They stay in order.
     let counters: Vec<Var> = stored.iter().copied().filter(|v| inner.binary_search(v).is_err()).collect();
-    gain_of_block(func, body, &counters)
+    gain_of_block(func, body, &counters, vectors)
 }
 
 /// Variables written in loops that are nested in a block.
@@ -166,14 +179,18 @@ fn stores_in_loops(func: &Function, block: Block, in_loop: bool, vars: &mut Vec<
     }
 }
 
-fn gain_of_block(func: &Function, block: Block, counters: &[Var]) -> Gain {
-    let gains = func.block(block).iter().map(|&inst| gain_of_inst(func, inst, counters));
+fn gain_of_block(func: &Function, block: Block, counters: &[Var], vectors: &[Var]) -> Gain {
+    let gains = func.block(block).iter().map(|&inst| gain_of_inst(func, inst, counters, vectors));
     gains.max().unwrap_or(Gain::None)
 }
 
-fn gain_of_inst(func: &Function, inst: Inst, counters: &[Var]) -> Gain {
+fn gain_of_inst(func: &Function, inst: Inst, counters: &[Var], vectors: &[Var]) -> Gain {
     let info = func.inst(inst);
-    let gains = |var: Var| func.var(var).ty.mat().is_some() || func.var(var).count <= MAX_ELEMENTS;
+    let gains = |var: Var| {
+        func.var(var).ty.mat().is_some()
+            || func.var(var).count <= MAX_ELEMENTS
+            || vectors.binary_search(&var).is_ok()
+    };
     let index = match info.op {
         Op::VarLoad(var) | Op::VarComponentLoad(var) | Op::VarComponentStore(var) if gains(var) => {
             info.args.first()
@@ -186,7 +203,7 @@ fn gain_of_inst(func: &Function, inst: Inst, counters: &[Var]) -> Gain {
         return Gain::Indices;
     }
     let is_mat = |v: &Value| matches!(func.ty(*v), Type::Mat(_));
-    let nested = info.op.bodies().map(|b| gain_of_block(func, b, counters)).max();
+    let nested = info.op.bodies().map(|b| gain_of_block(func, b, counters, vectors)).max();
     let own = if info.args.iter().chain(&info.results).any(is_mat) { Gain::Matrices } else { Gain::None };
     nested.map_or(own, |n| n.max(own))
 }

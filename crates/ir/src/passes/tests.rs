@@ -1,6 +1,6 @@
 //! Text before and after.
 
-use super::{Options, compact, join_known, optimize};
+use super::{LANES, Options, THREADS, compact, join_known, optimize, optimize_by};
 use crate::{Module, Op, Scalar, Tree, Uniformity, text, verify};
 use expect_test::{Expect, expect};
 use std::fmt::Write;
@@ -433,6 +433,43 @@ fn loops_over_lanes_are_unrolled() {
     }";
     let text = run(code).to_string();
     assert_eq!((text.matches("loop").count(), text.matches("subgroup_shuffle").count()), (0, 4), "{text}");
+}
+
+/// Threads have vectors that they multiply in registers, for which their elements have constant numbers.
+#[test]
+fn loops_over_vectors_are_unrolled_for_threads() {
+    let code = |product: &str| {
+        format!(
+            "binding buf0 = 0.0 storage var $i: i32 var $x: f16[40] var $y: f16[8] {{
+            %0: i32 = const 0
+            %1: i32 = const 1
+            %40: i32 = const 40
+            %stride: i64 = const 0
+            %p: ptr<buffer> = buffer_ptr<buf0> %0
+            var_store<$i> %0
+            loop @next {{
+                %i: i32 = var_load<$i>
+                %c: bool = ult %i, %40
+                if %c {{
+                    %x: f16 = u_to_f %i
+                    var_store<$x> %i, %x
+                    %j: i32 = iadd %i, %1
+                    var_store<$i> %j
+                    br @next
+                }}
+            }}
+            {product}
+        }}"
+        )
+    };
+    let loops = |code: String, passes| {
+        let module = optimize_by(passes, parse(&code), &Options::default()).expect("the passes are right");
+        module.to_string().matches("loop").count()
+    };
+    let product = "vec_mat_mul<$y, $x, m=8, k=40, f16, f16, inferencing> %p, %stride";
+    assert_eq!(loops(code(product), THREADS), 0);
+    assert_eq!(loops(code(product), LANES), 1);
+    assert_eq!(loops(code(""), THREADS), 1);
 }
 
 #[test]

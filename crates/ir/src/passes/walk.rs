@@ -33,7 +33,7 @@ pub(super) fn unroll(func: &Function) -> Function {
 
 /// The same, and unrolls all short loops.
 pub(super) fn unroll_for_threads(func: &Function) -> Function {
-    Walk::new(func, Some(Budget::for_threads())).run()
+    Walk::new(func, Some(Budget::for_threads(func))).run()
 }
 
 /// Folds and forwards, and unrolls loops for the indices that depend on their counters.
