@@ -74,11 +74,13 @@ fn peak_now(isa: Isa, types: (Elem, Elem)) -> f64 {
         (Elem::I8, _) => peak::i8_dot(isa, 1, duration),
         (Elem::F16, Elem::F16) => peak::f16_fma(isa, 1, duration),
         (Elem::BF16, _) => peak::bf16_dot(isa, 1, duration),
+        // Vectors have half as many of these.
+        (Elem::F64, _) => peak::f32_fma(isa, 1, duration) / 2.0,
         _ => peak::f32_fma(isa, 1, duration),
     }
 }
 
-fn mul_add(isa: Isa, types: (Elem, Elem), shape: (u32, u32, u32), grid: Grid) {
+fn mul_add(isa: Isa, types: (Elem, Elem), saturating: bool, shape: (u32, u32, u32), grid: Grid) {
     let ((element, accumulator), (rows, cols, depth)) = (types, shape);
     let isa = if types == (Elem::F16, Elem::F16) { isa.for_sums_of_f16() } else { isa };
     let a = isa.layout(element, Use::A, rows, depth);
@@ -93,7 +95,7 @@ fn mul_add(isa: Isa, types: (Elem, Elem), shape: (u32, u32, u32), grid: Grid) {
         b_signed: true,
         c_signed: true,
         r_signed: true,
-        saturating: false,
+        saturating,
         relaxed: false,
     };
     let plan = isa.plan_mul_add(&op, grid);
@@ -122,9 +124,10 @@ fn mul_add(isa: Isa, types: (Elem, Elem), shape: (u32, u32, u32), grid: Grid) {
     let peak = (before + peak_now(isa, types)) / 2.0;
     let work = 2.0 * f64::from(rows * cols) * f64::from(depth) * f64::from(grid.m * grid.n * grid.k);
     println!(
-        "{:>5}→{:<5} {rows:>3}x{cols:>3}x{depth:>3} grid {}x{}x{}  {:>8.1} ns {:>8.1} Gop/s {:>5.1}%  {}",
+        "{:>5}→{:<5}{} {rows:>3}x{cols:>3}x{depth:>3} grid {}x{}x{}  {:>8.1} ns {:>8.1} Gop/s {:>5.1}%  {}",
         element.to_string(),
         accumulator.to_string(),
+        if saturating { " saturating" } else { "" },
         grid.m,
         grid.n,
         grid.k,
@@ -243,10 +246,15 @@ fn main() {
         (Elem::I8, Elem::I32),
         (Elem::F64, Elem::F64),
         (Elem::I16, Elem::I32),
+        (Elem::I64, Elem::I64),
     ];
+    let clamped = [(Elem::I16, Elem::I32), (Elem::I32, Elem::I32), (Elem::I64, Elem::I64)];
     if "mul".contains(&filter) {
         for types in types {
-            small.iter().for_each(|&(shape, grid)| mul_add(isa, types, shape, grid));
+            small.iter().for_each(|&(shape, grid)| mul_add(isa, types, false, shape, grid));
+        }
+        for types in clamped {
+            small.iter().for_each(|&(shape, grid)| mul_add(isa, types, true, shape, grid));
         }
     }
     if "transfer".contains(&filter) {

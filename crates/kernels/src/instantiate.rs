@@ -8,7 +8,7 @@ use crate::kernel::Table;
 use crate::mul_add::flush::Flush;
 use crate::mul_add::panel::{Finish, Operands, Panel, RunPanel, drive, panel};
 use crate::mul_add::wishes::Wishes;
-use crate::mul_add::{MulAddParams, general, prepare};
+use crate::mul_add::{MulAddParams, general, prepare, saturating};
 use crate::portable;
 use crate::simd::{Dot, RoundWords, Simd, with_round};
 use crate::transfer::tensor::{self, TensorAccess, TensorWords};
@@ -88,7 +88,7 @@ unsafe fn mul_add<S: Simd, D: Dot, P: Prepare>(
     // SAFETY: forwarded; the control register is touched only by kernels that compute on tiles in memory.
     unsafe {
         let prepared = P::prepare::<D>(params, operands, scratch);
-        if D::INTEGER {
+        if !D::SINGLE {
             if params.saturating {
                 let diverted = prepare::divert_results(params, prepared, scratch, P::WIDENING);
                 drive::<D>(params, diverted, Finish::WithoutC, all, run);
@@ -242,7 +242,7 @@ macro_rules! family {
                 unsafe { panel::<$dot, MR, NV>(p) }
             }
 
-            unsafe fn run_panel(p: &Panel<'_>, rows: usize, vectors: usize) {
+            pub(super) unsafe fn run_panel(p: &Panel<'_>, rows: usize, vectors: usize) {
                 // SAFETY: forwarded.
                 unsafe {
                     match (rows, vectors) {
@@ -331,6 +331,21 @@ macro_rules! outer {
     };
 }
 
+/// The saturating multiplication, by the micro-kernel of 64-bit integers.
+macro_rules! saturating {
+    ($dot:ty, $(#[$attr:meta])*) => {
+        $(#[$attr])*
+        unsafe extern "C" fn mul_add_saturating(
+            p: *const MulAddParams, a: *const *const u8, b: *const *const u8, c: *const *const u8,
+            r: *const *mut u8, scratch: *mut u8, _: *mut Wishes,
+        ) {
+            let operands = Operands { a, b, c, r, compensation: std::ptr::null(), wishes: std::ptr::null_mut() };
+            // SAFETY: the contract of `MulAddFn`.
+            unsafe { saturating::multiply::<$dot>(&*p, operands, scratch, i64::run_panel) }
+        }
+    };
+}
+
 /// A table; multiplications not named are general.
 macro_rules! table {
     ($($field:ident: $kernel:path),* $(,)?) => {
@@ -376,6 +391,9 @@ macro_rules! table {
                 mul_add_i16_half: general_,
                 mul_add_i32: general_,
                 mul_add_i32_half: general_,
+                mul_add_f64: f64::kernel,
+                mul_add_i64: i64::kernel,
+                mul_add_saturating,
                 vec_mat_mul_f32: vec_f32::kernel,
                 vec_mat_mul_i16: vec_i16::kernel,
                 vec_mat_mul_u8s8: vec_i16::kernel,
@@ -438,6 +456,11 @@ mod plain {
         blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
     family!(i32, portable::Portable, portable::I32, Words,
         blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
+    family!(f64, portable::Portable, portable::F64, Ready,
+        blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
+    family!(i64, portable::Portable, portable::I64, Ready,
+        blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
+    saturating!(portable::I64,);
     vector_family!(vec_f32, portable::Portable, portable::F32, 1, [4, 4],
         blocks: [(1, 1), (2, 1), (4, 1), (1, 2), (2, 2), (4, 2)],);
     vector_family!(vec_i16, portable::Portable, portable::I16, 2, [4, 4],
@@ -463,6 +486,13 @@ mod avx2 {
     family!(i32, Avx2, avx2::I32, Words,
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
         #[target_feature(enable = "avx2,fma,f16c")]);
+    family!(f64, Avx2, avx2::F64, Ready,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
+        #[target_feature(enable = "avx2,fma,f16c")]);
+    family!(i64, Avx2, avx2::I64, Ready,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
+        #[target_feature(enable = "avx2,fma,f16c")]);
+    saturating!(avx2::I64, #[target_feature(enable = "avx2,fma,f16c")]);
     family!(u8s8, Avx2, avx2::U8S8, Quads,
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
         #[target_feature(enable = "avx2,fma,f16c,avxvnni")]);
@@ -613,6 +643,9 @@ mod avx512 {
     half!(i32, avx512::I32<false>, Words, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
     half!(i32_half, avx512::I32<true>, Words, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
     half!(i16_half, avx512::I16<true>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
+    wide!(f64, avx512::F64<false>, Ready, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
+    half!(i64, avx512::I64<false>, Ready, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
+    saturating!(avx512::I64<false>, #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]);
     vector_family!(vec_f32, Avx512, avx512::F32<false>, 1, [8, 8],
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
         #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]);
@@ -665,6 +698,13 @@ mod neon {
     family!(i32, Neon, neon::I32, Words,
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
         #[target_feature(enable = "neon")]);
+    family!(f64, Neon, neon::F64, Ready,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "neon")]);
+    family!(i64, Neon, neon::I64, Ready,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "neon")]);
+    saturating!(neon::I64, #[target_feature(enable = "neon")]);
     vector_family!(vec_f32, Neon, neon::F32, 1, [8, 8],
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
         #[target_feature(enable = "neon")]);

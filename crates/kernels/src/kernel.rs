@@ -190,6 +190,12 @@ entries! {
     mul_add_i32 MUL_ADD_I32: MulAddFn,
     /// The same for tiles half a vector wide.
     mul_add_i32_half MUL_ADD_I32_HALF: MulAddFn,
+    /// Multiplication of f64.
+    mul_add_f64 MUL_ADD_F64: MulAddFn,
+    /// Multiplication of integers of 64 bits.
+    mul_add_i64 MUL_ADD_I64: MulAddFn,
+    /// Multiplication of integers of any types, clamping sums.
+    mul_add_saturating MUL_ADD_SATURATING: MulAddFn,
     /// Matrix times vectors of lanes, of f32 words.
     vec_mat_mul_f32 VEC_MAT_MUL_F32: VecMatMulFn,
     /// The same of bytes widened to i16.

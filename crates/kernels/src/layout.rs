@@ -17,7 +17,7 @@
 //!
 //! Behind the elements of large factors there is room for a note of where they came from.
 //!
-//! Invariants: rows of 32-bit words (but for A) are padded to whole vectors, or more, so kernels need no masks; rows of
+//! Invariants: rows of words of 32 and 64 bits (but for A) are padded to whole vectors, or more, so kernels need no masks; rows of
 //! narrower elements are padded to whole words. Padding along the inner dimension of A and B is zero, other
 //! padding is garbage.
 
@@ -137,9 +137,9 @@ impl KernelSet {
             _ => 1,
         };
         // Pairs of bytes become words when they are widened.
-        let row_words = storage.bytes() == 4 || interleave > 1;
+        let row_words = storage.bytes() >= 4 || interleave > 1;
         let ld = if row_words && use_ != Use::A {
-            cols.next_multiple_of(self.column_step(cols))
+            cols.next_multiple_of(self.column_step(storage, cols))
         } else {
             let bytes = storage.bytes() as u32 * u32::from(interleave);
             cols.next_multiple_of((4 / bytes).max(1))
@@ -151,11 +151,17 @@ impl KernelSet {
         layout
     }
 
-    /// What rows of words are padded to: a vector, or half of one for narrow matrices, two of which share a
-    /// vector then.
-    pub(crate) fn column_step(self, cols: u32) -> u32 {
-        let lanes = self.lanes() as u32;
-        if self.level() == Level::Avx512 && cols <= lanes / 2 { lanes / 2 } else { lanes }
+    /// What rows of words are padded to: a vector, or half of one for narrow matrices of 32-bit words, two of which
+    /// share a vector then.
+    pub(crate) fn column_step(self, storage: Elem, cols: u32) -> u32 {
+        let lanes = self.words_of(storage);
+        let halves = self.level() == Level::Avx512 && storage.bytes() < 8;
+        if halves && cols <= lanes / 2 { lanes / 2 } else { lanes }
+    }
+
+    /// Words in a vector: of 64 bits where elements have them, otherwise of 32.
+    pub(crate) fn words_of(self, storage: Elem) -> u32 {
+        self.lanes() as u32 / if storage.bytes() == 8 { 2 } else { 1 }
     }
 }
 

@@ -140,7 +140,7 @@ pub(crate) struct F32;
 impl Dot for F32 {
     const LANES: usize = LANES;
     const HALVES: bool = false;
-    const INTEGER: bool = false;
+    const SINGLE: bool = true;
     type Acc = [f32; LANES];
     type A = f32;
     type B = [f32; LANES];
@@ -191,62 +191,82 @@ impl Dot for F32 {
     }
 }
 
-/// i32 words.
-#[derive(Clone, Copy)]
-pub(crate) struct I32;
+/// A [`Dot`] of plain numbers that are not rounded.
+macro_rules! dot {
+    ($(#[$doc:meta])* $name:ident, $word:ty, |$acc:ident, $a:ident, $b:ident| $dot:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name;
 
-impl Dot for I32 {
-    const LANES: usize = LANES;
-    const HALVES: bool = false;
-    const INTEGER: bool = true;
-    type Acc = [i32; LANES];
-    type A = i32;
-    type B = [i32; LANES];
+        impl Dot for $name {
+            const LANES: usize = 4 * LANES / Self::WORD;
+            const HALVES: bool = false;
+            const WORD: usize = size_of::<$word>();
+            const SINGLE: bool = false;
+            type Acc = [$word; 4 * LANES / size_of::<$word>()];
+            type A = $word;
+            type B = Self::Acc;
 
-    #[inline(always)]
-    unsafe fn zero() -> Self::Acc {
-        [0; LANES]
-    }
-    #[inline(always)]
-    unsafe fn load_acc(lo: *const u8, _hi: *const u8) -> Self::Acc {
-        // SAFETY: one vector is readable, by contract.
-        unsafe { lo.cast::<Self::Acc>().read_unaligned() }
-    }
-    #[inline(always)]
-    unsafe fn store_acc(lo: *mut u8, _hi: *mut u8, v: Self::Acc) {
-        // SAFETY: one vector is writable, by contract.
-        unsafe { lo.cast::<Self::Acc>().write_unaligned(v) }
-    }
-    #[inline(always)]
-    unsafe fn splat(a: *const u8) -> Self::A {
-        // SAFETY: one word is readable, by contract.
-        unsafe { a.cast::<Self::A>().read_unaligned() }
-    }
-    #[inline(always)]
-    unsafe fn load_b(lo: *const u8, _hi: *const u8) -> Self::B {
-        // SAFETY: one vector is readable, by contract.
-        unsafe { lo.cast::<Self::B>().read_unaligned() }
-    }
-    #[inline(always)]
-    unsafe fn dot(mut acc: Self::Acc, a: Self::A, b: Self::B) -> Self::Acc {
-        for (acc, b) in acc.iter_mut().zip(b) {
-            *acc = acc.wrapping_add(a.wrapping_mul(b));
+            #[inline(always)]
+            unsafe fn zero() -> Self::Acc {
+                Self::Acc::default()
+            }
+            #[inline(always)]
+            unsafe fn load_acc(lo: *const u8, _hi: *const u8) -> Self::Acc {
+                // SAFETY: one vector is readable, by contract.
+                unsafe { lo.cast::<Self::Acc>().read_unaligned() }
+            }
+            #[inline(always)]
+            unsafe fn store_acc(lo: *mut u8, _hi: *mut u8, v: Self::Acc) {
+                // SAFETY: one vector is writable, by contract.
+                unsafe { lo.cast::<Self::Acc>().write_unaligned(v) }
+            }
+            #[inline(always)]
+            unsafe fn splat(a: *const u8) -> Self::A {
+                // SAFETY: one word is readable, by contract.
+                unsafe { a.cast::<Self::A>().read_unaligned() }
+            }
+            #[inline(always)]
+            unsafe fn load_b(lo: *const u8, _hi: *const u8) -> Self::B {
+                // SAFETY: one vector is readable, by contract.
+                unsafe { lo.cast::<Self::B>().read_unaligned() }
+            }
+            #[inline(always)]
+            unsafe fn dot(mut sums: Self::Acc, $a: Self::A, b: Self::B) -> Self::Acc {
+                for (sum, $b) in sums.iter_mut().zip(b) {
+                    let $acc = *sum;
+                    *sum = $dot;
+                }
+                sums
+            }
+            #[inline(always)]
+            unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
+                v
+            }
+            #[inline(always)]
+            unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
+                v
+            }
+            #[inline(always)]
+            unsafe fn add(a: Self::Acc, _b: Self::Acc) -> Self::Acc {
+                a
+            }
         }
-        acc
-    }
-    #[inline(always)]
-    unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
-        v
-    }
-    #[inline(always)]
-    unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
-        v
-    }
-    #[inline(always)]
-    unsafe fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc {
-        [0, 1, 2, 3].map(|i: usize| a[i].wrapping_add(b[i]))
-    }
+    };
 }
+
+dot!(
+    /// i32 words.
+    I32, i32, |acc, a, b| acc.wrapping_add(a.wrapping_mul(b))
+);
+dot!(
+    /// i64 words.
+    I64, i64, |acc, a, b| acc.wrapping_add(a.wrapping_mul(b))
+);
+dot!(
+    /// f64 words.
+    F64, f64, |acc, a, b| acc + a * b
+);
 
 /// Pairs of i16.
 #[derive(Clone, Copy)]
@@ -255,7 +275,7 @@ pub(crate) struct I16;
 impl Dot for I16 {
     const LANES: usize = LANES;
     const HALVES: bool = false;
-    const INTEGER: bool = true;
+    const SINGLE: bool = false;
     type Acc = [i32; LANES];
     type A = [i16; 2];
     type B = [[i16; 2]; LANES];

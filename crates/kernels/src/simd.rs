@@ -130,8 +130,9 @@ pub(crate) trait Simd: Copy {
     unsafe fn load_f16_columns(_lines: [*const u8; MAX_LANES], _give: impl FnMut(usize, Self::Words)) {}
 }
 
-/// One step of a multiplication: 32-bit words of A broadcast, times a vector of words of B, added to a vector of
-/// 32-bit accumulators. A word is one f32, a pair of 16-bit elements or a quad of bytes.
+/// One step of a multiplication: words of A broadcast, times a vector of words of B, added to a vector of accumulators
+/// of the same size. A word of 32 bits is one f32, a pair of 16-bit elements or a quad of bytes, one of 64 bits an f64
+/// or an integer.
 ///
 /// # Safety
 /// Common to all functions: the processor has the instructions; pointers are valid for the access.
@@ -140,8 +141,10 @@ pub(crate) trait Dot: Copy {
     const LANES: usize;
     /// Whether a vector is made of two half vectors at different addresses, from two tiles.
     const HALVES: bool;
-    /// Whether accumulators are i32, otherwise f32.
-    const INTEGER: bool;
+    /// Bytes of a word, and of an accumulator.
+    const WORD: usize = 4;
+    /// Whether accumulators are f32, which may be rounded to narrower floats; otherwise they are integers or f64.
+    const SINGLE: bool;
     /// A vector of accumulators.
     type Acc: Copy;
     /// A broadcast word.
@@ -161,11 +164,11 @@ pub(crate) trait Dot: Copy {
     unsafe fn load_b(lo: *const u8, hi: *const u8) -> Self::B;
     /// `acc + a * b`.
     unsafe fn dot(acc: Self::Acc, a: Self::A, b: Self::B) -> Self::Acc;
-    /// Rounds f32 accumulators to f16; not called with [`Self::INTEGER`].
+    /// Rounds accumulators to f16; called only with [`Self::SINGLE`].
     unsafe fn round_f16(v: Self::Acc) -> Self::Acc;
-    /// Rounds f32 accumulators to bf16; not called with [`Self::INTEGER`].
+    /// Rounds accumulators to bf16; called only with [`Self::SINGLE`].
     unsafe fn round_bf16(v: Self::Acc) -> Self::Acc;
-    /// Adds wrapping; called only with [`Self::INTEGER`].
+    /// Adds wrapping; called only of products of bytes and pairs of i16.
     unsafe fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc;
 }
 

@@ -65,11 +65,21 @@ fn limits(func: &Function, isa: KernelSet, round: &Round) -> Limits {
         // What is kept for later cannot be what another subgroup has loaded. Words of one element are so many that the
         // tiles of all subgroups then fill the second cache.
         kernel if round.factors.iter().any(|&factor| is_of_shared_memory(func, factor)) => {
-            let is_wide = matches!(kernel, KernelId::MUL_ADD_F32 | KernelId::MUL_ADD_F32_HALF);
+            let is_wide = matches!(
+                kernel,
+                KernelId::MUL_ADD_F32
+                    | KernelId::MUL_ADD_F32_HALF
+                    | KernelId::MUL_ADD_F64
+                    | KernelId::MUL_ADD_I64
+            );
             return Limits { rounds: if is_wide { 1 } else { VECTORS.rounds }, ..VECTORS };
         }
         _ if round.mul_adds().count() == 1 => return SINGLE,
-        KernelId::MUL_ADD_GENERAL | KernelId::MUL_ADD_F32 | KernelId::MUL_ADD_F32_HALF => return VECTORS,
+        KernelId::MUL_ADD_GENERAL
+        | KernelId::MUL_ADD_F32
+        | KernelId::MUL_ADD_F32_HALF
+        | KernelId::MUL_ADD_F64
+        | KernelId::MUL_ADD_I64 => return VECTORS,
         _ => return PACKED,
     };
     Limits { deep: 512 / bytes, many: 256, rounds: 8, small: 0 }
@@ -85,8 +95,10 @@ fn is_of_shared_memory(func: &Function, matrix: Value) -> bool {
 fn is_fast(func: &Function, isa: KernelSet, inst: Inst) -> bool {
     let Op::MatMulAdd(flags) = func.inst(inst).op else { return false };
     let sum = func.ty(func.inst(inst).results[0]).mat();
-    let is_kept =
-        sum.is_some_and(|m| matches!(m.elem, Scalar::F32 | Scalar::I32 | Scalar::F16 | Scalar::BF16));
+    let is_kept = sum.is_some_and(|m| {
+        use Scalar as S;
+        matches!(m.elem, S::F64 | S::F32 | S::F16 | S::BF16 | S::I64 | S::I32)
+    });
     let kernel = || plan_of(func, isa, inst, Grid::ONE).kernel;
     is_kept && !flags.saturate && kernel() != KernelId::MUL_ADD_GENERAL
 }

@@ -20,8 +20,12 @@ pub(super) const LINE: u64 = 64;
 const SMALL: u64 = LINE;
 
 /// Kernels that do not ask.
-const SILENT: [KernelId; 3] =
-    [KernelId::MUL_ADD_GENERAL, KernelId::MUL_ADD_AMX_BF16, KernelId::MUL_ADD_AMX_I8];
+const SILENT: [KernelId; 4] = [
+    KernelId::MUL_ADD_GENERAL,
+    KernelId::MUL_ADD_SATURATING,
+    KernelId::MUL_ADD_AMX_BF16,
+    KernelId::MUL_ADD_AMX_I8,
+];
 
 /// Whether a function multiplies what it has staged, or small matrices one by one, by kernels that ask.
 pub(super) fn are_worth(func: &Function, schedule: &Schedule, plan: impl Fn(&Group) -> Plan) -> bool {

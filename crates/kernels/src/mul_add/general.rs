@@ -1,12 +1,12 @@
-//! Multiplication for every combination of element types and layouts.
+//! Multiplication for every combination of element types and layouts that has no kernel of its own.
 //!
 //! Elements are brought into one wide type, f64 when any operand is a float, i64 otherwise. A column of tiles of
 //! B is widened once and used for all rows of the grid; the inner loop adds a multiple of a row of B to a row of
 //! the result and compiles to vector code. Each step ends in the tile of the result, rounded, and the next one reads
 //! what it adds to from there, so that a chain of steps is what it is one by one.
 
+use super::MulAddParams;
 use super::panel::Operands;
-use super::{MulAddParams, exact};
 use crate::elem::Elem;
 use crate::element::convert::{single_for, to_integer};
 use crate::element::run::{
@@ -26,8 +26,6 @@ pub(super) trait Wide: Copy {
     fn add(self, x: Self) -> Self;
     /// Zero for what is denormal when rounded to binary32.
     fn flushed(self) -> Self;
-    /// The sum with an addend, saturating to the range of an integer result.
-    fn add_saturating(self, x: Self, signed: bool, params: &MulAddParams) -> Self;
     fn to_f64(self) -> f64;
     fn to_i64(self, elem: Elem, signed: bool) -> i64;
 }
@@ -57,10 +55,6 @@ impl Wide for f64 {
     #[inline(always)]
     fn flushed(self) -> Self {
         if (self as f32).abs() < f32::MIN_POSITIVE { 0.0_f64.copysign(self) } else { self }
-    }
-    #[inline(always)]
-    fn add_saturating(self, x: Self, _: bool, _: &MulAddParams) -> Self {
-        self + x
     }
     #[inline(always)]
     fn to_f64(self) -> f64 {
@@ -99,11 +93,6 @@ impl Wide for i64 {
         self
     }
     #[inline(always)]
-    fn add_saturating(self, x: Self, signed: bool, params: &MulAddParams) -> Self {
-        let (low, high) = exact::range(params);
-        (i128::from(self) + exact::value(x, signed)).clamp(low, high) as i64
-    }
-    #[inline(always)]
     fn to_f64(self) -> f64 {
         self as f64
     }
@@ -130,8 +119,6 @@ pub(crate) unsafe fn multiply(params: &MulAddParams, operands: Operands, scratch
     unsafe {
         if floats {
             grid::<f64>(params, operands, scratch);
-        } else if params.saturating && exact::is_wanted(params) {
-            exact::grid(params, operands, scratch);
         } else {
             grid::<i64>(params, operands, scratch);
         }
@@ -181,7 +168,7 @@ unsafe fn grid<T: Wide>(params: &MulAddParams, operands: Operands, scratch: *mut
 
 /// A tile that a step adds to.
 #[derive(Clone, Copy)]
-pub(super) struct Addend<'a> {
+struct Addend<'a> {
     layout: &'a TileLayout,
     signed: bool,
     tile: *const u8,
@@ -190,20 +177,14 @@ pub(super) struct Addend<'a> {
 impl<'a> Addend<'a> {
     /// A tile of C, for the first step.
     #[inline(always)]
-    pub(super) fn of(params: &'a MulAddParams, tile: *const u8) -> Self {
+    fn of(params: &'a MulAddParams, tile: *const u8) -> Self {
         Self { layout: &params.c, signed: params.c_signed, tile }
     }
 
     /// The result of a step, for the next one.
     #[inline(always)]
-    pub(super) fn sum(params: &'a MulAddParams, tile: *const u8) -> Self {
+    fn sum(params: &'a MulAddParams, tile: *const u8) -> Self {
         Self { layout: &params.r, signed: params.r_signed, tile }
-    }
-
-    /// Whether elements are extended by their sign.
-    #[inline(always)]
-    pub(super) fn signed(&self) -> bool {
-        self.signed
     }
 
     /// Widens a run of a row.
@@ -211,7 +192,7 @@ impl<'a> Addend<'a> {
     /// # Safety
     /// The run lies in the tile and is no longer than a chunk.
     #[inline(always)]
-    pub(super) unsafe fn read<T: Wide>(&self, row: usize, col: usize, to: &mut [T]) {
+    unsafe fn read<T: Wide>(&self, row: usize, col: usize, to: &mut [T]) {
         // SAFETY: forwarded.
         unsafe { widen_run(At { layout: self.layout, tile: self.tile, row, col }, self.signed, to) };
     }
@@ -297,11 +278,7 @@ unsafe fn finish<T: Wide>(params: &MulAddParams, row: usize, sums: *const T, add
             addend.read(row, col, total);
             for (i, total) in total.iter_mut().enumerate() {
                 let sum = *sums.add(col + i);
-                *total = match (params.saturating, params.flushes) {
-                    (true, _) => sum.add_saturating(*total, addend.signed(), params),
-                    (false, true) => sum.add(total.flushed()).flushed(),
-                    (false, false) => sum.add(*total),
-                };
+                *total = if params.flushes { sum.add(total.flushed()).flushed() } else { sum.add(*total) };
             }
             narrow_run(At { layout: &params.r, tile: r, row, col }, params.r_signed, total);
         }
@@ -310,7 +287,7 @@ unsafe fn finish<T: Wide>(params: &MulAddParams, row: usize, sums: *const T, add
 }
 
 #[inline(never)]
-pub(super) unsafe fn narrow_run<T: Wide>(at: At<'_, *mut u8>, signed: bool, from: &[T]) {
+unsafe fn narrow_run<T: Wide>(at: At<'_, *mut u8>, signed: bool, from: &[T]) {
     let elem = at.layout.elem;
     let n = from.len();
     // SAFETY: forwarded.

@@ -1,18 +1,18 @@
 //! Multiplication of grids of tiles: `R[i][j] = C[i][j] + sum over k of A[i][k] * B[k][j]`.
 //!
 //! `plan` chooses the kernel and the blocking ahead of time; `panel` is the micro-kernel, the same for f32
-//! words, bf16 pairs, byte quads and i16 pairs; `prepare` brings bytes into the form that the dot-product
+//! words, bf16 pairs, byte quads, i16 pairs and words of 64 bits; `prepare` brings bytes into the form that the dot-product
 //! instructions want; `amx` multiplies in matrix registers; `flush` has the processor take denormals for zeros; `general` covers every other
-//! combination of types, and `exact` saturating sums of integers too wide for it.
+//! combination of types, and `saturating` the sums of integers of any types that are clamped.
 
 mod ahead;
 pub(crate) mod amx;
-mod exact;
 pub(crate) mod flush;
 pub(crate) mod general;
 pub(crate) mod panel;
 mod plan;
 pub(crate) mod prepare;
+pub(crate) mod saturating;
 pub(crate) mod wishes;
 
 use crate::elem::Elem;
@@ -54,6 +54,11 @@ pub struct MulAdd {
 }
 
 impl MulAdd {
+    /// Whether no float is in it. Only then sums saturate.
+    pub(crate) fn is_of_integers(&self) -> bool {
+        [self.a, self.b, self.c, self.r].iter().all(|layout| !layout.elem.is_float())
+    }
+
     /// Whether denormals count as zeros.
     pub(crate) fn flushes(&self) -> bool {
         let is_bf16 = |layout: &TileLayout| layout.elem == Elem::BF16;

@@ -126,7 +126,7 @@ pub(super) fn column<D: Dot>(params: &MulAddParams, index: usize) -> Column {
     } else {
         let per_tile = params.vectors as usize;
         let tile = index / per_tile;
-        Column { lo: tile, hi: tile, offset: index % per_tile * D::LANES * 4 }
+        Column { lo: tile, hi: tile, offset: index % per_tile * D::LANES * D::WORD }
     }
 }
 
@@ -215,10 +215,10 @@ pub(crate) unsafe fn panel<D: Dot, const MR: usize, const NV: usize>(panel: &Pan
     // SAFETY: forwarded.
     unsafe {
         match (panel.finish, asks) {
-            (Finish::F16, true) if !D::INTEGER => blocks::<D, F16, MR, NV, true>(panel),
-            (Finish::F16, false) if !D::INTEGER => blocks::<D, F16, MR, NV, false>(panel),
-            (Finish::Bf16, true) if !D::INTEGER => blocks::<D, Bf16, MR, NV, true>(panel),
-            (Finish::Bf16, false) if !D::INTEGER => blocks::<D, Bf16, MR, NV, false>(panel),
+            (Finish::F16, true) if D::SINGLE => blocks::<D, F16, MR, NV, true>(panel),
+            (Finish::F16, false) if D::SINGLE => blocks::<D, F16, MR, NV, false>(panel),
+            (Finish::Bf16, true) if D::SINGLE => blocks::<D, Bf16, MR, NV, true>(panel),
+            (Finish::Bf16, false) if D::SINGLE => blocks::<D, Bf16, MR, NV, false>(panel),
             (_, true) => blocks::<D, Exact, MR, NV, true>(panel),
             (_, false) => blocks::<D, Exact, MR, NV, false>(panel),
         }
@@ -257,7 +257,7 @@ unsafe fn blocks<D: Dot, R: Sums, const MR: usize, const NV: usize, const ASKS: 
                     }
                     for _ in 0..words {
                         step::<D, MR, NV>(&mut acc, a, lda, lo, hi, at);
-                        a = a.add(4);
+                        a = a.add(D::WORD);
                         at += ldb;
                     }
                     if R::ROUND && (kt == last || !params.relaxed) {
@@ -313,7 +313,7 @@ unsafe fn start<D: Dot, const MR: usize, const NV: usize>(
     // SAFETY: as for `panel`.
     unsafe {
         let mut acc = [[D::zero(); NV]; MR];
-        if !(D::INTEGER && panel.finish == Finish::WithoutC) {
+        if D::SINGLE || panel.finish != Finish::WithoutC {
             let tiles = panel.operands.c.add(i * panel.params.n as usize);
             for x in 0..NV {
                 let column = panel.columns[x];
@@ -324,7 +324,7 @@ unsafe fn start<D: Dot, const MR: usize, const NV: usize>(
                 }
             }
         }
-        if D::INTEGER && !panel.operands.compensation.is_null() {
+        if !D::SINGLE && !panel.operands.compensation.is_null() {
             for x in 0..NV {
                 let from = panel.operands.compensation.add(x * D::LANES * 4);
                 let extra = D::load_acc(from, from.add(D::LANES * 2));

@@ -2,7 +2,7 @@
 
 use super::flush::Flush;
 use super::prepare::Scratch;
-use super::{Grid, MulAdd, MulAddParams, Plan, amx};
+use super::{Grid, MulAdd, MulAddParams, Plan, amx, saturating};
 use crate::elem::{Elem, Use};
 use crate::isa::{KernelSet, Level};
 use crate::kernel::KernelId;
@@ -21,6 +21,10 @@ enum Family {
     Pairs,
     /// Integers of 32 bits, or of 16 widened to them.
     Words,
+    F64,
+    I64,
+    /// Integers of any types, cut into parts of fewer than 64 bits.
+    Saturating,
     /// Pairs of bf16 in matrix registers.
     AmxBf16,
     /// Bytes in matrix registers.
@@ -39,6 +43,11 @@ impl KernelSet {
                 let words =
                     |layout: &TileLayout, use_| want(&TileLayout { elem: Elem::I32, ..*layout }, use_);
                 (words(&op.a, Use::A), words(&op.b, Use::B))
+            }
+            Some(Family::Saturating) => {
+                let parts =
+                    |layout: &TileLayout, use_| want(&TileLayout { elem: Elem::I64, ..*layout }, use_);
+                (parts(&op.a, Use::A), parts(&op.b, Use::B))
             }
             _ if bytes => (want(&op.a, Use::A), want(&op.b, Use::B)),
             _ => (op.a, op.b),
@@ -66,7 +75,7 @@ impl KernelSet {
             b_signed: op.b_signed,
             c_signed: op.c_signed,
             r_signed: op.r_signed,
-            saturating: op.saturating,
+            saturating: op.saturating && op.is_of_integers(),
             relaxed: op.relaxed,
             // The dot product does it by itself.
             flushes: op.flushes() && !matches!(family, Some(Family::Bf16 | Family::AmxBf16)),
@@ -75,12 +84,16 @@ impl KernelSet {
             let scratch_bytes = super::general::scratch_bytes(&params);
             return Plan { kernel: KernelId::MUL_ADD_GENERAL, params, scratch_bytes };
         };
+        if family == Family::Saturating {
+            let sums = self.layout(Elem::I64, Use::Accumulator, op.r.rows, op.r.cols).row_bytes();
+            (params.ldc, params.ldr) = (sums as u32, sums as u32);
+        }
         self.block(&mut params, family);
         let family = if self.amx() { in_matrix_registers(&params, family) } else { family };
-        let half = self.column_step(op.b.cols) < self.lanes() as u32;
-        let kernel = kernel(family, op, half);
+        let kernel = kernel(family, op, self.is_half(&params.want_b));
         let scratch_bytes = match family {
-            Family::F32 | Family::Bf16 | Family::F16 => 0,
+            Family::F32 | Family::Bf16 | Family::F16 | Family::F64 | Family::I64 => 0,
+            Family::Saturating => saturating::scratch_bytes(&params),
             Family::Bytes | Family::Words => Scratch::new(&params, 1).bytes,
             Family::Pairs => Scratch::new(&params, 2).bytes,
             Family::AmxBf16 | Family::AmxBytes => amx::scratch_bytes(&params),
@@ -91,8 +104,19 @@ impl KernelSet {
     /// The micro-kernel for these types and layouts, if there is one.
     fn family(self, op: &MulAdd, grid: Grid) -> Option<Family> {
         let words = |layout: &TileLayout, storage| layout.storage == storage && layout.interleave == 1;
-        let padded =
-            |layout: &TileLayout| layout.ld >= layout.cols.next_multiple_of(self.column_step(layout.cols));
+        let padded = |layout: &TileLayout| {
+            layout.ld >= layout.cols.next_multiple_of(self.column_step(layout.storage, layout.cols))
+        };
+        let integers = op.is_of_integers();
+        let bytes = op.a.elem == Elem::I8 && op.b.elem == Elem::I8;
+        if op.saturating && integers {
+            // Sums of bytes are kept in 32 bits before they are clamped.
+            let deep = op.a.cols > i32::MAX as u32 / (255 * 255) || grid.k > 1;
+            let sums = [&op.c, &op.r].iter().all(|layout| words(layout, Elem::I32) && padded(layout));
+            if !(bytes && sums) || deep {
+                return Some(Family::Saturating);
+            }
+        }
         if !padded(&op.c) || !padded(&op.r) {
             return None;
         }
@@ -109,21 +133,25 @@ impl KernelSet {
                 () => None,
             };
         }
-        let sums = words(&op.c, Elem::I32) && words(&op.r, Elem::I32) && !op.saturating;
-        match (op.a.elem, op.b.elem) {
-            (Elem::I16, Elem::I16) if sums => return Some(Family::Words),
-            (Elem::I32, Elem::I32) if sums && padded(&op.b) => return Some(Family::Words),
-            _ => {}
+        let all = |elem| [&op.a, &op.b, &op.c, &op.r].iter().all(|layout| layout.elem == elem);
+        if padded(&op.b) && (all(Elem::F64) || all(Elem::I64)) {
+            return Some(if integers { Family::I64 } else { Family::F64 });
         }
-        let integers = op.a.elem == Elem::I8 && op.b.elem == Elem::I8;
-        // The sums of a saturating step are kept in 32 bits before they are clamped.
-        let deep = op.a.cols > i32::MAX as u32 / (255 * 255) || grid.k > 1;
-        let integers = integers && !(op.saturating && deep);
-        (integers && words(&op.c, Elem::I32) && words(&op.r, Elem::I32)).then_some(if self.vnni() {
-            Family::Bytes
-        } else {
-            Family::Pairs
-        })
+        if !words(&op.c, Elem::I32) || !words(&op.r, Elem::I32) {
+            return None;
+        }
+        match (op.a.elem, op.b.elem) {
+            (Elem::I16, Elem::I16) => Some(Family::Words),
+            (Elem::I32, Elem::I32) if padded(&op.b) => Some(Family::Words),
+            (Elem::I8, Elem::I8) if self.vnni() => Some(Family::Bytes),
+            (Elem::I8, Elem::I8) => Some(Family::Pairs),
+            _ => None,
+        }
+    }
+
+    /// Whether tiles of B are half a vector wide.
+    fn is_half(self, want_b: &TileLayout) -> bool {
+        self.column_step(want_b.storage, want_b.cols) < self.words_of(want_b.storage)
     }
 
     /// Fills in the strides and the blocking.
@@ -134,19 +162,20 @@ impl KernelSet {
         params.lda = params.want_a.row_bytes() as u32 * widening;
         params.ldb = params.want_b.row_bytes() as u32 * widening;
         params.words = match family {
-            Family::F32 | Family::Words => depth,
+            Family::F32 | Family::Words | Family::F64 | Family::I64 | Family::Saturating => depth,
             Family::Bf16 | Family::F16 | Family::Pairs | Family::AmxBf16 => depth.div_ceil(2),
             Family::Bytes | Family::AmxBytes => depth.div_ceil(4),
         };
-        params.vectors = params.want_b.cols.div_ceil(self.lanes() as u32);
-        let half = self.column_step(params.b.cols) < self.lanes() as u32;
-        let total = if half { params.n.div_ceil(2) } else { params.n * params.vectors };
-        (params.group, params.block_rows) = blocking(
-            self.level(),
-            half || matches!(family, Family::Pairs | Family::Words),
-            params.rows,
-            total,
-        );
+        params.vectors = params.want_b.cols.div_ceil(self.words_of(params.want_b.storage));
+        let half = self.is_half(&params.want_b);
+        let total = match family {
+            // Tiles are multiplied one by one.
+            Family::Saturating => params.vectors,
+            _ if half => params.n.div_ceil(2),
+            _ => params.n * params.vectors,
+        };
+        let is_narrow = matches!(family, Family::Pairs | Family::Words | Family::I64 | Family::Saturating);
+        (params.group, params.block_rows) = blocking(self.level(), half || is_narrow, params.rows, total);
     }
 }
 
@@ -193,6 +222,9 @@ fn kernel(family: Family, op: &MulAdd, half: bool) -> KernelId {
         (Family::Bf16, true) => KernelId::MUL_ADD_BF16_HALF,
         (Family::F16, false) => KernelId::MUL_ADD_F16,
         (Family::F16, true) => KernelId::MUL_ADD_F16_HALF,
+        (Family::F64, _) => KernelId::MUL_ADD_F64,
+        (Family::I64, _) => KernelId::MUL_ADD_I64,
+        (Family::Saturating, _) => KernelId::MUL_ADD_SATURATING,
         (Family::Words, false) => KernelId::MUL_ADD_I32,
         (Family::Words, true) => KernelId::MUL_ADD_I32_HALF,
         (Family::Pairs, false) => KernelId::MUL_ADD_I16,

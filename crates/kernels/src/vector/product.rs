@@ -95,7 +95,7 @@ pub(super) unsafe fn multiply(product: &Product, kernel: MicroKernel) {
 pub(crate) unsafe fn blocks<S: Simd, D: Dot, const MR: usize, const NV: usize>(p: &Product, span: Span) {
     // SAFETY: forwarded.
     unsafe {
-        if p.halves && !D::INTEGER {
+        if p.halves && D::SINGLE {
             rows::<S, D, MR, NV, true>(p, span);
         } else {
             rows::<S, D, MR, NV, false>(p, span);
@@ -174,7 +174,7 @@ unsafe fn start<D: Dot, const MR: usize, const NV: usize>(
                 *acc = [D::load_acc(words.as_ptr().cast(), words.as_ptr().cast()); NV];
             }
         }
-        if D::INTEGER && !p.extra.is_null() {
+        if !D::SINGLE && !p.extra.is_null() {
             for v in 0..NV {
                 let extra = p.extra.add(from + v * D::LANES * 4);
                 let extra = D::load_acc(extra, extra);

@@ -330,7 +330,9 @@ fn saturating_sums_are_exact() {
         (Elem::I64, true, s64_max, s64_max, 1 << 63, s64_max),
         (Elem::I64, true, s64_max, 1 << 63, s64_max, 1 << 63),
     ] {
-        for (isa, depth) in Isa::available().into_iter().flat_map(|isa| [1, 16, 300].map(|k| (isa, k))) {
+        for (isa, depth) in
+            Isa::available().into_iter().flat_map(|isa| [1, 16, 300, 40_000].map(|k| (isa, k)))
+        {
             let case = Case::integers([elem; 4], [signed; 4], true);
             let run = Run { case, shape: (3, 5, depth), grid: Grid::ONE, in_place: false };
             let all = |bits, rows, cols| [Matrix::from_fn(elem, rows, cols, |_, _| bits)];

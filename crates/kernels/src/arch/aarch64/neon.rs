@@ -147,7 +147,7 @@ pub(crate) struct F32;
 impl Dot for F32 {
     const LANES: usize = 4;
     const HALVES: bool = false;
-    const INTEGER: bool = false;
+    const SINGLE: bool = true;
     type Acc = float32x4_t;
     type A = float32x4_t;
     type B = float32x4_t;
@@ -199,119 +199,94 @@ impl Dot for F32 {
     }
 }
 
-/// i32 words.
-#[derive(Clone, Copy)]
-pub(crate) struct I32;
+/// A [`Dot`] that is not rounded. Its words are opaque, of the size of a number that is broadcast.
+macro_rules! dot {
+    (
+        $(#[$doc:meta])* $name:ident, $word:ty, $vector:ty: $splat:ident $load:ident $store:ident $add:ident,
+        |$acc:ident, $a:ident, $b:ident| $dot:expr
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name;
 
-impl Dot for I32 {
-    const LANES: usize = 4;
-    const HALVES: bool = false;
-    const INTEGER: bool = true;
-    type Acc = int32x4_t;
-    type A = int32x4_t;
-    type B = int32x4_t;
+        impl Dot for $name {
+            const LANES: usize = size_of::<$vector>() / Self::WORD;
+            const HALVES: bool = false;
+            const WORD: usize = size_of::<$word>();
+            const SINGLE: bool = false;
+            type Acc = $vector;
+            type A = $vector;
+            type B = $vector;
 
-    #[inline(always)]
-    unsafe fn zero() -> Self::Acc {
-        // SAFETY: the caller vouches for the instructions.
-        unsafe { vdupq_n_s32(0) }
-    }
-    #[inline(always)]
-    unsafe fn load_acc(lo: *const u8, _hi: *const u8) -> Self::Acc {
-        // SAFETY: one vector is readable, by contract.
-        unsafe { vld1q_s32(lo.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn store_acc(lo: *mut u8, _hi: *mut u8, v: Self::Acc) {
-        // SAFETY: one vector is writable, by contract.
-        unsafe { vst1q_s32(lo.cast(), v) }
-    }
-    #[inline(always)]
-    unsafe fn splat(a: *const u8) -> Self::A {
-        // SAFETY: one word is readable, by contract.
-        unsafe { vdupq_n_s32(a.cast::<i32>().read_unaligned()) }
-    }
-    #[inline(always)]
-    unsafe fn load_b(lo: *const u8, _hi: *const u8) -> Self::B {
-        // SAFETY: one vector is readable, by contract.
-        unsafe { vld1q_s32(lo.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn dot(acc: Self::Acc, a: Self::A, b: Self::B) -> Self::Acc {
-        // SAFETY: the caller vouches for the instructions.
-        unsafe { vmlaq_s32(acc, a, b) }
-    }
-    #[inline(always)]
-    unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
-        v
-    }
-    #[inline(always)]
-    unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
-        v
-    }
-    #[inline(always)]
-    unsafe fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc {
-        // SAFETY: the caller vouches for the instructions.
-        unsafe { vaddq_s32(a, b) }
-    }
-}
-
-/// Pairs of i16.
-#[derive(Clone, Copy)]
-pub(crate) struct I16;
-
-impl Dot for I16 {
-    const LANES: usize = 4;
-    const HALVES: bool = false;
-    const INTEGER: bool = true;
-    type Acc = int32x4_t;
-    type A = int16x8_t;
-    type B = int16x8_t;
-
-    #[inline(always)]
-    unsafe fn zero() -> Self::Acc {
-        // SAFETY: the caller vouches for the instructions.
-        unsafe { vdupq_n_s32(0) }
-    }
-    #[inline(always)]
-    unsafe fn load_acc(lo: *const u8, _hi: *const u8) -> Self::Acc {
-        // SAFETY: one vector is readable, by contract.
-        unsafe { vld1q_s32(lo.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn store_acc(lo: *mut u8, _hi: *mut u8, v: Self::Acc) {
-        // SAFETY: one vector is writable, by contract.
-        unsafe { vst1q_s32(lo.cast(), v) }
-    }
-    #[inline(always)]
-    unsafe fn splat(a: *const u8) -> Self::A {
-        // SAFETY: one word is readable, by contract.
-        unsafe { vreinterpretq_s16_s32(vdupq_n_s32(a.cast::<i32>().read_unaligned())) }
-    }
-    #[inline(always)]
-    unsafe fn load_b(lo: *const u8, _hi: *const u8) -> Self::B {
-        // SAFETY: one vector is readable, by contract.
-        unsafe { vld1q_s16(lo.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn dot(acc: Self::Acc, a: Self::A, b: Self::B) -> Self::Acc {
-        // SAFETY: the caller vouches for the instructions.
-        unsafe {
-            let low = vmull_s16(vget_low_s16(a), vget_low_s16(b));
-            vaddq_s32(acc, vpaddq_s32(low, vmull_high_s16(a, b)))
+            #[inline(always)]
+            unsafe fn zero() -> Self::Acc {
+                // SAFETY: the caller vouches for the instructions.
+                unsafe { $splat(<$word>::default()) }
+            }
+            #[inline(always)]
+            unsafe fn load_acc(lo: *const u8, _hi: *const u8) -> Self::Acc {
+                // SAFETY: one vector is readable, by contract.
+                unsafe { $load(lo.cast()) }
+            }
+            #[inline(always)]
+            unsafe fn store_acc(lo: *mut u8, _hi: *mut u8, v: Self::Acc) {
+                // SAFETY: one vector is writable, by contract.
+                unsafe { $store(lo.cast(), v) }
+            }
+            #[inline(always)]
+            unsafe fn splat(a: *const u8) -> Self::A {
+                // SAFETY: one word is readable, by contract.
+                unsafe { $splat(a.cast::<$word>().read_unaligned()) }
+            }
+            #[inline(always)]
+            unsafe fn load_b(lo: *const u8, _hi: *const u8) -> Self::B {
+                // SAFETY: one vector is readable, by contract.
+                unsafe { $load(lo.cast()) }
+            }
+            #[inline(always)]
+            unsafe fn dot($acc: Self::Acc, $a: Self::A, $b: Self::B) -> Self::Acc {
+                // SAFETY: the caller vouches for the instructions.
+                unsafe { $dot }
+            }
+            #[inline(always)]
+            unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
+                v
+            }
+            #[inline(always)]
+            unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
+                v
+            }
+            #[inline(always)]
+            unsafe fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc {
+                // SAFETY: the caller vouches for the instructions.
+                unsafe { $add(a, b) }
+            }
         }
-    }
-    #[inline(always)]
-    unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
-        v
-    }
-    #[inline(always)]
-    unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
-        v
-    }
-    #[inline(always)]
-    unsafe fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc {
-        // SAFETY: the caller vouches for the instructions.
-        unsafe { vaddq_s32(a, b) }
-    }
+    };
 }
+
+dot!(
+    /// i32 words.
+    I32, i32, int32x4_t: vdupq_n_s32 vld1q_s32 vst1q_s32 vaddq_s32, |acc, a, b| vmlaq_s32(acc, a, b)
+);
+dot!(
+    /// Pairs of i16.
+    I16, i32, int32x4_t: vdupq_n_s32 vld1q_s32 vst1q_s32 vaddq_s32, |acc, a, b| {
+        let (a, b) = (vreinterpretq_s16_s32(a), vreinterpretq_s16_s32(b));
+        let low = vmull_s16(vget_low_s16(a), vget_low_s16(b));
+        vaddq_s32(acc, vpaddq_s32(low, vmull_high_s16(a, b)))
+    }
+);
+dot!(
+    /// f64 words.
+    F64, f64, float64x2_t: vdupq_n_f64 vld1q_f64 vst1q_f64 vaddq_f64, |acc, a, b| vfmaq_f64(acc, a, b)
+);
+dot!(
+    /// i64 words, whose product is made of three of halves.
+    I64, u64, uint64x2_t: vdupq_n_u64 vld1q_u64 vst1q_u64 vaddq_u64, |acc, a, b| {
+        let (a_low, a_high) = (vmovn_u64(a), vshrn_n_u64::<32>(a));
+        let (b_low, b_high) = (vmovn_u64(b), vshrn_n_u64::<32>(b));
+        let across = vmlal_u32(vmull_u32(a_high, b_low), a_low, b_high);
+        vaddq_u64(vmlal_u32(acc, a_low, b_low), vshlq_n_u64::<32>(across))
+    }
+);

@@ -267,17 +267,18 @@ unsafe fn round_bf16(v: __m256i) -> __m256i {
     }
 }
 
-/// A [`Dot`] whose accumulators are f32 or i32 and whose words are opaque.
+/// A [`Dot`] whose words are opaque, of the size of an integer that is broadcast.
 macro_rules! dot {
-    ($(#[$doc:meta])* $name:ident, integer: $integer:literal, |$acc:ident, $a:ident, $b:ident| $dot:expr) => {
+    ($(#[$doc:meta])* $name:ident, single: $single:literal, $word:ty: $splat:ident, |$acc:ident, $a:ident, $b:ident| $dot:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub(crate) struct $name;
 
         impl Dot for $name {
-            const LANES: usize = 8;
+            const LANES: usize = size_of::<__m256i>() / Self::WORD;
             const HALVES: bool = false;
-            const INTEGER: bool = $integer;
+            const WORD: usize = size_of::<$word>();
+            const SINGLE: bool = $single;
             type Acc = __m256i;
             type A = __m256i;
             type B = __m256i;
@@ -300,7 +301,7 @@ macro_rules! dot {
             #[inline(always)]
             unsafe fn splat(a: *const u8) -> Self::A {
                 // SAFETY: one word is readable, by contract.
-                unsafe { _mm256_set1_epi32(a.cast::<i32>().read_unaligned()) }
+                unsafe { $splat(a.cast::<$word>().read_unaligned()) }
             }
             #[inline(always)]
             unsafe fn load_b(lo: *const u8, _hi: *const u8) -> Self::B {
@@ -333,7 +334,7 @@ macro_rules! dot {
 
 dot!(
     /// f32 words.
-    F32, integer: false, |acc, a, b| _mm256_castps_si256(_mm256_fmadd_ps(
+    F32, single: true, i32: _mm256_set1_epi32, |acc, a, b| _mm256_castps_si256(_mm256_fmadd_ps(
         _mm256_castsi256_ps(a),
         _mm256_castsi256_ps(b),
         _mm256_castsi256_ps(acc),
@@ -341,17 +342,34 @@ dot!(
 );
 dot!(
     /// Quads of unsigned bytes times quads of signed bytes.
-    U8S8, integer: true, |acc, a, b| _mm256_dpbusd_avx_epi32(acc, a, b)
+    U8S8, single: false, i32: _mm256_set1_epi32, |acc, a, b| _mm256_dpbusd_avx_epi32(acc, a, b)
 );
 dot!(
     /// Quads of signed bytes times quads of unsigned bytes.
-    S8U8, integer: true, |acc, a, b| _mm256_dpbusd_avx_epi32(acc, b, a)
+    S8U8, single: false, i32: _mm256_set1_epi32, |acc, a, b| _mm256_dpbusd_avx_epi32(acc, b, a)
 );
 dot!(
     /// i32 words.
-    I32, integer: true, |acc, a, b| _mm256_add_epi32(acc, _mm256_mullo_epi32(a, b))
+    I32, single: false, i32: _mm256_set1_epi32, |acc, a, b| _mm256_add_epi32(acc, _mm256_mullo_epi32(a, b))
 );
 dot!(
     /// Pairs of i16.
-    I16, integer: true, |acc, a, b| _mm256_add_epi32(acc, _mm256_madd_epi16(a, b))
+    I16, single: false, i32: _mm256_set1_epi32, |acc, a, b| _mm256_add_epi32(acc, _mm256_madd_epi16(a, b))
+);
+dot!(
+    /// f64 words.
+    F64, single: false, i64: _mm256_set1_epi64x, |acc, a, b| _mm256_castpd_si256(_mm256_fmadd_pd(
+        _mm256_castsi256_pd(a),
+        _mm256_castsi256_pd(b),
+        _mm256_castsi256_pd(acc),
+    ))
+);
+dot!(
+    /// i64 words, whose product is made of three of halves.
+    I64, single: false, i64: _mm256_set1_epi64x, |acc, a, b| {
+        let (a_high, b_high) = (_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
+        let across = _mm256_add_epi64(_mm256_mul_epu32(a_high, b), _mm256_mul_epu32(a, b_high));
+        let sum = _mm256_add_epi64(acc, _mm256_mul_epu32(a, b));
+        _mm256_add_epi64(sum, _mm256_slli_epi64::<32>(across))
+    }
 );

@@ -390,17 +390,18 @@ pub(super) unsafe fn store<const HALVES: bool>(lo: *mut u8, hi: *mut u8, v: __m5
     }
 }
 
-/// A [`Dot`] whose accumulators are f32 or i32 and whose words are opaque.
+/// A [`Dot`] whose words are opaque, of the size of an integer that is broadcast.
 macro_rules! dot {
-    ($(#[$doc:meta])* $name:ident, integer: $integer:literal, |$acc:ident, $a:ident, $b:ident| $dot:expr) => {
+    ($(#[$doc:meta])* $name:ident, single: $single:literal, $word:ty: $splat:ident, |$acc:ident, $a:ident, $b:ident| $dot:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub(crate) struct $name<const HALVES: bool>;
 
         impl<const HALVES: bool> Dot for $name<HALVES> {
-            const LANES: usize = 16;
+            const LANES: usize = size_of::<__m512i>() / Self::WORD;
             const HALVES: bool = HALVES;
-            const INTEGER: bool = $integer;
+            const WORD: usize = size_of::<$word>();
+            const SINGLE: bool = $single;
             type Acc = __m512i;
             type A = __m512i;
             type B = __m512i;
@@ -423,7 +424,7 @@ macro_rules! dot {
             #[inline(always)]
             unsafe fn splat(a: *const u8) -> Self::A {
                 // SAFETY: one word is readable, by contract.
-                unsafe { _mm512_set1_epi32(a.cast::<i32>().read_unaligned()) }
+                unsafe { $splat(a.cast::<$word>().read_unaligned()) }
             }
             #[inline(always)]
             unsafe fn load_b(lo: *const u8, hi: *const u8) -> Self::B {
@@ -456,7 +457,7 @@ macro_rules! dot {
 
 dot!(
     /// f32 words.
-    F32, integer: false, |acc, a, b| _mm512_castps_si512(_mm512_fmadd_ps(
+    F32, single: true, i32: _mm512_set1_epi32, |acc, a, b| _mm512_castps_si512(_mm512_fmadd_ps(
         _mm512_castsi512_ps(a),
         _mm512_castsi512_ps(b),
         _mm512_castsi512_ps(acc),
@@ -464,7 +465,7 @@ dot!(
 );
 dot!(
     /// Pairs of bf16.
-    Bf16, integer: false, |acc, a, b| _mm512_castps_si512(_mm512_dpbf16_ps(
+    Bf16, single: true, i32: _mm512_set1_epi32, |acc, a, b| _mm512_castps_si512(_mm512_dpbf16_ps(
         _mm512_castsi512_ps(acc),
         std::mem::transmute::<__m512i, __m512bh>(a),
         std::mem::transmute::<__m512i, __m512bh>(b),
@@ -472,17 +473,29 @@ dot!(
 );
 dot!(
     /// Quads of unsigned bytes times quads of signed bytes.
-    U8S8, integer: true, |acc, a, b| _mm512_dpbusd_epi32(acc, a, b)
+    U8S8, single: false, i32: _mm512_set1_epi32, |acc, a, b| _mm512_dpbusd_epi32(acc, a, b)
 );
 dot!(
     /// Quads of signed bytes times quads of unsigned bytes.
-    S8U8, integer: true, |acc, a, b| _mm512_dpbusd_epi32(acc, b, a)
+    S8U8, single: false, i32: _mm512_set1_epi32, |acc, a, b| _mm512_dpbusd_epi32(acc, b, a)
 );
 dot!(
     /// i32 words.
-    I32, integer: true, |acc, a, b| _mm512_add_epi32(acc, _mm512_mullo_epi32(a, b))
+    I32, single: false, i32: _mm512_set1_epi32, |acc, a, b| _mm512_add_epi32(acc, _mm512_mullo_epi32(a, b))
 );
 dot!(
     /// Pairs of i16.
-    I16, integer: true, |acc, a, b| _mm512_add_epi32(acc, _mm512_madd_epi16(a, b))
+    I16, single: false, i32: _mm512_set1_epi32, |acc, a, b| _mm512_add_epi32(acc, _mm512_madd_epi16(a, b))
+);
+dot!(
+    /// f64 words.
+    F64, single: false, i64: _mm512_set1_epi64, |acc, a, b| _mm512_castpd_si512(_mm512_fmadd_pd(
+        _mm512_castsi512_pd(a),
+        _mm512_castsi512_pd(b),
+        _mm512_castsi512_pd(acc),
+    ))
+);
+dot!(
+    /// i64 words.
+    I64, single: false, i64: _mm512_set1_epi64, |acc, a, b| _mm512_add_epi64(acc, _mm512_mullo_epi64(a, b))
 );

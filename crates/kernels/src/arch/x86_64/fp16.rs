@@ -35,7 +35,7 @@ unsafe fn joined(v: __m512i) -> __m512i {
 impl<const HALVES: bool> Dot for F16<HALVES> {
     const LANES: usize = 16;
     const HALVES: bool = HALVES;
-    const INTEGER: bool = false;
+    const SINGLE: bool = true;
     type Acc = __m512i;
     type A = __m512i;
     type B = __m512i;
