@@ -32,10 +32,16 @@ trait Prepare {
 struct Ready;
 /// Quads of bytes.
 #[cfg_attr(
-    not(target_arch = "x86_64"),
-    expect(dead_code, reason = "only x86-64 has a kernel with byte dot products")
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    expect(dead_code, reason = "no kernel has byte dot products")
 )]
 struct Quads;
+/// Quads of bytes, with the signs that they have.
+#[cfg_attr(
+    not(target_arch = "aarch64"),
+    expect(dead_code, reason = "only AArch64 has products of squares of bytes")
+)]
+struct QuadsAsTheyAre;
 /// Bytes to pairs of i16.
 struct Pairs;
 /// Integers of 32 bits, or of 16 to those.
@@ -53,8 +59,18 @@ impl Prepare for Quads {
     const WIDENING: usize = 1;
     #[inline(always)]
     unsafe fn prepare<D: Dot>(params: &MulAddParams, operands: Operands, scratch: *mut u8) -> Operands {
+        let flip = (params.a_signed == params.b_signed) != D::ALIKE;
         // SAFETY: forwarded.
-        unsafe { prepare::bytes::<D>(params, operands, scratch) }
+        unsafe { prepare::bytes::<D>(params, operands, scratch, flip) }
+    }
+}
+
+impl Prepare for QuadsAsTheyAre {
+    const WIDENING: usize = 1;
+    #[inline(always)]
+    unsafe fn prepare<D: Dot>(params: &MulAddParams, operands: Operands, scratch: *mut u8) -> Operands {
+        // SAFETY: forwarded.
+        unsafe { prepare::bytes::<D>(params, operands, scratch, false) }
     }
 }
 
@@ -705,6 +721,89 @@ mod neon {
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
         #[target_feature(enable = "neon")]);
     saturating!(neon::I64, #[target_feature(enable = "neon")]);
+    family!(bf16, Neon, neon::Bf16, Ready,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "neon,bf16")]);
+    family!(s8, Neon, neon::S8, Quads,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "neon,dotprod")]);
+    family!(u8, Neon, neon::U8, Quads,
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "neon,dotprod")]);
+    /// Products of squares of bytes.
+    mod squares {
+        use super::*;
+        use crate::mul_add::squares::panel;
+
+        macro_rules! run_panel {
+            ($name:ident, $squares:ty) => {
+                mod $name {
+                    use super::*;
+
+                    #[target_feature(enable = "neon,i8mm")]
+                    unsafe fn block<const PAIRS: usize, const NV: usize>(p: &Panel<'_>, rows: usize) {
+                        // SAFETY: forwarded.
+                        unsafe { panel::<$squares, PAIRS, NV>(p, rows) }
+                    }
+
+                    pub(super) unsafe fn run(p: &Panel<'_>, rows: usize, vectors: usize) {
+                        // SAFETY: forwarded.
+                        unsafe {
+                            match (rows, vectors) {
+                                (1 | 2, 1) => block::<1, 1>(p, rows),
+                                (4, 1) => block::<2, 1>(p, rows),
+                                (8, 1) => block::<4, 1>(p, rows),
+                                (1 | 2, 2) => block::<1, 2>(p, rows),
+                                (4, 2) => block::<2, 2>(p, rows),
+                                (8, 2) => block::<4, 2>(p, rows),
+                                _ => unreachable!(
+                                    "the plan chose a block of {rows} rows and {vectors} vectors"
+                                ),
+                            }
+                        }
+                    }
+                }
+            };
+        }
+        run_panel!(s8, neon::S8Squares);
+        run_panel!(u8, neon::U8Squares);
+        run_panel!(u8s8, neon::U8S8Squares);
+
+        /// B is signed; there is an instruction for either signedness of A.
+        #[target_feature(enable = "neon,dotprod,i8mm")]
+        pub(super) unsafe extern "C" fn signed(
+            p: *const MulAddParams,
+            a: *const *const u8,
+            b: *const *const u8,
+            c: *const *const u8,
+            r: *const *mut u8,
+            scratch: *mut u8,
+            wishes: *mut Wishes,
+        ) {
+            let operands = Operands { a, b, c, r, compensation: std::ptr::null(), wishes };
+            // SAFETY: the contract of `MulAddFn`.
+            unsafe {
+                let run = if (*p).a_signed { s8::run } else { u8s8::run };
+                mul_add::<Neon, neon::S8, QuadsAsTheyAre>(&*p, operands, scratch, run)
+            }
+        }
+
+        /// B is unsigned, and A becomes so.
+        #[target_feature(enable = "neon,dotprod,i8mm")]
+        pub(super) unsafe extern "C" fn unsigned(
+            p: *const MulAddParams,
+            a: *const *const u8,
+            b: *const *const u8,
+            c: *const *const u8,
+            r: *const *mut u8,
+            scratch: *mut u8,
+            wishes: *mut Wishes,
+        ) {
+            let operands = Operands { a, b, c, r, compensation: std::ptr::null(), wishes };
+            // SAFETY: the contract of `MulAddFn`.
+            unsafe { mul_add::<Neon, neon::U8, Quads>(&*p, operands, scratch, u8::run) }
+        }
+    }
     vector_family!(vec_f32, Neon, neon::F32, 1, [8, 8],
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
         #[target_feature(enable = "neon")]);
@@ -712,8 +811,28 @@ mod neon {
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
         #[target_feature(enable = "neon")]);
     outer!(Neon, #[target_feature(enable = "neon")]);
-    pub(crate) static TABLE: Table =
-        table! { mul_add_f32: f32::kernel, mul_add_i16: i16::kernel, mul_add_i32: i32::kernel };
+    vector_family!(vec_s8, Neon, neon::S8, 4, [8, 8],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "neon,dotprod")]);
+    vector_family!(vec_u8, Neon, neon::U8, 4, [8, 8],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (8, 2)],
+        #[target_feature(enable = "neon,dotprod")]);
+    macro_rules! neon_table {
+        ($signed:path, $unsigned:path) => {
+            table! {
+                mul_add_f32: f32::kernel,
+                mul_add_bf16: bf16::kernel,
+                mul_add_i16: i16::kernel,
+                mul_add_i32: i32::kernel,
+                mul_add_u8s8: $signed,
+                mul_add_s8u8: $unsigned,
+                vec_mat_mul_u8s8: vec_s8::kernel,
+                vec_mat_mul_s8u8: vec_u8::kernel,
+            }
+        };
+    }
+    pub(crate) static TABLE: Table = neon_table!(s8::kernel, u8::kernel);
+    pub(crate) static I8MM: Table = neon_table!(squares::signed, squares::unsigned);
 }
 #[cfg(target_arch = "aarch64")]
-pub(crate) use neon::TABLE as NEON;
+pub(crate) use neon::{I8MM as NEON_I8MM, TABLE as NEON};

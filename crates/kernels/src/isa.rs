@@ -33,6 +33,7 @@ pub struct KernelSet {
     amx: bool,
     fp16: bool,
     halves: bool,
+    i8mm: bool,
 }
 
 /// Kernels that the running processor has the instructions for.
@@ -83,7 +84,15 @@ impl Isa {
         }
         #[cfg(target_arch = "aarch64")]
         if std::arch::is_aarch64_feature_detected!("neon") {
-            list.push(Self(KernelSet::new(Level::Neon, false, false)));
+            let neon = KernelSet::new(Level::Neon, false, false);
+            list.push(Self(neon));
+            if std::arch::is_aarch64_feature_detected!("dotprod") {
+                list.push(Self(KernelSet { vnni: true, ..neon }));
+                let bf16 = std::arch::is_aarch64_feature_detected!("bf16");
+                if bf16 && std::arch::is_aarch64_feature_detected!("i8mm") {
+                    list.push(Self(KernelSet { vnni: true, bf16_dot: true, ..neon }.with_i8mm()));
+                }
+            }
         }
         list
     }
@@ -146,7 +155,7 @@ impl fmt::Display for Isa {
 
 impl KernelSet {
     pub(crate) const fn new(level: Level, bf16_dot: bool, vnni: bool) -> Self {
-        Self { level, bf16_dot, vnni, amx: false, fp16: false, halves: false }
+        Self { level, bf16_dot, vnni, amx: false, fp16: false, halves: false, i8mm: false }
     }
 
     /// The set with multiplications of f16.
@@ -161,6 +170,11 @@ impl KernelSet {
         Self { halves: self.fp16, ..self }
     }
 
+    /// The set with products of squares of bytes of Arm; it has dot products of them.
+    pub(crate) const fn with_i8mm(self) -> Self {
+        Self { i8mm: true, ..self }
+    }
+
     /// The set with the matrix registers of x86; it has both dot products.
     pub(crate) const fn with_amx(self) -> Self {
         Self { amx: true, ..self }
@@ -172,7 +186,7 @@ impl KernelSet {
         self.level
     }
 
-    /// Whether pairs of bf16 are multiplied by one instruction.
+    /// Whether pairs of bf16 are multiplied as such.
     #[must_use]
     pub const fn bf16_dot(self) -> bool {
         self.bf16_dot
@@ -188,6 +202,12 @@ impl KernelSet {
     #[must_use]
     pub const fn amx(self) -> bool {
         self.amx
+    }
+
+    /// Whether squares of bytes are multiplied by one instruction.
+    #[must_use]
+    pub const fn i8mm(self) -> bool {
+        self.i8mm
     }
 
     /// Whether f16 are multiplied and added as such.
@@ -224,7 +244,10 @@ impl fmt::Display for KernelSet {
             f.write_str("-bf16")?;
         }
         if self.vnni {
-            f.write_str("-vnni")?;
+            f.write_str(if self.level == Level::Neon { "-dot" } else { "-vnni" })?;
+        }
+        if self.i8mm {
+            f.write_str("-i8mm")?;
         }
         if self.amx {
             f.write_str("-amx")?;

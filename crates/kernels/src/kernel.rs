@@ -174,11 +174,11 @@ entries! {
     mul_add_amx_bf16 MUL_ADD_AMX_BF16: MulAddFn,
     /// Multiplication of bytes in matrix registers.
     mul_add_amx_i8 MUL_ADD_AMX_I8: MulAddFn,
-    /// Multiplication of bytes, unsigned A, signed B (up to the operations that prepare them).
+    /// Multiplication of bytes, signed B (and A of the signedness that the instruction wants, or brought to it).
     mul_add_u8s8 MUL_ADD_U8S8: MulAddFn,
     /// The same for tiles half a vector wide.
     mul_add_u8s8_half MUL_ADD_U8S8_HALF: MulAddFn,
-    /// Multiplication of bytes, signed A, unsigned B.
+    /// Multiplication of bytes, unsigned B.
     mul_add_s8u8 MUL_ADD_S8U8: MulAddFn,
     /// The same for tiles half a vector wide.
     mul_add_s8u8_half MUL_ADD_S8U8_HALF: MulAddFn,
@@ -244,6 +244,8 @@ impl Isa {
             Level::Avx512 => &crate::instantiate::AVX512,
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => &crate::instantiate::AVX2,
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon if self.i8mm() => &crate::instantiate::NEON_I8MM,
             #[cfg(target_arch = "aarch64")]
             Level::Neon => &crate::instantiate::NEON,
             _ => &crate::instantiate::PORTABLE,

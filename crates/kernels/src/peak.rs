@@ -122,9 +122,35 @@ mod x86 {
 mod arm {
     use super::*;
     use crate::arch::aarch64::neon;
+    use crate::arch::aarch64::neon::{S8Squares, Squares};
     compiled! {
         neon_f32: neon::F32, false, #[target_feature(enable = "neon")];
         neon_i16: neon::I16, true, #[target_feature(enable = "neon")];
+        neon_i8: neon::S8, false, #[target_feature(enable = "neon,dotprod")];
+    }
+    /// Runs [`STEPS`] steps of [`CHAINS`] chains of products of squares.
+    #[target_feature(enable = "neon,i8mm")]
+    unsafe fn neon_squares() {
+        let words = [0_u8; 16];
+        // SAFETY: forwarded; `words` holds a vector.
+        unsafe {
+            let factor = neon::load(black_box(words.as_ptr()));
+            let mut sums = [factor; CHAINS];
+            for _ in 0..STEPS {
+                for sums in &mut sums {
+                    *sums = S8Squares::add(*sums, factor, factor);
+                }
+            }
+            black_box(&sums);
+        }
+    }
+    /// What multiplies bytes, and how many of them for each sum at once.
+    pub(super) fn i8(isa: Isa) -> (unsafe fn(), usize) {
+        match (isa.i8mm(), isa.vnni()) {
+            (true, _) => (neon_squares, 8),
+            (false, true) => (neon_i8, 4),
+            (false, false) => (neon_i16, 2),
+        }
     }
 }
 
@@ -152,7 +178,7 @@ pub enum Unit {
     HalfFma,
     /// Products of pairs of i16, which bytes are widened to.
     Pairs,
-    /// Dot products of vectors, of pairs of bf16 or quads of bytes.
+    /// Dot products of vectors, of pairs of bf16 or quads of bytes, or of squares of bytes.
     Dot,
     /// Products of matrix registers.
     Amx,
@@ -176,8 +202,9 @@ impl KernelSet {
     pub const fn bf16_unit(self) -> Unit {
         match (self.amx(), self.bf16_dot()) {
             (true, _) => Unit::Amx,
-            (false, true) => Unit::Dot,
-            (false, false) => Unit::Fma,
+            // Those of Neon are multiply-adds of f32, two for a pair.
+            (false, true) if !matches!(self.level(), Level::Neon) => Unit::Dot,
+            (false, _) => Unit::Fma,
         }
     }
 
@@ -234,7 +261,7 @@ pub fn i8_dot(isa: Isa, threads: usize, duration: Duration) -> f64 {
         #[cfg(target_arch = "x86_64")]
         _ => x86::i8(isa),
         #[cfg(target_arch = "aarch64")]
-        _ => (arm::neon_i16, 2),
+        _ => arm::i8(isa),
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         _ => (portable_i16, 2),
     };

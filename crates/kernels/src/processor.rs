@@ -215,8 +215,12 @@ impl Processor {
         let vnni = match level {
             Level::Avx512 => has(&["avx512vnni"]),
             Level::Avx2 => has(&["avxvnni"]),
-            Level::Neon | Level::Portable => false,
+            Level::Neon => has(&["dotprod"]),
+            Level::Portable => false,
         };
+        if level == Level::Neon && vnni && has(&["i8mm", "bf16"]) {
+            return KernelSet::new(level, true, vnni).with_i8mm();
+        }
         let bf16 = level == Level::Avx512 && has(&["avx512bf16"]);
         let amx = bf16 && vnni && has(&["amx-tile", "amx-bf16", "amx-int8"]);
         // With AMX factors lie as the dot product wants them, and what is too small for AMX is best done by that.
@@ -374,6 +378,8 @@ mod tests {
         assert_eq!(kernels("icelake-server"), "avx512-vnni");
         assert_eq!(kernels("sapphirerapids"), "avx512-bf16-vnni-amx-fp16");
         assert_eq!(kernels("znver4"), "avx512-bf16-vnni");
-        assert_eq!(kernels("apple-m1"), "neon");
+        assert_eq!(kernels("cortex-a72"), "neon");
+        assert_eq!(kernels("apple-m1"), "neon-dot");
+        assert_eq!(kernels("neoverse-v1"), "neon-bf16-dot-i8mm");
     }
 }

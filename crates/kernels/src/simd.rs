@@ -145,6 +145,8 @@ pub(crate) trait Dot: Copy {
     const WORD: usize = 4;
     /// Whether accumulators are f32, which may be rounded to narrower floats; otherwise they are integers or f64.
     const SINGLE: bool;
+    /// Whether bytes of both factors have a sign, or neither have; otherwise one of them has.
+    const ALIKE: bool = false;
     /// A vector of accumulators.
     type Acc: Copy;
     /// A broadcast word.

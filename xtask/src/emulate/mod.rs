@@ -52,6 +52,8 @@ struct Suite {
     /// What is set for it. Each start of the file tests reads all of them and makes cases besides, unless it is for a
     /// sample: all that is emulated is therefore in one process.
     environment: &'static [(&'static str, &'static str)],
+    /// Parts of the names of its tests; nothing for all of them.
+    tests: &'static [&'static str],
 }
 
 const MATHEMATICS: Suite = Suite {
@@ -60,10 +62,17 @@ const MATHEMATICS: Suite = Suite {
     kind: "lib",
     name: "phalanx_kernels",
     environment: &[],
+    tests: &[],
 };
 
-const KERNELS: Suite =
-    Suite { what: "kernels", package: "crates/kernels", kind: "test", name: "kernels", environment: &[] };
+const KERNELS: Suite = Suite {
+    what: "kernels",
+    package: "crates/kernels",
+    kind: "test",
+    name: "kernels",
+    environment: &[],
+    tests: &[],
+};
 
 const FILES: Suite = Suite {
     what: "file tests",
@@ -71,6 +80,7 @@ const FILES: Suite = Suite {
     kind: "test",
     name: "filetests",
     environment: &[("SAMPLE", "1")],
+    tests: &[],
 };
 
 /// The test binaries that run on each model of this architecture.
@@ -113,7 +123,7 @@ fn emulate(run: &mut Runner, emulator: &Emulator, tests: &[Test]) -> Result<Outc
     for test in tests {
         let mut command = Command::new("timeout");
         command.args([LIMIT_SECONDS, emulator.program, "-cpu", emulator.cpu]);
-        command.arg(&test.binary).current_dir(&test.package);
+        command.arg(&test.binary).args(test.suite.tests).current_dir(&test.package);
         command.envs(test.suite.environment.iter().copied());
         command.envs(emulator.root.iter().map(|root| ("QEMU_LD_PREFIX", root)));
         let before = run.logged_counts();

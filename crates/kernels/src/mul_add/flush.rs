@@ -5,7 +5,8 @@
 //! denormals of bf16 to the implementation; so that there is one answer on every processor, f32 multiplications of
 //! bf16 factors do the same, by the control register, for which they need no instruction more. VDPBF16PS is two
 //! fused multiply-adds, the upper element first, each rounded to nearest even (12 800 000 random results on Zen 4 and
-//! on Sapphire Rapids are equal bit by bit), so the only difference is the order of the sum.
+//! on Sapphire Rapids are equal bit by bit), so the only difference is the order of the sum. BFMLALT and BFMLALB of Arm
+//! are such multiply-adds that heed the control register.
 //!
 //! Invariant: the control register is as it was when a kernel returns.
 

@@ -3,7 +3,7 @@
 //! `plan` chooses the kernel and the blocking ahead of time; `panel` is the micro-kernel, the same for f32
 //! words, bf16 pairs, byte quads, i16 pairs and words of 64 bits; `prepare` brings bytes into the form that the dot-product
 //! instructions want; `amx` multiplies in matrix registers; `flush` has the processor take denormals for zeros; `general` covers every other
-//! combination of types, and `saturating` the sums of integers of any types that are clamped.
+//! combination of types, `saturating` the sums of integers of any types that are clamped, and `squares` is a micro-kernel of bytes for Arm.
 
 mod ahead;
 pub(crate) mod amx;
@@ -13,6 +13,8 @@ pub(crate) mod panel;
 mod plan;
 pub(crate) mod prepare;
 pub(crate) mod saturating;
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod squares;
 pub(crate) mod wishes;
 
 use crate::elem::Elem;

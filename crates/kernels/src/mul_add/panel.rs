@@ -78,11 +78,11 @@ impl Sums for Bf16 {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Column {
     /// Tile of the (first half of the) vector.
-    lo: usize,
+    pub(super) lo: usize,
     /// Tile of the second half.
     hi: usize,
     /// Byte offset in a row.
-    offset: usize,
+    pub(super) offset: usize,
 }
 
 /// The operands of a call, ready for the micro-kernel.
@@ -100,17 +100,17 @@ pub(crate) struct Operands {
 
 /// One group of columns times all blocks of `MR` rows.
 pub(crate) struct Panel<'a> {
-    params: &'a MulAddParams,
-    operands: Operands,
-    ahead: &'a Ahead,
-    columns: [Column; MAX_VECTORS],
-    finish: Finish,
+    pub(super) params: &'a MulAddParams,
+    pub(super) operands: Operands,
+    pub(super) ahead: &'a Ahead,
+    pub(super) columns: [Column; MAX_VECTORS],
+    pub(super) finish: Finish,
     /// The steps to do.
-    steps: Range<usize>,
+    pub(super) steps: Range<usize>,
     /// First row, in every tile.
-    row: usize,
+    pub(super) row: usize,
     /// Blocks of rows, in every tile.
-    blocks: usize,
+    pub(super) blocks: usize,
 }
 
 /// Runs a panel with blocks of this many rows and vectors; compiled for one instruction set.

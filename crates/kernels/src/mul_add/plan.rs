@@ -77,8 +77,9 @@ impl KernelSet {
             r_signed: op.r_signed,
             saturating: op.saturating && op.is_of_integers(),
             relaxed: op.relaxed,
-            // The dot product does it by itself.
-            flushes: op.flushes() && !matches!(family, Some(Family::Bf16 | Family::AmxBf16)),
+            // Dot products do it by themselves; those of Neon are multiply-adds.
+            flushes: op.flushes()
+                && (self.level() == Level::Neon || !matches!(family, Some(Family::Bf16 | Family::AmxBf16))),
         };
         let Some(family) = family else {
             let scratch_bytes = super::general::scratch_bytes(&params);

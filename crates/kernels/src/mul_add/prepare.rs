@@ -8,6 +8,9 @@
 //! both unsigned:  a * b = (a - 128) * b + 128 * b      (a - 128) signed
 //! ```
 //!
+//! Where the instruction multiplies bytes of the same signedness, as those of Arm do, it is the other way round: bytes of
+//! A are moved where B's signedness is another.
+//!
 //! The second term depends on the column only and joins what the accumulators start with. Its sum over K comes
 //! from the same dot product, with ones for A. Padding along K is zero in B, so what it becomes in A is harmless.
 //!
@@ -65,22 +68,22 @@ impl Scratch {
     }
 }
 
-/// Prepares quads of bytes.
+/// Prepares quads of bytes, flipping the sign bits of A or not.
 ///
 /// # Safety
 /// The operands are as `params` describes, `scratch` is as large as its [`Scratch`] says.
 #[cfg_attr(
-    not(target_arch = "x86_64"),
-    expect(dead_code, reason = "only x86-64 has a kernel with byte dot products")
+    not(any(target_arch = "x86_64", target_arch = "aarch64")),
+    expect(dead_code, reason = "no kernel has byte dot products")
 )]
 #[inline(always)]
 pub(crate) unsafe fn bytes<D: Dot>(
     params: &MulAddParams,
     mut operands: Operands,
     scratch: *mut u8,
+    flip: bool,
 ) -> Operands {
     let parts = Scratch::new(params, 1);
-    let flip = params.a_signed == params.b_signed;
     // SAFETY: the parts of the scratch memory are disjoint and sized for what is written there.
     unsafe {
         if flip || params.a != params.want_a {
@@ -117,11 +120,11 @@ pub(crate) unsafe fn bytes<D: Dot>(
     }
 }
 
-/// 128 times the sum of each column of B, negative when B is signed.
+/// 128 times the sum of each column of B, negative where that is what A has more.
 #[inline(always)]
 unsafe fn compensation<D: Dot>(params: &MulAddParams, b: *const *const u8, out: *mut u8) -> *const u8 {
     let ones = 0x0101_0101_u32;
-    let factor = if params.b_signed { -128 } else { 128 };
+    let factor = if params.b_signed == D::ALIKE { 128 } else { -128 };
     // SAFETY: `out` has one vector per vector of columns; the rest as for the micro-kernel.
     unsafe {
         let ones = D::splat((&raw const ones).cast());

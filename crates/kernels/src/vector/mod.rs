@@ -212,7 +212,7 @@ impl KernelSet {
         let (kernel, per_word) = match (op.interpretation.is_float(), self.vnni()) {
             (true, _) => (KernelId::VEC_MAT_MUL_F32, 1),
             (false, false) => (KernelId::VEC_MAT_MUL_I16, 2),
-            // The matrix gets the other signedness if it has the same.
+            // The matrix gets the signedness that the instruction wants.
             (false, true) if op.interpretation_signed => (KernelId::VEC_MAT_MUL_U8S8, 4),
             (false, true) => (KernelId::VEC_MAT_MUL_S8U8, 4),
         };

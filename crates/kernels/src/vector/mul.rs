@@ -120,7 +120,7 @@ impl Call<'_> {
             if p.has_bias {
                 matrix::bias::<S>(p, group.bias(), scratch.add(parts.bias), scratch.add(parts.stage));
             }
-            let flips = PER_WORD == 4 && p.matrix_signed == p.interpretation_signed;
+            let flips = PER_WORD == 4 && (p.matrix_signed == p.interpretation_signed) != D::ALIKE;
             let mut product = Product {
                 a: std::ptr::null(),
                 along_row: 0,
@@ -168,11 +168,11 @@ impl Call<'_> {
 }
 
 /// What sums of bytes start with where the sign bits of the matrix are flipped, which moves its elements by 128:
-/// 128 times the sum of a vector, negative where its numbers have signs. See `mul_add::prepare`.
+/// 128 times the sum of a vector, negative where that is what the matrix has more. See `mul_add::prepare`.
 #[inline(always)]
 unsafe fn compensate<D: Dot>(product: &Product, signed: bool, to: *mut u8) {
     let ones = 0x0101_0101_u32;
-    let factor = if signed { -128 } else { 128 };
+    let factor = if signed == D::ALIKE { 128 } else { -128 };
     // SAFETY: there is a word for each column.
     unsafe {
         let ones = D::splat((&raw const ones).cast());

@@ -1,9 +1,16 @@
-//! 128-bit vectors of aarch64.
+//! 128-bit vectors of aarch64, and what came later: dot products of bytes, products of squares of them, and
+//! multiplications of bf16.
+//!
+//! The standard library keeps the younger instructions for its experiments, so they are written as such.
+//!
+//! Of bf16 only BFMLALB and BFMLALT are used, which are multiply-adds of f32 in all respects. BFDOT and BFMMLA round
+//! each product and each sum to odd, whatever the control register says, and know no denormals (but with FEAT_EBF16).
 
 use crate::float;
 use crate::portable::Portable;
 use crate::simd::{Dot, MAX_LANES, Simd};
 use std::arch::aarch64::*;
+use std::arch::asm;
 
 /// Neon.
 #[derive(Clone, Copy)]
@@ -214,6 +221,7 @@ macro_rules! dot {
             const HALVES: bool = false;
             const WORD: usize = size_of::<$word>();
             const SINGLE: bool = false;
+            const ALIKE: bool = true;
             type Acc = $vector;
             type A = $vector;
             type B = $vector;
@@ -290,3 +298,221 @@ dot!(
         vaddq_u64(vmlal_u32(acc, a_low, b_low), vshlq_n_u64::<32>(across))
     }
 );
+dot!(
+    /// Quads of signed bytes.
+    S8, i32, int32x4_t: vdupq_n_s32 vld1q_s32 vst1q_s32 vaddq_s32, |acc, a, b| {
+        let mut sums = acc;
+        asm!(
+            "sdot {0:v}.4s, {1:v}.16b, {2:v}.16b", inout(vreg) sums, in(vreg) a, in(vreg) b,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+        sums
+    }
+);
+dot!(
+    /// Quads of unsigned bytes.
+    U8, i32, int32x4_t: vdupq_n_s32 vld1q_s32 vst1q_s32 vaddq_s32, |acc, a, b| {
+        let mut sums = acc;
+        asm!(
+            "udot {0:v}.4s, {1:v}.16b, {2:v}.16b", inout(vreg) sums, in(vreg) a, in(vreg) b,
+            options(pure, nomem, nostack, preserves_flags)
+        );
+        sums
+    }
+);
+
+/// Pairs of bf16: two multiply-adds, the upper numbers first.
+#[derive(Clone, Copy)]
+pub(crate) struct Bf16;
+
+impl Dot for Bf16 {
+    const LANES: usize = F32::LANES;
+    const HALVES: bool = false;
+    const SINGLE: bool = true;
+    type Acc = float32x4_t;
+    type A = float32x4_t;
+    type B = float32x4_t;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self::Acc {
+        // SAFETY: forwarded.
+        unsafe { F32::zero() }
+    }
+    #[inline(always)]
+    unsafe fn load_acc(lo: *const u8, hi: *const u8) -> Self::Acc {
+        // SAFETY: forwarded.
+        unsafe { F32::load_acc(lo, hi) }
+    }
+    #[inline(always)]
+    unsafe fn store_acc(lo: *mut u8, hi: *mut u8, v: Self::Acc) {
+        // SAFETY: forwarded.
+        unsafe { F32::store_acc(lo, hi, v) }
+    }
+    #[inline(always)]
+    unsafe fn splat(a: *const u8) -> Self::A {
+        // SAFETY: forwarded.
+        unsafe { F32::splat(a) }
+    }
+    #[inline(always)]
+    unsafe fn load_b(lo: *const u8, hi: *const u8) -> Self::B {
+        // SAFETY: forwarded.
+        unsafe { F32::load_b(lo, hi) }
+    }
+    #[inline(always)]
+    unsafe fn dot(acc: Self::Acc, a: Self::A, b: Self::B) -> Self::Acc {
+        let mut sums = acc;
+        // SAFETY: the caller vouches for the instructions. They depend on the control register, which changes only
+        // between accesses to memory (see `mul_add::flush`), so they are not said to be pure.
+        unsafe {
+            asm!(
+                "bfmlalt {0:v}.4s, {1:v}.8h, {2:v}.8h",
+                "bfmlalb {0:v}.4s, {1:v}.8h, {2:v}.8h",
+                inout(vreg) sums, in(vreg) a, in(vreg) b,
+                options(readonly, nostack, preserves_flags)
+            );
+        }
+        sums
+    }
+    #[inline(always)]
+    unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
+        // SAFETY: forwarded.
+        unsafe { F32::round_f16(v) }
+    }
+    #[inline(always)]
+    unsafe fn round_bf16(v: Self::Acc) -> Self::Acc {
+        // SAFETY: forwarded.
+        unsafe { F32::round_bf16(v) }
+    }
+    #[inline(always)]
+    unsafe fn add(a: Self::Acc, _b: Self::Acc) -> Self::Acc {
+        a
+    }
+}
+
+/// Four words of 32 bits.
+pub(crate) type Words = int32x4_t;
+
+/// A product of squares: two rows of eight bytes of A, one behind the other, and two columns of as many of B. It is
+/// added to two rows of two sums.
+pub(crate) trait Squares: Copy {
+    /// # Safety
+    /// The processor has the instruction.
+    unsafe fn add(sums: Words, a: Words, b: Words) -> Words;
+}
+
+macro_rules! squares {
+    ($($(#[$doc:meta])* $name:ident $instruction:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub(crate) struct $name;
+
+        impl Squares for $name {
+            #[inline(always)]
+            unsafe fn add(mut sums: Words, a: Words, b: Words) -> Words {
+                // SAFETY: the caller vouches for the instruction.
+                unsafe {
+                    asm!(
+                        concat!($instruction, " {0:v}.4s, {1:v}.16b, {2:v}.16b"),
+                        inout(vreg) sums, in(vreg) a, in(vreg) b,
+                        options(pure, nomem, nostack, preserves_flags)
+                    );
+                }
+                sums
+            }
+        }
+    )*};
+}
+squares! {
+    /// Signed bytes.
+    S8Squares "smmla";
+    /// Unsigned bytes.
+    U8Squares "ummla";
+    /// Unsigned bytes of A, signed ones of B.
+    U8S8Squares "usmmla";
+}
+
+/// Zero words.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+pub(crate) unsafe fn zero() -> Words {
+    // SAFETY: forwarded.
+    unsafe { vdupq_n_s32(0) }
+}
+
+/// Sums, wrapping.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+pub(crate) unsafe fn add(x: Words, y: Words) -> Words {
+    // SAFETY: forwarded.
+    unsafe { vaddq_s32(x, y) }
+}
+
+/// Reads four words.
+///
+/// # Safety
+/// They are readable.
+#[inline(always)]
+pub(crate) unsafe fn load(from: *const u8) -> Words {
+    // SAFETY: forwarded.
+    unsafe { vld1q_s32(from.cast()) }
+}
+
+/// Writes four words.
+///
+/// # Safety
+/// They are writable.
+#[inline(always)]
+pub(crate) unsafe fn store(to: *mut u8, v: Words) {
+    // SAFETY: forwarded.
+    unsafe { vst1q_s32(to.cast(), v) }
+}
+
+/// Words of two vectors in turn: of their lower halves, of their upper ones.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+pub(crate) unsafe fn zipped(x: Words, y: Words) -> [Words; 2] {
+    // SAFETY: forwarded.
+    unsafe { [vzip1q_s32(x, y), vzip2q_s32(x, y)] }
+}
+
+/// The lower halves of two vectors, the upper ones.
+///
+/// # Safety
+/// The processor has the instructions.
+#[inline(always)]
+pub(crate) unsafe fn halves(x: Words, y: Words) -> [Words; 2] {
+    // SAFETY: forwarded.
+    unsafe {
+        let (x, y) = (vreinterpretq_s64_s32(x), vreinterpretq_s64_s32(y));
+        [vreinterpretq_s32_s64(vzip1q_s64(x, y)), vreinterpretq_s32_s64(vzip2q_s64(x, y))]
+    }
+}
+
+/// Two words of each of two rows, one behind the other.
+///
+/// # Safety
+/// The words are readable.
+#[inline(always)]
+pub(crate) unsafe fn two_rows(x: *const u8, y: *const u8) -> Words {
+    // SAFETY: forwarded.
+    unsafe { vcombine_s32(vld1_s32(x.cast()), vld1_s32(y.cast())) }
+}
+
+/// The same of one word each; the other is zero.
+///
+/// # Safety
+/// The words are readable.
+#[inline(always)]
+pub(crate) unsafe fn two_words(x: *const u8, y: *const u8) -> Words {
+    // SAFETY: forwarded.
+    unsafe {
+        let word = |from: *const u8| vcreate_s32(from.cast::<u32>().read_unaligned().into());
+        vcombine_s32(word(x), word(y))
+    }
+}
