@@ -223,6 +223,7 @@ impl<'a, 'c> Lower<'a, 'c> {
         let mut flow = Flow::Next;
         let mut rest = f.block(block);
         while let Some((&inst, after)) = rest.split_first() {
+            self.move_before(inst)?;
             if let Some((count, after)) = self.fill_ahead(rest)? {
                 rest = &rest[count..];
                 flow = after;
@@ -248,6 +249,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             self.end_blocks(inst)?;
             rest = after;
         }
+        self.move_waiting()?;
         self.here = around;
         Ok(flow)
     }

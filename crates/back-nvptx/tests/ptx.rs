@@ -627,6 +627,26 @@ fn loads_that_follow_one_another_look_once() {
     assert!(between.contains("ld.global.v4"), "{code}");
 }
 
+#[test]
+fn sums_that_follow_one_another_look_once() {
+    let sums = |between: &str| {
+        let c = "mat<16x16xf32, subgroup, acc>";
+        ptx(&kernel(&format!(
+            "%l: i64 = const 64\n%s: i32 = subgroup_id\n\
+             %p: ptr<buffer> = ptr_add<scale=16> %in, %s\n%a: {c} = mat_load %p, %l\n{between}\n\
+             %q: ptr<buffer> = ptr_add<disp=1024> %p\n%b: {c} = mat_load %q, %l\n\
+             %o: ptr<buffer> = ptr_add<disp=2048> %out\n\
+             mat_store %out, %a, %l\n{between}\nmat_store %o, %b, %l"
+        )))
+    };
+    // A routine for elements is called in a loop, for both.
+    let calls = |code: &str| code.matches("call.uni").count();
+    let together = sums("");
+    assert_eq!(calls(&together), 2, "{together}");
+    let apart = sums("barrier<workgroup, workgroup>");
+    assert_eq!(calls(&apart), 4, "{apart}");
+}
+
 /// `ptxas`, if it is there.
 fn ptxas() -> Option<PathBuf> {
     let named = std::env::var_os("PHALANX_PTXAS").map(PathBuf::from);

@@ -32,9 +32,20 @@ pub(super) struct Kind {
 
 impl<'c> Lower<'_, 'c> {
     pub(super) fn load_each(&mut self, place: &Place<'c>) -> Result<Vec<V<'c>>> {
-        let ty = self.e.scalar_ty(place.elem);
-        let array = self.array(place)?;
+        let array = self.array(place.elem, place.layout.registers())?;
         self.call_routine(place, false, array)?;
+        self.read_array(place, array)
+    }
+
+    pub(super) fn store_each(&mut self, place: &Place<'c>, m: &Mat<'c>) -> Result<()> {
+        let array = self.array(place.elem, place.layout.registers())?;
+        self.write_array(place, array, m)?;
+        self.call_routine(place, true, array)
+    }
+
+    /// The words of a matrix whose elements are in an array.
+    pub(super) fn read_array(&mut self, place: &Place<'c>, array: PointerValue<'c>) -> Result<Vec<V<'c>>> {
+        let ty = self.e.scalar_ty(place.elem);
         let mut elements = Vec::new();
         for register in 0..place.layout.registers() {
             let at = self.e.element_ptr(ty, array.into(), self.e.i64(register.into()))?.into_pointer_value();
@@ -44,28 +55,39 @@ impl<'c> Lower<'_, 'c> {
         Ok(m.words.to_vec())
     }
 
-    pub(super) fn store_each(&mut self, place: &Place<'c>, m: &Mat<'c>) -> Result<()> {
+    /// Writes the elements of a matrix to an array.
+    pub(super) fn write_array(
+        &mut self,
+        place: &Place<'c>,
+        array: PointerValue<'c>,
+        m: &Mat<'c>,
+    ) -> Result<()> {
         let ty = self.e.scalar_ty(place.elem);
-        let array = self.array(place)?;
         for (element, register) in self.elements(m)?.into_iter().zip(0..) {
             let at = self.e.element_ptr(ty, array.into(), self.e.i64(register))?.into_pointer_value();
             self.e.b.build_store(at, element)?;
         }
-        self.call_routine(place, true, array)
+        Ok(())
     }
 
-    /// The array for matrices of a type; nothing is in it for longer than one of them is moved.
-    fn array(&mut self, place: &Place<'c>) -> Result<PointerValue<'c>> {
-        let key = (place.elem, place.layout.registers());
+    /// An array of so many elements; nothing is in it for longer than it takes to move matrices.
+    pub(super) fn array(&mut self, elem: Scalar, count: u32) -> Result<PointerValue<'c>> {
+        let key = (elem, count);
         if let Some(&(_, array)) = self.matrices.arrays.iter().find(|(known, _)| *known == key) {
             return Ok(array);
         }
-        let array = self.reserve(self.e.scalar_ty(place.elem).array_type(key.1))?;
+        let array = self.reserve(self.e.scalar_ty(elem).array_type(count))?;
         self.matrices.arrays.push((key, array));
         Ok(array)
     }
 
-    fn call_routine(&mut self, place: &Place<'c>, is_store: bool, array: PointerValue<'c>) -> Result<()> {
+    /// Loads or stores a matrix whose elements go to an array or come from one.
+    pub(super) fn call_routine(
+        &mut self,
+        place: &Place<'c>,
+        is_store: bool,
+        array: PointerValue<'c>,
+    ) -> Result<()> {
         let &Place { p, part, stride, column_major, flags, layout, elem, .. } = place;
         let whole = part.map(|[(_, rows), (_, cols)]| (rows, cols));
         let kind = Kind { is_store, layout, elem, space: p.space, column_major, flags, whole };

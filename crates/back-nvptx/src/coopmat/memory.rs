@@ -19,7 +19,7 @@ use phalanx_ir::{Builtin, Inst, MatType, MemFlags, Op, Scalar, Space, Value, Var
 const MAX_STRIDE: i64 = 1 << 31;
 
 /// What this warp holds of a matrix, in memory.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'c> {
     /// Where its first element is.
     pub(super) p: Ptr<'c>,
@@ -44,7 +44,7 @@ impl Place<'_> {
     }
 
     /// Bytes that are moved at once.
-    fn piece(&self) -> u64 {
+    pub(super) fn piece(&self) -> u64 {
         let bytes = u64::from(self.elem.bytes());
         if self.is_along() { bytes * u64::from(self.layout.width()) } else { bytes }
     }
@@ -55,6 +55,9 @@ impl<'c> Lower<'_, 'c> {
         let info = self.f.inst(inst);
         let (m, [pointer, stride]) = (self.mat_ty(info.results[0])?, [info.args[0], info.args[1]]);
         let place = self.mat_place(pointer, stride, column_major, flags, m)?;
+        if self.load_late(inst, &place, m.use_)? {
+            return Ok(());
+        }
         let layout = place.layout;
         let words = match place.has_fragments() {
             true => {
@@ -104,6 +107,9 @@ impl<'c> Lower<'_, 'c> {
         let (m, ty) = (self.mat(info.args[1])?, self.mat_ty(info.args[1])?);
         let (pointer, stride) = (info.args[0], info.args[2]);
         let place = self.mat_place(pointer, stride, column_major, flags, ty)?;
+        if self.store_late(&m, &place, ty.use_)? {
+            return Ok(());
+        }
         match self.is_easy(&place, place.piece())? {
             Easy::Always => self.store_words(&place, &m),
             Easy::Never => self.store_each(&place, &m),
@@ -193,7 +199,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Whether the matrix can be moved without a look at each element.
-    fn is_easy(&mut self, place: &Place<'c>, align: u64) -> Result<Easy<'c>> {
+    pub(super) fn is_easy(&mut self, place: &Place<'c>, align: u64) -> Result<Easy<'c>> {
         let Some(whole) = self.is_held(place)? else { return Ok(Easy::Never) };
         let whole = (place.part.is_some()).then_some(whole);
         let inside = self.is_inside(place)?;
@@ -258,7 +264,7 @@ impl<'c> Lower<'_, 'c> {
         self.e.add(line, along)
     }
 
-    fn load_words(&mut self, place: &Place<'c>) -> Result<Vec<V<'c>>> {
+    pub(super) fn load_words(&mut self, place: &Place<'c>) -> Result<Vec<V<'c>>> {
         let mut words = Vec::new();
         for first in (0..place.layout.registers()).step_by(place.layout.width() as usize) {
             words.extend(self.load_piece(place, first)?);
@@ -284,7 +290,7 @@ impl<'c> Lower<'_, 'c> {
         elements.chunks(place.layout.pack(elem) as usize).map(|elements| self.word(elem, elements)).collect()
     }
 
-    fn store_words(&mut self, place: &Place<'c>, m: &Mat<'c>) -> Result<()> {
+    pub(super) fn store_words(&mut self, place: &Place<'c>, m: &Mat<'c>) -> Result<()> {
         let (elem, width) = (place.elem, place.layout.width());
         let bytes = u64::from(elem.bytes());
         if !place.is_along() {
@@ -305,7 +311,7 @@ impl<'c> Lower<'_, 'c> {
 }
 
 /// Whether no element has to be looked at by itself.
-enum Easy<'c> {
+pub(super) enum Easy<'c> {
     Always,
     Never,
     If(V<'c>),

@@ -22,6 +22,7 @@ mod reduce;
 mod regroup;
 mod straight;
 pub(crate) mod stream;
+mod together;
 mod vars;
 mod words;
 
@@ -69,6 +70,7 @@ pub(crate) struct Matrices<'c> {
     routines: Vec<(each::Kind, FunctionValue<'c>)>,
     /// Their arrays, by type and number of elements.
     arrays: Vec<((Scalar, u32), PointerValue<'c>)>,
+    waiting: together::Waiting<'c>,
 }
 
 impl Matrices<'_> {
@@ -90,6 +92,7 @@ impl Matrices<'_> {
             vars: vec![None; f.vars.len()],
             routines: Vec::new(),
             arrays: Vec::new(),
+            waiting: together::Waiting::default(),
         }
     }
 }
@@ -141,6 +144,7 @@ impl<'c> Lower<'_, 'c> {
         }
         match &info.op {
             Op::VarLoad(var) => self.mat_var_load(inst, *var),
+            Op::VarStore(_) if self.keep_late(inst) => Ok(()),
             Op::VarStore(var) => self.mat_var_store(inst, *var),
             Op::VarComponentLoad(var) => self.component_load(inst, *var),
             Op::VarComponentStore(var) => self.component_store(inst, *var),
