@@ -22,7 +22,7 @@ const TRIPLE: &str = "nvptx64-nvidia-cuda";
 /// What the lowering leaves to do: variables become registers, bounds checks that are known are folded, what does not
 /// change moves out of loops. LLVM's own list would take accesses of several words apart, and move the parts.
 const PASSES: &str = "always-inline,function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,\
-loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,simplifycfg,adce,infer-alignment)";
+loop-mssa(licm),gvn,simplifycfg,adce,infer-alignment)";
 
 pub(crate) fn compile(module: &Verified, arch: Arch, keeps_llvm: bool) -> Result<Compiled> {
     if module.subgroup_size != abi::SUBGROUP_SIZE {

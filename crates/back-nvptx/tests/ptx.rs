@@ -117,7 +117,7 @@ fn push_constants_and_descriptors_are_parameters() {
     let code = ptx(&kernel(
         "%p: ptr<push> = push_ptr\n%a: i32 = load %p\n%q: ptr<buffer> = ptr_add<scale=4> %out, %i\nstore %q, %a",
     ));
-    assert_has(&code, &["ld.param.u32", "ld.param.u64"]);
+    assert_has(&code, &["ld.param.u32", "ld.param.v2.u64"]);
     assert!(!code.contains(".local"), "{code}");
 }
 
@@ -408,8 +408,9 @@ fn of_two_products_in_a_round_one_goes_on_while_the_next_round_computes() {
 #[test]
 fn elements_stay_in_registers_and_equal_ones_are_not_exchanged() {
     let ptx = compile(&module(&two_products(256, "")), Arch::Sm90a).expect("it is supported").ptx;
-    // The results that the store takes one by one, where they are not all inside.
-    assert_eq!(times(&ptx, "st.local"), 32, "{ptx}");
+    // The results that the store takes one by one, where they are not all inside; two by an instruction.
+    assert_eq!(times(&ptx, "st.local.v2"), 16, "{ptx}");
+    assert_eq!(times(&ptx, "st.local"), 16, "{ptx}");
     // Each thread asks which group it is of, and the maxima of two rows take two exchanges each; that a row has the same
     // everywhere takes none.
     assert_eq!(times(&ptx, "shfl.sync.idx"), 2 + 2 * 2, "{ptx}");

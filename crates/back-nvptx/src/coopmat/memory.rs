@@ -84,8 +84,9 @@ impl<'c> Lower<'_, 'c> {
         let layout = place.layout;
         let words = layout.width() / layout.pack(m.elem);
         let easily = |l: &mut Self| {
+            let lane_at = l.lane_at(&place)?;
             for (first, i) in (0..layout.registers()).step_by(layout.width() as usize).zip(0..) {
-                let piece = l.load_piece(&place, first)?;
+                let piece = l.load_piece(&place, lane_at, first)?;
                 l.add_words(var, i * words, &piece)?;
             }
             Ok(Vec::new())
@@ -240,19 +241,22 @@ impl<'c> Lower<'_, 'c> {
         self.e.and(inside, ends).map(Some)
     }
 
-    /// Where a register of this lane is, of a matrix without padding.
-    fn register_at(&mut self, place: &Place<'c>, register: u32) -> Result<PointerValue<'c>> {
+    /// Where the first register of this lane is, of a matrix without padding.
+    fn lane_at(&mut self, place: &Place<'c>) -> Result<V<'c>> {
         let start = self.place(&place.p)?;
         let lane = self.lane()?;
-        // What the lane adds is apart from what the register adds, so that it is computed once.
         let zero = self.e.i32(0);
         let own = place.layout.place(&mut Later(self), lane, zero)?;
         let own = self.offset_in(place, own)?;
+        self.e.offset(start.into(), own)
+    }
+
+    /// Where a register of this lane is, whose first is known.
+    fn register_at(&mut self, place: &Place<'c>, lane_at: V<'c>, register: u32) -> Result<PointerValue<'c>> {
         let (row, col) = place.layout.element(0, register).unwrap_or((0, 0));
         let (row, col) = (self.e.i32(row), self.e.i32(col));
         let further = self.offset_in(place, (row, col))?;
-        let start = self.e.offset(start.into(), own)?;
-        Ok(self.e.offset(start, further)?.into_pointer_value())
+        Ok(self.e.offset(lane_at, further)?.into_pointer_value())
     }
 
     /// Bytes from the first element to one.
@@ -265,26 +269,26 @@ impl<'c> Lower<'_, 'c> {
     }
 
     pub(super) fn load_words(&mut self, place: &Place<'c>) -> Result<Vec<V<'c>>> {
-        let mut words = Vec::new();
+        let (mut words, lane_at) = (Vec::new(), self.lane_at(place)?);
         for first in (0..place.layout.registers()).step_by(place.layout.width() as usize) {
-            words.extend(self.load_piece(place, first)?);
+            words.extend(self.load_piece(place, lane_at, first)?);
         }
         Ok(words)
     }
 
     /// Loads consecutive elements of a lane, from a register on, as words.
-    fn load_piece(&mut self, place: &Place<'c>, first: u32) -> Result<Vec<V<'c>>> {
+    fn load_piece(&mut self, place: &Place<'c>, lane_at: V<'c>, first: u32) -> Result<Vec<V<'c>>> {
         let (elem, width) = (place.elem, place.layout.width());
         let bytes = u64::from(elem.bytes());
         if place.is_along() {
-            let at = self.register_at(place, first)?;
+            let at = self.register_at(place, lane_at, first)?;
             let word = Self::word_scalar(elem);
             let count = (place.piece() / u64::from(word.bytes())) as usize;
             return self.read_aligned(at, word, count, place.piece(), place.flags);
         }
         let mut elements = Vec::new();
         for register in first..first + width {
-            let at = self.register_at(place, register)?;
+            let at = self.register_at(place, lane_at, register)?;
             elements.extend(self.read_aligned(at, elem, 1, bytes, place.flags)?);
         }
         elements.chunks(place.layout.pack(elem) as usize).map(|elements| self.word(elem, elements)).collect()
@@ -292,18 +296,18 @@ impl<'c> Lower<'_, 'c> {
 
     pub(super) fn store_words(&mut self, place: &Place<'c>, m: &Mat<'c>) -> Result<()> {
         let (elem, width) = (place.elem, place.layout.width());
-        let bytes = u64::from(elem.bytes());
+        let (bytes, lane_at) = (u64::from(elem.bytes()), self.lane_at(place)?);
         if !place.is_along() {
             let elements = self.elements(m)?;
             for (element, register) in elements.into_iter().zip(0..) {
-                let at = self.register_at(place, register)?;
+                let at = self.register_at(place, lane_at, register)?;
                 self.write_aligned(at, elem, &[element], bytes, place.flags)?;
             }
             return Ok(());
         }
         let words = (width / place.layout.pack(elem)) as usize;
         for (words, i) in m.words.chunks(words).zip(0..) {
-            let at = self.register_at(place, i * width)?;
+            let at = self.register_at(place, lane_at, i * width)?;
             self.write_aligned(at, Self::word_scalar(elem), words, place.piece(), place.flags)?;
         }
         Ok(())

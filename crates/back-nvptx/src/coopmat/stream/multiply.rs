@@ -17,6 +17,7 @@ use crate::lower::Lower;
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{BinaryOp, Inst, MulAddFlags, Op, Scalar, Use, Value};
+use std::ops::Range;
 
 /// Waits until all multiplications have ended.
 pub(super) const WAIT_FOR_ALL: &str = "wgmma.wait_group.sync.aligned 0;";
@@ -217,10 +218,8 @@ impl<'c> Lower<'_, 'c> {
         for block in 0..factors.rows {
             for first in (0..factors.b.m.cols).step_by(columns as usize) {
                 let places = factors.places(block, first, columns);
-                let mut sums: Vec<V<'c>> = places.iter().map(|&i| words[i]).collect();
-                for step in 0..factors.steps() {
-                    sums = self.wgmma(&text, &factors, [block, first, step], Ok(&sums))?;
-                }
+                let sums: Vec<V<'c>> = places.iter().map(|&i| words[i]).collect();
+                let sums = self.wgmma(&text, &factors, [block, first], 0..factors.steps(), Ok(&sums))?;
                 for (&i, sum) in places.iter().zip(sums) {
                     words[i] = sum;
                 }
@@ -249,12 +248,9 @@ impl<'c> Lower<'_, 'c> {
                 for start in (0..steps).step_by(PART_STEPS as usize) {
                     let end = steps.min(start + PART_STEPS);
                     self.action(FENCE, &[])?;
-                    let mut part = self.wgmma(&text, factors, [block, first, start], Err(columns / 2))?;
-                    for step in start + 1..end {
-                        part = self.wgmma(&text, factors, [block, first, step], Ok(&part))?;
-                    }
+                    let part = self.wgmma(&text, factors, [block, first], start..end, Err(columns / 2))?;
                     self.action(COMMIT, &[])?;
-                    part = self.update(WAIT_FOR_ALL, &part, kept)?;
+                    let part = self.update(WAIT_FOR_ALL, &part, kept)?;
                     if (block, first, end) == (rows - 1, all - columns, steps) {
                         self.release_before()?;
                         self.release()?;
@@ -303,44 +299,53 @@ impl<'c> Lower<'_, 'c> {
         self.e.or(at, self.e.i64(part.descriptor().cast_signed()))
     }
 
-    /// Multiplies a step of a block of the left factor by columns from a first one on, and adds to sums, or gives as many sums.
+    /// Multiplies steps of a block of the left factor by columns from a first one on, and adds to sums, or gives as many sums.
+    /// All steps are one piece of assembly, as LLVM has to look at each of its operands.
     fn wgmma(
         &mut self,
         name: &str,
         factors: &Factors<'c>,
-        [block, first, step]: [u32; 3],
+        [block, first]: [u32; 2],
+        range: Range<u32>,
         sums: std::result::Result<&[V<'c>], u32>,
     ) -> Result<Vec<V<'c>>> {
         let (b, steps) = (&factors.b, factors.steps());
-        let right = self.e.add(factors.right, self.e.i64(i64::from(b.step(first, step) / 16)))?;
         // Sums that are changed are numbered twice.
         let held = sums.map_or_else(|count| count as usize, <[V<'c>]>::len);
-        let n = sums.map_or(held, |_| 2 * held);
+        let inputs = sums.map_or(held, |_| 2 * held);
         let turned = |part: &Part| format!(", {}", u32::from(!part.along_k));
-        let (factor, args, turned_left) = match &factors.left {
-            Left::Slot(a, descriptor) => {
-                let further = i64::from(a.step(block * ROWS, step) / 16);
-                let x = self.e.add(*descriptor, self.e.i64(further))?;
-                (format!("${n}"), vec![x, right], turned(a))
-            }
-            Left::Registers(words) => {
-                // Eight rows, the eight below, and both once more for the second half of the step.
-                let at = |half: u32, row: u32| (((2 * block + row) * steps + step) * 2 + half) as usize;
-                let words = [at(0, 0), at(0, 1), at(1, 0), at(1, 1)].map(|i| words[i]);
-                let factor = format!("{{${n},${},${},${}}}", n + 1, n + 2, n + 3);
-                (factor, [&words[..], &[right]].concat(), String::new())
-            }
-        };
         let names = (0..held).map(|i| format!("${i}")).collect::<Vec<_>>().join(",");
-        let more = match b.m.elem {
-            Scalar::I8 => String::new(),
-            Scalar::E4M3 | Scalar::E5M2 => ", 1, 1".to_owned(),
-            _ => format!(", 1, 1{turned_left}{}", turned(b)),
-        };
-        let (y, adds) = (n + args.len() - 1, u32::from(sums.is_err()));
-        let text = format!(
-            "{{ .reg .pred p; setp.eq.u32 p, {adds}, 0; {name} {{{names}}}, {factor}, ${y}, p{more}; }}"
-        );
+        let (mut args, mut text) = (Vec::new(), String::new());
+        for step in range.clone() {
+            let n = inputs + args.len();
+            let right = self.e.add(factors.right, self.e.i64(i64::from(b.step(first, step) / 16)))?;
+            let (factor, turned_left) = match &factors.left {
+                Left::Slot(a, descriptor) => {
+                    let further = i64::from(a.step(block * ROWS, step) / 16);
+                    args.push(self.e.add(*descriptor, self.e.i64(further))?);
+                    (format!("${n}"), turned(a))
+                }
+                Left::Registers(words) => {
+                    // Eight rows, the eight below, and both once more for the second half of the step.
+                    let at = |half: u32, row: u32| (((2 * block + row) * steps + step) * 2 + half) as usize;
+                    args.extend([at(0, 0), at(0, 1), at(1, 0), at(1, 1)].map(|i| words[i]));
+                    (format!("{{${n},${},${},${}}}", n + 1, n + 2, n + 3), String::new())
+                }
+            };
+            let more = match b.m.elem {
+                Scalar::I8 => String::new(),
+                Scalar::E4M3 | Scalar::E5M2 => ", 1, 1".to_owned(),
+                _ => format!(", 1, 1{turned_left}{}", turned(b)),
+            };
+            let y = inputs + args.len();
+            args.push(right);
+            let is_new = u32::from(sums.is_err() && step == range.start);
+            let line = format!(
+                "{{ .reg .pred p; setp.eq.u32 p, {is_new}, 0; {name} {{{names}}}, {factor}, ${y}, p{more}; }}"
+            );
+            text.push_str(if text.is_empty() { "" } else { "\n\t" });
+            text.push_str(&line);
+        }
         match sums {
             Ok(sums) => self.update(&text, sums, &args),
             Err(_) => self.assembly(&text, &vec![self.e.cx.f32_type().into(); held], &args, Memory::Write),
