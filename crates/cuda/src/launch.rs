@@ -191,8 +191,9 @@ impl Queue {
         if let Err(error) = self.begin() {
             return vec![Err(error)];
         }
-        let mut results = Vec::new();
-        let mut batch = Batch::default();
+        let count = steps.len().min(MOST_STEPS);
+        let mut results = Vec::with_capacity(count);
+        let mut batch = Batch { dispatches: Vec::with_capacity(count), ..Batch::default() };
         let mut done = Ok(());
         for step in steps.iter().take(MOST_STEPS) {
             if done.is_err() {

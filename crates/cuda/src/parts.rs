@@ -13,7 +13,7 @@ pub(crate) struct Part {
 }
 
 /// The launches of a dispatch, of which none has more work-groups than `most`, which is not 0.
-pub(crate) fn parts(groups: [u32; 3], most: u64) -> impl Iterator<Item = Part> {
+pub(crate) fn parts(groups: [u32; 3], most: u64) -> Parts {
     let mut left = most;
     let limits = [u32::MAX, MAX_BLOCKS, MAX_BLOCKS];
     let whole: [u32; 3] = std::array::from_fn(|axis| {
@@ -21,12 +21,38 @@ pub(crate) fn parts(groups: [u32; 3], most: u64) -> impl Iterator<Item = Part> {
         left = (left / u64::from(size)).max(1);
         size
     });
-    let starts = move |axis: usize| (0..groups[axis]).step_by(whole[axis] as usize);
-    let places = starts(2).flat_map(move |z| starts(1).flat_map(move |y| starts(0).map(move |x| [x, y, z])));
-    places.map(move |start| {
-        let size = std::array::from_fn(|axis| whole[axis].min(groups[axis] - start[axis]));
-        Part { start, size }
-    })
+    Parts { groups, whole, next: (!groups.contains(&0)).then_some([0; 3]) }
+}
+
+/// The launches of a dispatch, nearly always one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
+    groups: [u32; 3],
+    /// Most work-groups of a launch along each axis.
+    whole: [u32; 3],
+    /// Where the next one starts.
+    next: Option<[u32; 3]>,
+}
+
+impl Iterator for Parts {
+    type Item = Part;
+
+    fn next(&mut self) -> Option<Part> {
+        let start = self.next.take()?;
+        let size = [0, 1, 2].map(|axis: usize| self.whole[axis].min(self.groups[axis] - start[axis]));
+        let mut next = start;
+        for axis in 0..3 {
+            match start[axis].checked_add(size[axis]) {
+                Some(end) if end < self.groups[axis] => {
+                    next[axis] = end;
+                    self.next = Some(next);
+                    break;
+                }
+                _ => next[axis] = 0,
+            }
+        }
+        Some(Part { start, size })
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Puts buffers, images and samplers where a shader wants them, and says what does not fit.
 
 use std::fmt;
+use std::ops::Range;
 
 use phalanx_host::{Descriptor, ImageView, MemoryError, Part};
 use phalanx_ir::{BindingInfo, BindingKind, ImageLayout, Sampler};
@@ -85,6 +86,13 @@ pub struct Place {
     pub binding: u32,
     /// Index in the descriptor array.
     pub index: u32,
+}
+
+impl Place {
+    /// Whether it is one of a shader's binding.
+    fn is_of(&self, info: &BindingInfo) -> bool {
+        (info.set, info.binding) == (self.set, self.binding)
+    }
 }
 
 impl fmt::Display for Place {
@@ -188,8 +196,11 @@ fn describe(f: &mut fmt::Formatter<'_>, info: &BindingInfo) -> fmt::Result {
     f.write_str(")")
 }
 
-/// The images among what is bound. A range that lies outside of its buffer is found later.
+/// The images among what is bound, by number; empty if there are none. A range that lies outside of its buffer is found later.
 pub(crate) fn views<'a>(bound: &[Binding<'a>]) -> Vec<Option<ImageView<'a>>> {
+    if bound.iter().all(|binding| binding.image.is_none()) {
+        return Vec::new();
+    }
     let view = |binding: &Binding<'a>| {
         let layout = binding.image?.clone();
         let memory = binding.buffer?.memory();
@@ -208,59 +219,108 @@ pub(crate) fn part<'a>(binding: &Binding<'a>) -> Part<'a> {
     part.unwrap_or_default()
 }
 
-/// The descriptors of each binding of a shader, in the shader's order. What is bound at places that only
-/// other entry points of the module use (`declared`) is left out.
-pub(crate) fn resolve<'a>(
-    expected: &[BindingInfo],
-    declared: &[(u32, u32)],
-    bound: &[Binding<'a>],
-    views: &'a [Option<ImageView<'a>>],
-) -> Result<Vec<Vec<Descriptor<'a>>>, BindingError> {
-    let error = |problem| BindingError {
-        problem,
-        expected: expected.to_vec(),
-        found: bound.iter().map(Binding::place).collect(),
-    };
-    let mut tables: Vec<Vec<Option<Descriptor<'a>>>> = vec![Vec::new(); expected.len()];
-    for (number, binding) in bound.iter().enumerate() {
-        let place = binding.place();
-        if bound[..number].iter().any(|other| other.place() == place) {
-            return Err(error(BindingProblem::Twice(place)));
+/// The descriptors of the bindings of shaders: a table for each, one behind the other, as many dispatches need few blocks of
+/// memory so.
+#[derive(Debug, Default)]
+pub(crate) struct Tables<'a> {
+    descriptors: Vec<Descriptor<'a>>,
+    /// Where each table ends.
+    ends: Vec<usize>,
+}
+
+impl<'a> Tables<'a> {
+    /// The tables of one shader.
+    pub(crate) fn of(
+        expected: &[BindingInfo],
+        declared: &[(u32, u32)],
+        bound: &[Binding<'a>],
+        views: &'a [Option<ImageView<'a>>],
+    ) -> Result<Self, BindingError> {
+        let mut tables = Self::default();
+        tables.add(expected, declared, bound, views)?;
+        Ok(tables)
+    }
+
+    /// All tables.
+    pub(crate) fn slices(&self) -> Vec<&[Descriptor<'a>]> {
+        let mut start = 0;
+        let table = |&end: &usize| &self.descriptors[std::mem::replace(&mut start, end)..end];
+        self.ends.iter().map(table).collect()
+    }
+
+    /// Adds a table for each binding of a shader, in the shader's order, and gives their numbers; none if something does not
+    /// fit. What is bound at places that only other entry points of the module use (`declared`) is left out.
+    pub(crate) fn add(
+        &mut self,
+        expected: &[BindingInfo],
+        declared: &[(u32, u32)],
+        bound: &[Binding<'a>],
+        views: &'a [Option<ImageView<'a>>],
+    ) -> Result<Range<usize>, BindingError> {
+        let (descriptors, first) = (self.descriptors.len(), self.ends.len());
+        match self.resolve(expected, declared, bound, views) {
+            Ok(()) => Ok(first..self.ends.len()),
+            Err(problem) => {
+                self.descriptors.truncate(descriptors);
+                self.ends.truncate(first);
+                let found = bound.iter().map(Binding::place).collect();
+                Err(BindingError { problem, expected: expected.to_vec(), found })
+            }
         }
-        let mut descriptor = descriptor(binding).map_err(error)?;
-        if let Some(Some(view)) = views.get(number) {
-            descriptor = Descriptor::image(view);
+    }
+
+    fn resolve(
+        &mut self,
+        expected: &[BindingInfo],
+        declared: &[(u32, u32)],
+        bound: &[Binding<'a>],
+        views: &'a [Option<ImageView<'a>>],
+    ) -> Result<(), BindingProblem> {
+        for (number, binding) in bound.iter().enumerate() {
+            let place = binding.place();
+            if bound[..number].iter().any(|other| other.place() == place) {
+                return Err(BindingProblem::Twice(place));
+            }
+            let is_known = expected.iter().any(|info| place.is_of(info));
+            if !is_known && !declared.contains(&(place.set, place.binding)) {
+                return Err(BindingProblem::Unknown(place));
+            }
+            if !is_known {
+                descriptor(binding)?;
+            }
         }
-        let mut is_known = declared.contains(&(place.set, place.binding));
         // Several variables may share a place.
-        for (info, table) in expected.iter().zip(&mut tables) {
-            if (info.set, info.binding) != (place.set, place.binding) {
-                continue;
+        for info in expected {
+            let start = self.descriptors.len();
+            for (number, binding) in bound.iter().enumerate().filter(|(_, it)| it.place().is_of(info)) {
+                let place = binding.place();
+                let mut descriptor = descriptor(binding)?;
+                if let Some(Some(view)) = views.get(number) {
+                    descriptor = Descriptor::image(view);
+                }
+                if !binding.is(info.kind) {
+                    return Err(BindingProblem::Kind(place));
+                }
+                if place.index >= info.count.unwrap_or(MAX_DESCRIPTORS).min(MAX_DESCRIPTORS) {
+                    return Err(BindingProblem::Index(place));
+                }
+                let at = start + place.index as usize;
+                if self.descriptors.len() <= at {
+                    self.descriptors.resize(at + 1, Descriptor::default());
+                }
+                self.descriptors[at] = descriptor;
             }
-            is_known = true;
-            if !binding.is(info.kind) {
-                return Err(error(BindingProblem::Kind(place)));
+            if self.descriptors.len() == start && info.count != Some(0) {
+                return Err(BindingProblem::Missing(Place {
+                    set: info.set,
+                    binding: info.binding,
+                    index: 0,
+                }));
             }
-            if place.index >= info.count.unwrap_or(MAX_DESCRIPTORS).min(MAX_DESCRIPTORS) {
-                return Err(error(BindingProblem::Index(place)));
-            }
-            let index = place.index as usize;
-            if table.len() <= index {
-                table.resize(index + 1, None);
-            }
-            table[index] = Some(descriptor);
+            self.ends.push(self.descriptors.len());
         }
-        if !is_known {
-            return Err(error(BindingProblem::Unknown(place)));
-        }
+        Ok(())
     }
-    for (info, table) in expected.iter().zip(&tables) {
-        if table.is_empty() && info.count != Some(0) {
-            let place = Place { set: info.set, binding: info.binding, index: 0 };
-            return Err(error(BindingProblem::Missing(place)));
-        }
-    }
-    Ok(tables.into_iter().map(|table| table.into_iter().map(Option::unwrap_or_default).collect()).collect())
 }
 
 fn descriptor<'a>(binding: &Binding<'a>) -> Result<Descriptor<'a>, BindingProblem> {
@@ -294,7 +354,7 @@ mod tests {
 
     fn problem(bound: &[Binding<'_>]) -> BindingProblem {
         let expected = [info(0, Some(1)), info(1, Some(4))];
-        resolve(&expected, &[(0, 7)], bound, &[]).unwrap_err().problem
+        Tables::of(&expected, &[(0, 7)], bound, &[]).unwrap_err().problem
     }
 
     #[test]
@@ -306,16 +366,29 @@ mod tests {
             Binding::new(0, 7, &a),
             Binding::new(0, 0, &a),
         ];
-        let tables = resolve(&[info(0, Some(1)), info(1, None)], &[(0, 7)], &bound, &[]).unwrap();
-        assert_eq!(tables.iter().map(Vec::len).collect::<Vec<_>>(), [1, 3]);
+        let tables = Tables::of(&[info(0, Some(1)), info(1, None)], &[(0, 7)], &bound, &[]).unwrap();
+        assert_eq!(tables.slices().iter().map(|table| table.len()).collect::<Vec<_>>(), [1, 3]);
     }
 
     #[test]
     fn variables_may_share_a_place() {
         let buffer = Buffer::with_size(16).unwrap();
-        let tables =
-            resolve(&[info(0, Some(1)), info(0, Some(1))], &[], &[Binding::new(0, 0, &buffer)], &[]).unwrap();
-        assert_eq!(tables.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
+        let expected = [info(0, Some(1)), info(0, Some(1))];
+        let tables = Tables::of(&expected, &[], &[Binding::new(0, 0, &buffer)], &[]).unwrap();
+        assert_eq!(tables.slices().iter().map(|table| table.len()).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
+    fn what_does_not_fit_leaves_nothing_behind() {
+        let [a, b] = [16, 64].map(|size| Buffer::with_size(size).unwrap());
+        let (first, second) = ([Binding::new(0, 0, &a)], [Binding::new(0, 0, &b)]);
+        let expected = [info(0, Some(1)), info(1, Some(4))];
+        let mut tables = Tables::default();
+        assert_eq!(tables.add(&expected[..1], &[], &first, &[]), Ok(0..1));
+        assert!(tables.add(&expected, &[], &second, &[]).is_err());
+        assert_eq!(tables.add(&expected[..1], &[], &second, &[]), Ok(1..2));
+        let sizes: Vec<_> = tables.slices().iter().map(|table| table[0].buffer().size()).collect();
+        assert_eq!(sizes, [16, 64]);
     }
 
     #[test]
@@ -342,7 +415,7 @@ mod tests {
     fn the_message_lists_both_sides() {
         let buffer = Buffer::with_size(16).unwrap();
         let bound = [Binding::new(3, 5, &buffer).at_index(1)];
-        let error = resolve(&[info(0, Some(1)), info(1, None)], &[], &bound, &[]).unwrap_err();
+        let error = Tables::of(&[info(0, Some(1)), info(1, None)], &[], &bound, &[]).unwrap_err();
         assert_eq!(
             error.to_string(),
             "a buffer is bound at 3:5[1], where the shader has none; expected 0:0 (storage `b0`), \

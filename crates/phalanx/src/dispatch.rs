@@ -5,7 +5,7 @@ use std::time::Duration;
 use phalanx_host::{CancelToken, Descriptor};
 pub use phalanx_interp::{Accesses, Amount};
 
-use crate::bindings::{self, Binding};
+use crate::bindings::{self, Binding, Tables};
 use crate::error::Error;
 use crate::pipeline::Pipeline;
 
@@ -73,23 +73,25 @@ pub(crate) fn run_all(
     run: impl FnOnce(&[RawDispatch<'_>]) -> Vec<Result<DispatchReport, Error>>,
 ) -> Vec<Result<DispatchReport, Error>> {
     let views: Vec<_> = dispatches.iter().map(|dispatch| bindings::views(dispatch.bindings)).collect();
-    let resolved = dispatches.iter().zip(&views).map(|(dispatch, views)| {
-        let declared = &dispatch.pipeline.shape.declared;
-        Ok(bindings::resolve(dispatch.pipeline.bindings(), declared, dispatch.bindings, views)?)
-    });
-    let tables: Vec<Result<Vec<Vec<Descriptor<'_>>>, Error>> = resolved.collect();
-    let fitting = dispatches.iter().zip(&tables).filter_map(|(dispatch, table)| {
-        let descriptors: Vec<_> = table.as_ref().ok()?.iter().map(Vec::as_slice).collect();
-        Some((dispatch, descriptors))
-    });
-    let fitting: Vec<_> = fitting.collect();
-    let raw: Vec<_> = fitting.iter().map(|(dispatch, descriptors)| dispatch.raw(descriptors)).collect();
+    let mut tables = Tables::default();
+    let mut numbers = Vec::with_capacity(dispatches.len());
+    for (dispatch, views) in dispatches.iter().zip(&views) {
+        let (expected, declared) = (dispatch.pipeline.bindings(), &dispatch.pipeline.shape.declared);
+        numbers.push(tables.add(expected, declared, dispatch.bindings, views));
+    }
+    let slices = tables.slices();
+    let mut raw = Vec::with_capacity(dispatches.len());
+    for (dispatch, numbers) in dispatches.iter().zip(&numbers) {
+        if let Ok(numbers) = numbers {
+            raw.push(dispatch.raw(&slices[numbers.clone()]));
+        }
+    }
     let mut results = run(&raw).into_iter();
-    let result = |table: Result<_, Error>| match table {
+    let result = |numbers: Result<_, _>| match numbers {
         Ok(_) => results.next().expect("there is a result for each that fits"),
-        Err(error) => Err(error),
+        Err(error) => Err(Error::from(error)),
     };
-    tables.into_iter().map(result).collect()
+    numbers.into_iter().map(result).collect()
 }
 
 /// A dispatch for those who keep descriptors themselves, such as a driver: nothing is looked up by name.

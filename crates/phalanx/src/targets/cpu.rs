@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use phalanx_cpu::{Compiled, Compiler, Config, Created, Piece};
 use phalanx_front_spirv::Limits;
-use phalanx_host::{Addresses, Allocation, CacheKey, CancelToken, Descriptor, SealedCode};
+use phalanx_host::{Addresses, Allocation, CacheKey, CancelToken, SealedCode};
 use phalanx_ir::{Verified, passes};
 use phalanx_kernels::Processor;
 
 use super::{Built, Code, Machine, Start, Target, own};
-use crate::bindings;
+use crate::bindings::{self, Tables};
 use crate::buffer::Buffer;
 use crate::debug::Debug;
 use crate::device::DeviceOptions;
@@ -135,8 +135,8 @@ impl Target for Cpu {
         let pipeline = &own::<CpuCode>(code)?.0;
         let declared = &dispatch.pipeline.shape.declared;
         let views = bindings::views(dispatch.bindings);
-        let tables = bindings::resolve(pipeline.bindings(), declared, dispatch.bindings, &views)?;
-        let descriptors: Vec<&[Descriptor<'_>]> = tables.iter().map(Vec::as_slice).collect();
+        let tables = Tables::of(pipeline.bindings(), declared, dispatch.bindings, &views)?;
+        let descriptors = tables.slices();
         self.dispatch_raw(code, &dispatch.raw(&descriptors))
     }
 

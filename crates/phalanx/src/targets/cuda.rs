@@ -9,11 +9,11 @@ use phalanx_back_nvptx::{MAX_MATRIX_COMPONENTS, MAX_SATURATING_BITS};
 use phalanx_cpu::Attempt;
 use phalanx_cuda::{Gpu, Properties};
 use phalanx_front_spirv::Limits;
-use phalanx_host::{Allocation, CacheKey, CancelToken, CodeDirectory, Descriptor, SealedCode};
+use phalanx_host::{Allocation, CacheKey, CancelToken, CodeDirectory, SealedCode};
 use phalanx_ir::{Scope, Verified, passes};
 
 use super::{Built, Code, Machine, Start, Target, own};
-use crate::bindings;
+use crate::bindings::{self, Tables};
 use crate::buffer::Buffer;
 use crate::debug::Debug;
 use crate::dispatch::{Dispatch, DispatchReport, RawDispatch, Step, run_all};
@@ -112,6 +112,23 @@ impl Cuda {
         Arc::clone(known.entry(*key).or_insert(pipeline))
     }
 
+    /// Runs steps of which there are so many.
+    fn run_lowered<'a>(
+        &self,
+        count: usize,
+        steps: impl Iterator<Item = Result<phalanx_cuda::Step<'a>, Error>>,
+    ) -> Vec<Result<DispatchReport, Error>> {
+        let mut lowered = Vec::with_capacity(count);
+        for step in steps {
+            match step {
+                Ok(step) => lowered.push(step),
+                // The device has looked whose they are.
+                Err(_) => return (0..count).map(|_| Err(Error::OtherDevice { what: "pipeline" })).collect(),
+            }
+        }
+        self.gpu.run(&lowered).into_iter().map(report).collect()
+    }
+
     fn make(
         &self,
         task: Task,
@@ -202,8 +219,8 @@ impl Target for Cuda {
         let pipeline = &own::<GpuCode>(code)?.0;
         let views = bindings::views(dispatch.bindings);
         let declared = &dispatch.pipeline.shape.declared;
-        let tables = bindings::resolve(pipeline.bindings(), declared, dispatch.bindings, &views)?;
-        let descriptors: Vec<&[Descriptor<'_>]> = tables.iter().map(Vec::as_slice).collect();
+        let tables = Tables::of(pipeline.bindings(), declared, dispatch.bindings, &views)?;
+        let descriptors = tables.slices();
         self.dispatch_raw(code, &dispatch.raw(&descriptors))
     }
 
@@ -217,7 +234,7 @@ impl Target for Cuda {
 
     fn dispatch_all_raw(&self, dispatches: &[RawDispatch<'_>]) -> Vec<Result<DispatchReport, Error>> {
         // Handed over in order, though they need not be done so.
-        self.run_in_order(&dispatches.iter().copied().map(Step::Dispatch).collect::<Vec<_>>())
+        self.run_lowered(dispatches.len(), dispatches.iter().map(lowered_dispatch))
     }
 
     fn has_order(&self) -> bool {
@@ -233,11 +250,7 @@ impl Target for Cuda {
     }
 
     fn run_in_order(&self, steps: &[Step<'_>]) -> Vec<Result<DispatchReport, Error>> {
-        match steps.iter().map(lowered_step).collect::<Result<Vec<_>, _>>() {
-            Ok(steps) => self.gpu.run(&steps).into_iter().map(report).collect(),
-            // The device has looked whose they are.
-            Err(_) => steps.iter().map(|_| Err(Error::OtherDevice { what: "pipeline" })).collect(),
-        }
+        self.run_lowered(steps.len(), steps.iter().map(lowered_step))
     }
 }
 
@@ -257,12 +270,14 @@ fn lowered<'a>(
     }
 }
 
+fn lowered_dispatch<'a>(dispatch: &RawDispatch<'a>) -> Result<phalanx_cuda::Step<'a>, Error> {
+    let pipeline = &own::<GpuCode>(&*dispatch.pipeline.code)?.0;
+    Ok(phalanx_cuda::Step::Dispatch(lowered(pipeline, dispatch)))
+}
+
 fn lowered_step<'a>(step: &Step<'a>) -> Result<phalanx_cuda::Step<'a>, Error> {
     Ok(match *step {
-        Step::Dispatch(dispatch) => {
-            let pipeline = &own::<GpuCode>(&*dispatch.pipeline.code)?.0;
-            phalanx_cuda::Step::Dispatch(lowered(pipeline, &dispatch))
-        }
+        Step::Dispatch(ref dispatch) => lowered_dispatch(dispatch)?,
         Step::Copy { from, to } => phalanx_cuda::Step::Copy { from, to },
         Step::Fill { to, word } => phalanx_cuda::Step::Fill { to, word },
     })

@@ -16,7 +16,7 @@ use phalanx_interp::{BufferId, Limits, Memory, Region};
 use phalanx_ir::{Binding as BindingId, MAX_DISPATCH_INVOCATIONS, Op, Verified, excess};
 
 use super::{Built, Code, Machine, Start, Target, own};
-use crate::bindings;
+use crate::bindings::{self, Tables};
 use crate::buffer::Buffer;
 use crate::dispatch::{Accesses, Dispatch, DispatchReport, RawDispatch, Traffic};
 use crate::error::Error;
@@ -101,8 +101,8 @@ impl Target for Interpreter {
         let module = &own::<Literal>(code)?.0;
         let views = bindings::views(dispatch.bindings);
         let declared = &dispatch.pipeline.shape.declared;
-        let tables = bindings::resolve(&module.bindings, declared, dispatch.bindings, &views)?;
-        let descriptors: Vec<&[Descriptor<'_>]> = tables.iter().map(Vec::as_slice).collect();
+        let tables = Tables::of(&module.bindings, declared, dispatch.bindings, &views)?;
+        let descriptors = tables.slices();
         let raw = RawDispatch {
             pipeline: dispatch.pipeline,
             groups: dispatch.groups,
