@@ -21,6 +21,9 @@ const VECTOR: usize = 4;
 /// The longest row that is sorted: what shared memory holds.
 const LONGEST_SORTED: u32 = 8192;
 
+/// Numbers of a row to sort that an invocation holds at a time.
+const SORTED_EACH: u32 = 8;
+
 /// Invocations that sort a row at most.
 const SORTERS: u32 = 256;
 
@@ -115,8 +118,8 @@ impl Rows {
         let (tile, constants) = match form {
             RowsForm::Sort => {
                 ensure!(length <= LONGEST_SORTED, "rows to sort must be at most {LONGEST_SORTED} long");
-                let padded = length.next_power_of_two().max(2 * SUBGROUP_SIZE);
-                (format!("1x{padded}"), vec![(padded / 2).min(SORTERS), padded])
+                let padded = length.next_power_of_two().max(SORTED_EACH * SUBGROUP_SIZE);
+                (format!("1x{padded}"), vec![(padded / SORTED_EACH).min(SORTERS), padded, length])
             }
             _ => (format!("1x{}", VECTOR as u32 * SUBGROUP_SIZE), Vec::new()),
         };
@@ -128,7 +131,7 @@ impl Rows {
             constants: (0..).zip(constants.into_iter().map(Constant::U32)).collect(),
             subgroup_size: SUBGROUP_SIZE,
             groups: [count, 1, 1],
-            push_constants: words(&[length]),
+            push_constants: if form == RowsForm::Sort { Vec::new() } else { words(&[length]) },
             then: None,
         };
         Ok(Self { count, length, form, kernels: vec![kernel] })
