@@ -74,12 +74,22 @@ impl<'c> Emit<'c> {
         self.intrinsic(name, &[], &[sum, x, y])
     }
 
-    /// The sum of two integers, one of which may be a product that can begin with the other.
+    /// The sum of two integers, one of which may be a product that can begin with the other. Of two products that begin
+    /// with what signs take, the second begins with the first, and that with what the signs of both take.
     pub(super) fn add_or_dot(&mut self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
-        for (product, start) in [(x, y), (y, x)] {
-            if let Some([a, b]) = product_from_zero(product) {
+        for (dot, start) in [(x, y), (y, x)] {
+            if let Some([_, a, b]) = product(dot).filter(|&[begin, ..]| is_zero(begin)) {
                 return self.dot_unsigned_signed(start, a, b);
             }
+        }
+        if let (Some([x_start, a, b]), Some([y_start, c, d])) = (product(x), product(y))
+            && let (Some(x_taken), Some(y_taken)) = (negated(x_start), negated(y_start))
+            && let Some([_, e, f]) = product(y_taken).filter(|&[begin, ..]| is_zero(begin))
+        {
+            let taken = self.dot_unsigned_signed(x_taken, e, f)?;
+            let start = self.sub(self.int_like(x, 0), taken)?;
+            let first = self.dot_unsigned_signed(start, a, b)?;
+            return self.dot_unsigned_signed(first, c, d);
         }
         self.add(x, y)
     }
@@ -121,8 +131,8 @@ fn has_no_high_bits(x: V<'_>) -> bool {
         .any(|operand| const_elems(operand).is_some_and(|elems| elems.iter().all(|mask| mask & HIGH == 0)))
 }
 
-/// The factors of a product of bytes that is added to nothing.
-fn product_from_zero(x: V<'_>) -> Option<[V<'_>; 2]> {
+/// What a product of bytes begins with, and its factors.
+fn product(x: V<'_>) -> Option<[V<'_>; 3]> {
     let inst = maker(x)?;
     let call = CallSiteValue::try_from(inst).ok()?;
     let name = call.get_called_fn_value()?;
@@ -131,6 +141,16 @@ fn product_from_zero(x: V<'_>) -> Option<[V<'_>; 2]> {
         return None;
     }
     let [start, a, b] = [0, 1, 2].map(|i| inst.get_operand(i)?.value());
-    let is_zero = const_elems(start?)?.iter().all(|&word| word == 0);
-    Some([a?, b?]).filter(|_| is_zero)
+    Some([start?, a?, b?])
+}
+
+/// What a value is the negative of, if it was made so.
+fn negated(x: V<'_>) -> Option<V<'_>> {
+    let inst = maker(x).filter(|inst| inst.get_opcode() == I::Sub)?;
+    let zero = inst.get_operand(0)?.value()?;
+    inst.get_operand(1)?.value().filter(|_| is_zero(zero))
+}
+
+fn is_zero(x: V<'_>) -> bool {
+    const_elems(x).is_some_and(|elems| elems.iter().all(|&word| word == 0))
 }
