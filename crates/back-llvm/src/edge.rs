@@ -1,18 +1,22 @@
 //! Vector accesses of which a part may lie out of bounds.
 //!
-//! An access of all lanes together is a vector access if all of it is inside. Otherwise a function
-//! does it scalar by scalar, between the object and a copy on the stack. That is rare and may be
-//! slow, but it must be small: a kernel has many accesses, so it is one function for all of them.
+//! An access of all lanes together is a vector access if all of it is inside. Otherwise it is done scalar by scalar,
+//! between the object and a copy on the stack. That is rare and may be slow, but it must be small, as a kernel has many
+//! accesses, and it must not cost the rest anything: what is read is copied by a loop of a few scalar instructions,
+//! because no vector register survives a call.
 //!
 //! ```text
 //!   br %inside, label %access, label %edge
 //! edge:
-//!   call void @load_edge_4(ptr %copy, ptr %base, i64 %size, i64 %offset, i64 %count)
-//!   br label %access
+//!   %i = phi i64 [ 0, ... ], [ %next, %edge ]
+//!   ...                                             element i, or 0
+//!   br %more, label %edge, label %access
 //! access:
 //!   %from = phi ptr [ %at, ... ], [ %copy, %edge ]
 //!   %x = load <32 x float>, ptr %from
 //! ```
+//!
+//! Writing a part is one function for all of them.
 
 use crate::emit::{Emit, V};
 use crate::error::Result;
@@ -53,15 +57,26 @@ impl<'c> Lower<'_, 'c> {
     ) -> Result<PointerValue<'c>> {
         let count = self.e.i64(ty.into_vector_type().get_size().into());
         let copy = self.spill_slot(ty, 0)?;
+        let zeros = self.zeros();
         let [edge, access] = ["edge", "access"].map(|n| self.new_block(n));
         let before = self.e.here()?;
         self.e.cond_br_likely(inside, access, edge)?;
         self.e.b.position_at_end(edge);
-        let function = self.load_edge(elem_bytes)?;
-        self.e.call_direct(function, &[copy.into(), p.base.v, p.size.v, p.offset.v, count])?;
-        self.e.br(access)?;
-        self.e.b.position_at_end(access);
-        Ok(self.e.merge(&[(at.into(), before), (copy.into(), edge)])?.into_pointer_value())
+        let e = &mut self.e;
+        let phi = e.b.build_phi(e.cx.i64_type(), "")?;
+        let i = phi.as_basic_value();
+        let (at_edge, is_there) = element(e, p.base.v, p.size.v, p.offset.v, i, elem_bytes)?;
+        let from = e.select(is_there, at_edge, zeros.into())?;
+        let elem = e.int_ty(8 * elem_bytes as u32);
+        let x = e.load(elem, from.into_pointer_value(), 1)?;
+        let to = e.element_ptr(elem.into(), copy.into(), i)?;
+        e.store(x, to.into_pointer_value(), 1)?;
+        let next = e.add(i, e.i64(1))?;
+        phi.add_incoming(&[(&e.i64(0), before), (&next, edge)]);
+        let more = e.icmp(IntPredicate::ULT, next, count)?;
+        e.cond_br(more, edge, access)?;
+        e.b.position_at_end(access);
+        Ok(e.merge(&[(at.into(), before), (copy.into(), edge)])?.into_pointer_value())
     }
 
     /// Reads a vector with a mask if a part of it is out of bounds.
@@ -162,24 +177,6 @@ impl<'c> Lower<'_, 'c> {
         let function = self.store_edge(elem_bytes)?;
         let n = self.e.i64(n.into());
         self.e.call_direct(function, &[copy.into(), p.base.v, p.size.v, p.offset.v, n, low, high])
-    }
-
-    /// `(copy, base, size, offset, count)`: fills the copy.
-    fn load_edge(&mut self, elem_bytes: u64) -> Result<FunctionValue<'c>> {
-        let name = format!("load_edge_{elem_bytes}");
-        let zeros = self.zeros();
-        self.helper(&name, 4, |e, f| {
-            let [copy, base, size, offset, count] = params(f);
-            let elem = e.int_ty(8 * elem_bytes as u32);
-            each(e, f, count, |e, i| {
-                let (at, inside) = element(e, base, size, offset, i, elem_bytes)?;
-                let from = e.select(inside, at, zeros.into())?;
-                let x = e.load(elem, from.into_pointer_value(), 1)?;
-                let to = e.element_ptr(elem.into(), copy, i)?;
-                e.store(x, to.into_pointer_value(), 1)?;
-                Ok(())
-            })
-        })
     }
 
     /// `(copy, base, size, offset, n, mask, mask)`: writes the copy out, `n` elements for each lane
