@@ -44,8 +44,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The plan for `n` scalars at each of the offsets, unless other ways are better.
-    fn new(steps: &[i64], n: u32, elem_bytes: u64, register_bytes: u64) -> Option<Self> {
+    /// The plan for `n` scalars at each of the offsets, of which a lane's registers have so many one after the other.
+    fn new(steps: &[i64], (n, together): (u32, u32), elem_bytes: u64, register_bytes: u64) -> Option<Self> {
         let (&low, &high) = (steps.iter().min()?, steps.iter().max()?);
         let total = u64::try_from(high.checked_sub(low)?).ok()?.checked_add(u64::from(n) * elem_bytes)?;
         if total > MAX_SPAN_BYTES {
@@ -57,7 +57,6 @@ impl Plan {
         let (span, parts) = (total / unit_bytes, elem_bytes / unit_bytes);
         let register = register_bytes / unit_bytes;
         let window = register.min(1 << span.ilog2());
-        let together = if n.is_power_of_two() { n } else { 1 };
         let registers = (0..n / together).map(|k| {
             let first = u64::from(k * together) * parts;
             let of_lane = |s: &u64| {
@@ -118,11 +117,29 @@ impl Plan {
         self.registers.iter().flatten().map(|units| self.windows(units).len()).sum()
     }
 
+    /// Shuffles of two registers that bring all scalars to their lanes, of which `word` are read as one.
+    fn shuffles(&self, word: u32) -> usize {
+        let levels = (self.together / word).ilog2() as usize;
+        let of_register = |units: &Vec<u64>| {
+            let pairs = self.windows(units).len().div_ceil(2);
+            let is_there = pairs == 1 && units.windows(2).all(|pair| pair[1] == pair[0] + 1);
+            levels + if is_there { 0 } else { 2 * pairs - 1 }
+        };
+        self.registers.iter().flatten().map(of_register).sum()
+    }
+
     /// Where all windows begin that are looked at, in bytes from where the scalar offset is.
     pub(crate) fn starts(&self) -> impl Iterator<Item = i64> {
         let starts = self.registers.iter().flatten().flat_map(|units| self.windows(units));
         starts.map(|s| self.low + (s * self.unit_bytes) as i64)
     }
+}
+
+/// Integers in a word, where several have room: shifts and masks take words apart, and are nothing where a kernel puts
+/// them together.
+fn per_word(a: &Access<'_>) -> Option<u32> {
+    let per_word = 32 / a.scalar.bits();
+    (a.scalar.is_int() && per_word > 1).then_some(per_word)
 }
 
 impl<'c> Lower<'_, 'c> {
@@ -182,19 +199,24 @@ impl<'c> Lower<'_, 'c> {
     /// by lane.
     pub(crate) fn window_plan(&self, a: &Access<'c>, steps: &[i64]) -> Option<Plan> {
         let register_bytes = self.e.caps.register_bytes.into();
-        let plan = Plan::new(steps, a.n, a.elem_bytes(), register_bytes)?;
+        let plan_of = |together| Plan::new(steps, (a.n, together), a.elem_bytes(), register_bytes);
+        let mut plan = plan_of(if a.n.is_power_of_two() { a.n } else { 1 })?;
+        // Where any choice among two registers is one shuffle, words may as well be read each by itself.
+        let word = per_word(a).filter(|&word| plan.together.is_multiple_of(word)).unwrap_or(1);
+        if self.e.caps.mask_registers
+            && (a.scalar.is_int() || a.scalar.bits() >= 32)
+            && plan.together > word
+            && let Some(each) = plan_of(word)
+            && each.cost() <= plan.cost()
+            && each.shuffles(word) < plan.shuffles(word)
+        {
+            plan = each;
+        }
         // A gather takes about as long for two lanes as a shuffle; without gathers each lane takes longer.
         let lanes = (a.n * self.w) as usize;
         let is_dear = plan.cost() > if self.e.caps.mask_registers { lanes / 2 } else { lanes };
         let pieces = a.known_pieces(steps, register_bytes);
         (!is_dear && pieces.is_none_or(|pieces| pieces >= plan.cost())).then_some(plan)
-    }
-
-    /// Integers in a word, where a lane has whole words of them: shifts and masks take words apart, and are nothing
-    /// where a kernel puts them together.
-    fn per_word(&self, a: &Access<'c>, plan: &Plan) -> Option<u32> {
-        let per_word = 32 / a.scalar.bits();
-        (a.scalar.is_int() && per_word > 1 && plan.together.is_multiple_of(per_word)).then_some(per_word)
     }
 
     /// Reads all windows of a plan, whose units begin at an address.
@@ -203,7 +225,7 @@ impl<'c> Lower<'_, 'c> {
         let elem = self.e.scalar_ty(a.scalar);
         let parts = a.elem_bytes() / plan.unit_bytes;
         let mut values = Vec::new();
-        if let Some(per_word) = self.per_word(a, plan) {
+        if let Some(per_word) = per_word(a).filter(|&word| plan.together.is_multiple_of(word)) {
             let word = self.e.cx.i32_type();
             for registers in &plan.registers {
                 let mut all = Vec::new();
@@ -316,5 +338,69 @@ impl<'c> Lower<'_, 'c> {
             all = self.e.shuffle(all, part, picks)?;
         }
         Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Options, Target, compile};
+    use phalanx_ir::{text, verify};
+    use phalanx_kernels::Processor;
+
+    /// The assembly of a kernel in which four lanes each read four halves of a block of 34 bytes and store the sum of dot
+    /// products of the two words that they are.
+    fn assembly() -> String {
+        let module = "kernel \"main\"
+workgroup_size 16 1 1
+subgroup_size 16
+binding buf0 = 0.0 storage
+binding buf1 = 0.1 storage writable
+{
+  %0: i32 = const 0
+  %2: i32 = const 2
+  %3: i32 = const 3
+  %4: i32 = const 4
+  %16: i32 = const 16
+  %factors: i32 = const -252645136
+  %lane: i32 = local_invocation_id<x>
+  %in: ptr<buffer> = buffer_ptr<buf0> %0
+  %out: ptr<buffer> = buffer_ptr<buf1> %0
+  %number: i32 = lshr %lane, %2
+  %part: i32 = and %lane, %3
+  %block: ptr<buffer> = ptr_add<scale=34, disp=2> %in, %number
+  %from: ptr<buffer> = ptr_add<scale=8> %block, %part
+  %a: i16, %b: i16, %c: i16, %d: i16 = load %from
+  %a0: i32 = u_to_u %a
+  %b0: i32 = u_to_u %b
+  %c0: i32 = u_to_u %c
+  %d0: i32 = u_to_u %d
+  %b1: i32 = shl %b0, %16
+  %d1: i32 = shl %d0, %16
+  %x: i32 = or %a0, %b1
+  %y: i32 = or %c0, %d1
+  %to: ptr<buffer> = ptr_add<scale=4> %out, %lane
+  %v: i32, %w: i32 = load %in
+  %p: i32 = sdot4 %x, %v
+  %q: i32 = sdot4 %y, %w
+  %sum: i32 = iadd %p, %q
+  store %to, %sum
+}
+";
+        let module = verify(text::parse(module).unwrap()).unwrap();
+        let target = Target::new(Processor::named("znver4").unwrap());
+        let compiled = compile(&module, &target, &Options { dump_asm: true, ..Options::default() }).unwrap();
+        compiled.dumps.asm.unwrap()
+    }
+
+    #[test]
+    fn each_word_is_one_shuffle_of_two_windows() {
+        let asm = assembly();
+        let shuffles = ["vpermt2", "vpermi2", "vperm"].map(|name| asm.matches(name).count());
+        // Of these, the first two are of the third, too.
+        assert_eq!(shuffles[2], 2, "{asm}");
+        // One begins with the other, and that with what the signs of both take; nothing is added.
+        assert_eq!((asm.matches("vpdpbusd").count(), asm.matches("vpaddd").count()), (4, 0), "{asm}");
+        // What is copied at the edge of a buffer costs no vector register.
+        assert_eq!(asm.matches("call").count(), 0, "{asm}");
     }
 }
