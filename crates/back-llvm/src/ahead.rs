@@ -15,7 +15,9 @@
 //! The next row of a few hundred bytes is read before it can have come, so of the work-groups behind that is asked for
 //! which reads what lies [`NEAREST`] bytes ahead.
 //!
-//! What does not depend on the number of the work-group is the same for all of them, so in a cache already.
+//! What does not depend on the number of the work-group is the same for all of them, so in a cache already. What is an
+//! unknown length away in each round of a loop, as rows are for a loop over rows, is no stream of that loop: it would begin
+//! anew in each round.
 //! Multiplications of matrices ask on their own (`coopmat/wishes.rs`).
 
 use crate::emit::V;
@@ -24,7 +26,7 @@ use crate::lower::Lower;
 use crate::memory::Access;
 use inkwell::IntPredicate;
 use inkwell::values::{InstructionOpcode, PointerValue};
-use phalanx_ir::{Builtin, Function, Inst, Op, Space, Type, Value};
+use phalanx_ir::{BinaryOp, Block, Builtin, Function, Inst, Op, Space, Type, Value, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Bytes of a line of the cache.
@@ -70,6 +72,7 @@ pub(crate) fn streams(func: &Function) -> FxHashSet<Inst> {
         }
     }
     let mut streams = FxHashSet::default();
+    let jumps = jumps(func);
     for block in &func.blocks {
         // By what it is an element of: the load that reads most.
         let mut widest: FxHashMap<Value, (Inst, u64)> = FxHashMap::default();
@@ -77,7 +80,8 @@ pub(crate) fn streams(func: &Function) -> FxHashSet<Inst> {
             let info = func.inst(inst);
             let is_stream = matches!(info.op, Op::Load(_))
                 && func.ty(info.args[0]) == Type::Ptr(Space::Buffer)
-                && values[info.args[0].index()];
+                && values[info.args[0].index()]
+                && !jumps.contains(&inst);
             let scalar = info.results.first().and_then(|&v| func.ty(v).scalar());
             if let (true, Some(scalar)) = (is_stream, scalar) {
                 let bytes = info.results.len() as u64 * u64::from(scalar.bytes());
@@ -90,6 +94,69 @@ pub(crate) fn streams(func: &Function) -> FxHashSet<Inst> {
         streams.extend(widest.into_values().map(|(inst, _)| inst));
     }
     streams
+}
+
+/// The loads whose places are, in each round of the innermost loop around them, a product with an unknown length.
+fn jumps(func: &Function) -> FxHashSet<Inst> {
+    let mut jumps = FxHashSet::default();
+    let mut open: Vec<(Block, Vec<Var>)> = vec![(Function::ENTRY, Vec::new())];
+    while let Some((block, counters)) = open.pop() {
+        for &inst in func.block(block) {
+            let info = func.inst(inst);
+            if matches!(info.op, Op::Load(_)) && is_product(func, info.args[0], &counters) {
+                jumps.insert(inst);
+            }
+            for body in info.op.bodies() {
+                let mut counters = counters.clone();
+                if matches!(info.op, Op::Loop { .. }) {
+                    counters.clear();
+                    stored(func, body, &mut counters);
+                }
+                open.push((body, counters));
+            }
+        }
+    }
+    jumps
+}
+
+/// The variables that a block writes.
+fn stored(func: &Function, block: Block, vars: &mut Vec<Var>) {
+    for &inst in func.block(block) {
+        let op = &func.inst(inst).op;
+        vars.extend(op.vars().filter(|(_, how)| how.writes()).map(|(var, _)| var));
+        op.bodies().for_each(|body| stored(func, body, vars));
+    }
+}
+
+/// Whether a value is computed from the product of two values that are not known, one of which is computed from these variables.
+fn is_product(func: &Function, value: Value, vars: &[Var]) -> bool {
+    let is_unknown = |v: &Value| func.const_bits(*v).is_none();
+    !vars.is_empty()
+        && makers(func, value).into_iter().any(|inst| {
+            let info = func.inst(inst);
+            let is_product =
+                matches!(info.op, Op::Binary(BinaryOp::Imul)) && info.args.iter().all(is_unknown);
+            is_product && info.args.iter().any(|&factor| comes_from(func, factor, vars))
+        })
+}
+
+/// Whether a value is computed from one of these variables.
+fn comes_from(func: &Function, value: Value, vars: &[Var]) -> bool {
+    let is_read = |inst: Inst| func.inst(inst).op.vars().any(|(var, _)| vars.contains(&var));
+    makers(func, value).into_iter().any(is_read)
+}
+
+/// The instructions that a value is computed by, without what variables hold.
+fn makers(func: &Function, value: Value) -> FxHashSet<Inst> {
+    let mut makers = FxHashSet::default();
+    let mut open = vec![value];
+    while let Some(v) = open.pop() {
+        let inst = func.values[v.index()].def;
+        if makers.insert(inst) {
+            open.extend(&func.inst(inst).args);
+        }
+    }
+    makers
 }
 
 /// The first index on the way from an object to a place in it: that of a block of weights, wherever in it the place is.
@@ -179,12 +246,18 @@ mod tests {
 
     /// Lines that code asks for which reads 128 bytes in each of four rounds from `place` words on.
     fn asked(place: &str, loops: bool) -> usize {
+        asked_of(&format!("%row: i32 = imul {place}, %32"), loops)
+    }
+
+    /// The same where an instruction makes `%row`.
+    fn asked_of(row: &str, loops: bool) -> usize {
         let (begin, end) =
             if loops { ("loop @1 {", "if %more {\nbr @1\n} else {\n}\n}") } else { ("block @1 {", "}") };
         let module = format!(
             "kernel \"main\"
 workgroup_size 32 1 1
 subgroup_size 32
+push 4
 binding buf0 = 0.0 storage writable
 var $0: i32
 {{
@@ -204,7 +277,7 @@ var $0: i32
     var_store<$0> %next
     %round: i32 = imul %i, %32
     %part: i32 = iadd %round, %lane
-    %row: i32 = imul {place}, %32
+    {row}
     %at: i32 = iadd %part, %row
     %from: ptr<buffer> = ptr_add<scale=4> %p, %at
     %v: i32 = load %from
@@ -223,6 +296,10 @@ var $0: i32
     #[test]
     fn loops_ask_for_what_the_next_work_groups_read() {
         assert_eq!(asked("%x", true), 2);
+        // A row of which nobody knows how long it is in each round.
+        let row = "%push: ptr<push> = push_ptr\n%length: i32 = load %push\n%far: i32 = imul %i, %length\n\
+                   %row: i32 = iadd %x, %far";
+        assert_eq!(asked_of(row, true), 0);
         // The next work-group reads the same.
         assert_eq!(asked("%y", true), 0);
         assert_eq!(asked("%x", false), 0);
