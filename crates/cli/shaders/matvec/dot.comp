@@ -35,7 +35,12 @@ ivec2 decode(uint block, uint part)
     const int both = int(blocks[block].weights[2 * part]) | int(blocks[block].weights[2 * part + 1]) << 16;
     return ivec2(both, both >> 4) & 0x0f0f0f0f;
 }
+// What they are too large by is a quarter of it in each of the four lanes that share a block.
 const float OFFSET = 8.0 / 4.0;
+float scaled(float sum, vec2 s)
+{
+    return s.x * sum - s.y;
+}
 #else
 ivec2 decode(uint block, uint part)
 {
@@ -43,6 +48,10 @@ ivec2 decode(uint block, uint part)
                  int(blocks[block].weights[4 * part + 2]) | int(blocks[block].weights[4 * part + 3]) << 16);
 }
 const float OFFSET = 0.0;
+float scaled(float sum, vec2 s)
+{
+    return s.x * sum;
+}
 #endif
 
 void main()
@@ -56,19 +65,19 @@ void main()
 
     for (uint col = 8 * lane; col < k; col += 8 * LANES) {
         const uint part = col % 32 / 8;
-        ivec2 weights[ROWS];
-        float factors[ROWS];
+        ivec2 bytes[COLUMNS];
+        vec2 s[COLUMNS];
+        [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
+            bytes[c] = x[(c * k + col) / 8];
+            s[c] = vec2(1.0, OFFSET) * scales[c * (k / 32) + col / 32];
+        }
         [[unroll]] for (uint r = 0; r < ROWS; ++r) {
             const uint block = ((row + r) * k + col) / 32;
-            weights[r] = decode(block, part);
-            factors[r] = float(blocks[block].scale);
-        }
-        [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-            const ivec2 bytes = x[(c * k + col) / 8];
-            const vec2 s = vec2(1.0, OFFSET) * scales[c * (k / 32) + col / 32];
-            [[unroll]] for (uint r = 0; r < ROWS; ++r) {
-                const int sum = dotPacked4x8EXT(weights[r].x, bytes.x) + dotPacked4x8EXT(weights[r].y, bytes.y);
-                sums[r][c] += factors[r] * (s.x * float(sum) - s.y);
+            const ivec2 weights = decode(block, part);
+            const float factor = float(blocks[block].scale);
+            [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
+                const int sum = dotPacked4x8EXT(weights.x, bytes[c].x) + dotPacked4x8EXT(weights.y, bytes[c].y);
+                sums[r][c] += factor * scaled(float(sum), s[c]);
             }
         }
     }

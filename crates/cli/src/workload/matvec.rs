@@ -21,11 +21,12 @@ const LANES: u32 = 16;
 /// Matrices at most, however small they are.
 const MOST_MATRICES: u64 = 256;
 
-/// Rows that an invocation works on at least: what it reads of the vectors serves all of them.
-const ROWS: u32 = 4;
-
-/// Sums that an invocation of the form `dot` has, if not for fewer rows than that.
-const DOT_SUMS: u32 = 32;
+/// Rows that an invocation works on: what it reads of the vectors serves all of them.
+const ROWS: u32 = 12;
+/// The same of one vector, whose sums registers hold.
+const FEW_ROWS: u32 = 4;
+/// The same for the form `dot`, but of two vectors.
+const DOT_ROWS: u32 = 8;
 
 impl Weights {
     fn quantisation(self) -> Option<Quantisation> {
@@ -106,8 +107,10 @@ impl Matvec {
             Weights::F16 => "BLOCK_F16",
         };
         let rows = match form {
-            MatvecForm::Plain => ROWS,
-            MatvecForm::Dot => (DOT_SUMS / columns).clamp(ROWS, 2 * ROWS),
+            MatvecForm::Plain if columns == 1 => FEW_ROWS,
+            MatvecForm::Dot if columns == 1 && weights == Weights::Q4 => FEW_ROWS,
+            MatvecForm::Dot if columns != 2 => DOT_ROWS,
+            MatvecForm::Plain | MatvecForm::Dot => ROWS,
         };
         let constants = [LANES, rows, columns];
         let kernel = Kernel {
