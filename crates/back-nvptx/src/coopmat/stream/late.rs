@@ -1,14 +1,15 @@
 //! An addend that is added behind its loop.
 //!
 //! A loop that adds products to sums begins as soon as the first slot is full, if the sums begin with zeros: what they
-//! would begin with is loaded and added behind the loop. Of integers the sum is the same; for floats of 8 bits docs/ir.md,
-//! *Floating point*, allows that. Sums of halves gain nothing by it, and begin as they are written.
+//! would begin with is loaded and added behind the loop. Of integers the sum is the same; of products of narrow floats
+//! docs/ir.md, *Floating point*, allows that. Sums that are halves themselves begin as they are written.
 
 use super::Role;
+use super::multiply::FENCE;
 use super::plan::{Places, Plan, chain, factor, instructions, is_pure};
 use crate::coopmat::has_components;
 use crate::lower::Lower;
-use phalanx_emit_llvm::{Result, V};
+use phalanx_emit_llvm::Result;
 use phalanx_ir::{Inst, Label, Op, Scalar, Space, Type, Var};
 
 /// What a loop's sums would begin with.
@@ -29,7 +30,8 @@ impl Late {
     pub(super) fn of(places: &Places<'_>, plan: &Plan) -> Option<Self> {
         let f = places.f;
         let [stream] = &plan.streams[..] else { return None };
-        if stream.b.m.elem.bits() != 8 || plan.turns.is_some() || plan.delay.is_some() {
+        let sums = f.ty(f.inst(stream.mul_add).results[0]).mat()?;
+        if sums.elem.bits() != 32 || plan.turns.is_some() || plan.delay.is_some() {
             return None;
         }
         let (var, around) = chain(places, stream.mul_add)?;
@@ -136,14 +138,15 @@ impl<'c> Lower<'_, 'c> {
         }
     }
 
-    /// Of floats with negative ones, to which adding anything gives that.
+    /// Of floats with negative ones, to which adding anything gives that. `ptxas` puts constants into registers where they are
+    /// multiplied first, in a branch, and then waits for each multiplication; so they go through a fence here.
     fn begin_with_zeros(&mut self, var: Var) -> Result<()> {
         let elem = self.f.var(var).ty.mat().map(|m| m.elem);
         let zero = match elem {
             Some(Scalar::F32) => self.e.scalar_const(Scalar::F32, u64::from((-0.0_f32).to_bits())),
             _ => self.e.i32(0),
         };
-        self.change_words(var, |_, words: &[V<'c>]| Ok(vec![zero; words.len()]))
+        self.change_words(var, |l, words| l.update(FENCE, &vec![zero; words.len()], &[]))
     }
 
     /// Behind a loop: adds what its sums would have begun with.

@@ -24,7 +24,7 @@ pub(super) const WAIT_FOR_ALL: &str = "wgmma.wait_group.sync.aligned 0;";
 /// Waits until all but what was begun last have ended.
 const WAIT_FOR_ALL_BUT_ONE: &str = "wgmma.wait_group.sync.aligned 1;";
 /// Before registers that were looked at are multiplied or added to.
-const FENCE: &str = "wgmma.fence.sync.aligned;";
+pub(super) const FENCE: &str = "wgmma.fence.sync.aligned;";
 /// Behind what is waited for together.
 const COMMIT: &str = "wgmma.commit_group.sync.aligned;";
 /// Bytes along K of an instruction.
@@ -358,7 +358,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// An instruction of PTX that changes registers.
-    fn update(&mut self, text: &str, registers: &[V<'c>], args: &[V<'c>]) -> Result<Vec<V<'c>>> {
+    pub(super) fn update(&mut self, text: &str, registers: &[V<'c>], args: &[V<'c>]) -> Result<Vec<V<'c>>> {
         let results: Vec<_> = registers.iter().map(V::get_type).collect();
         self.assembly(text, &results, &[registers, args].concat(), Memory::Update(registers.len()))
     }
