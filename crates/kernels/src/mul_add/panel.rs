@@ -113,6 +113,14 @@ pub(crate) struct Panel<'a> {
     pub(super) blocks: usize,
 }
 
+impl Panel<'_> {
+    /// Whether the accumulators start with something else than C.
+    #[inline(always)]
+    fn is_compensated<D: Dot>(&self) -> bool {
+        !D::SINGLE && !self.operands.compensation.is_null()
+    }
+}
+
 /// Runs a panel with blocks of this many rows and vectors; compiled for one instruction set.
 pub(crate) type RunPanel = unsafe fn(&Panel<'_>, rows: usize, vectors: usize);
 
@@ -234,13 +242,16 @@ unsafe fn blocks<D: Dot, R: Sums, const MR: usize, const NV: usize, const ASKS: 
     let steps = panel.steps.clone();
     let last = steps.end.wrapping_sub(1);
     for i in 0..params.m as usize {
+        // SAFETY: the columns lie in the tiles of the row.
+        let mut places = unsafe { Places::<NV>::new(panel, i) };
         for block in 0..panel.blocks {
             let row = panel.row + block * MR;
-            let mut turn = if ASKS { panel.ahead.turn() } else { None };
             // SAFETY: the blocks of a panel lie inside the tiles, by contract; so do all words and vectors of
             // their rows, which the layouts pad to whole ones.
             unsafe {
-                let mut acc = start::<D, MR, NV>(panel, i, row);
+                // First of all: what comes before the loop is in the way of what it waits for.
+                let mut acc = start::<D, MR, NV>(panel, &places);
+                let mut turn = if ASKS { panel.ahead.turn() } else { None };
                 for kt in steps.clone() {
                     let mut a = (*panel.operands.a.add(i * depth + kt)).add(row * lda);
                     let mut lo = [std::ptr::null(); NV];
@@ -268,8 +279,50 @@ unsafe fn blocks<D: Dot, R: Sums, const MR: usize, const NV: usize, const ASKS: 
                         }
                     }
                 }
-                store::<D, MR, NV>(panel, i, row, acc);
+                store::<D, MR, NV>(panel, &places, acc);
             }
+            places.advance(MR, params);
+        }
+    }
+}
+
+/// Where the sums of a block lie: the first row of each vector.
+struct Places<const NV: usize> {
+    c_lo: [*const u8; NV],
+    c_hi: [*const u8; NV],
+    r_lo: [*mut u8; NV],
+    r_hi: [*mut u8; NV],
+}
+
+impl<const NV: usize> Places<NV> {
+    /// In the first block of a panel in row `i` of the grid.
+    #[inline(always)]
+    unsafe fn new(panel: &Panel<'_>, i: usize) -> Self {
+        let Panel { params, operands, .. } = panel;
+        let n = params.n as usize;
+        // SAFETY: forwarded.
+        unsafe {
+            let (c, r) = (operands.c.add(i * n), operands.r.add(i * n));
+            let at = |x: usize, ld: u32| panel.columns[x].offset + panel.row * ld as usize;
+            let column = |x: usize| panel.columns[x];
+            Self {
+                c_lo: std::array::from_fn(|x| (*c.add(column(x).lo)).add(at(x, params.ldc))),
+                c_hi: std::array::from_fn(|x| (*c.add(column(x).hi)).add(at(x, params.ldc))),
+                r_lo: std::array::from_fn(|x| (*r.add(column(x).lo)).add(at(x, params.ldr))),
+                r_hi: std::array::from_fn(|x| (*r.add(column(x).hi)).add(at(x, params.ldr))),
+            }
+        }
+    }
+
+    /// To the next block, so many rows further.
+    #[inline(always)]
+    fn advance(&mut self, rows: usize, params: &MulAddParams) {
+        let (c, r) = (rows * params.ldc as usize, rows * params.ldr as usize);
+        for x in 0..NV {
+            self.c_lo[x] = self.c_lo[x].wrapping_add(c);
+            self.c_hi[x] = self.c_hi[x].wrapping_add(c);
+            self.r_lo[x] = self.r_lo[x].wrapping_add(r);
+            self.r_hi[x] = self.r_hi[x].wrapping_add(r);
         }
     }
 }
@@ -302,34 +355,25 @@ pub(crate) unsafe fn step<D: Dot, const MR: usize, const NV: usize>(
     }
 }
 
-/// What the accumulators start with.
+/// What the accumulators start with: C, or what makes the bits good that were turned in A. Sums of integers are the same
+/// in any order, so C may be added at the end then, where it is not waited for.
 #[inline(always)]
 unsafe fn start<D: Dot, const MR: usize, const NV: usize>(
     panel: &Panel<'_>,
-    i: usize,
-    row: usize,
+    places: &Places<NV>,
 ) -> [[D::Acc; NV]; MR] {
     let ldc = panel.params.ldc as usize;
     // SAFETY: as for `panel`.
     unsafe {
         let mut acc = [[D::zero(); NV]; MR];
-        if D::SINGLE || panel.finish != Finish::WithoutC {
-            let tiles = panel.operands.c.add(i * panel.params.n as usize);
-            for x in 0..NV {
-                let column = panel.columns[x];
-                let lo = (*tiles.add(column.lo)).add(column.offset + row * ldc);
-                let hi = (*tiles.add(column.hi)).add(column.offset + row * ldc);
-                for (y, acc) in acc.iter_mut().enumerate() {
-                    acc[x] = D::load_acc(lo.add(y * ldc), hi.add(y * ldc));
-                }
-            }
-        }
-        if !D::SINGLE && !panel.operands.compensation.is_null() {
-            for x in 0..NV {
+        for x in 0..NV {
+            if panel.is_compensated::<D>() {
                 let from = panel.operands.compensation.add(x * D::LANES * 4);
                 let extra = D::load_acc(from, from.add(D::LANES * 2));
-                for acc in &mut acc {
-                    acc[x] = D::add(acc[x], extra);
+                acc.iter_mut().for_each(|acc| acc[x] = extra);
+            } else if D::SINGLE || panel.finish != Finish::WithoutC {
+                for (y, acc) in acc.iter_mut().enumerate() {
+                    acc[x] = D::load_acc(places.c_lo[x].add(y * ldc), places.c_hi[x].add(y * ldc));
                 }
             }
         }
@@ -337,24 +381,25 @@ unsafe fn start<D: Dot, const MR: usize, const NV: usize>(
     }
 }
 
-/// Stores the accumulators.
+/// Stores the accumulators, and what they did not start with.
 #[inline(always)]
 unsafe fn store<D: Dot, const MR: usize, const NV: usize>(
     panel: &Panel<'_>,
-    i: usize,
-    row: usize,
+    places: &Places<NV>,
     acc: [[D::Acc; NV]; MR],
 ) {
-    let ldr = panel.params.ldr as usize;
+    let (ldc, ldr) = (panel.params.ldc as usize, panel.params.ldr as usize);
+    let adds = panel.is_compensated::<D>() && panel.finish != Finish::WithoutC;
     // SAFETY: as for `panel`.
     unsafe {
-        let tiles = panel.operands.r.add(i * panel.params.n as usize);
         for x in 0..NV {
-            let column = panel.columns[x];
-            let lo = (*tiles.add(column.lo)).add(column.offset + row * ldr);
-            let hi = (*tiles.add(column.hi)).add(column.offset + row * ldr);
             for (y, acc) in acc.iter().enumerate() {
-                D::store_acc(lo.add(y * ldr), hi.wrapping_add(y * ldr), acc[x]);
+                let mut sum = acc[x];
+                if adds {
+                    let c = D::load_acc(places.c_lo[x].add(y * ldc), places.c_hi[x].add(y * ldc));
+                    sum = D::add(sum, c);
+                }
+                D::store_acc(places.r_lo[x].add(y * ldr), places.r_hi[x].wrapping_add(y * ldr), sum);
             }
         }
     }

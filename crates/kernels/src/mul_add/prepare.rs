@@ -123,28 +123,56 @@ pub(crate) unsafe fn bytes<D: Dot>(
 /// 128 times the sum of each column of B, negative where that is what A has more.
 #[inline(always)]
 unsafe fn compensation<D: Dot>(params: &MulAddParams, b: *const *const u8, out: *mut u8) -> *const u8 {
-    let ones = 0x0101_0101_u32;
-    let factor = if params.b_signed == D::ALIKE { 128 } else { -128 };
+    /// Sums that are added up side by side, so that none waits for the one before.
+    const SIDE: usize = 4;
+    let count = column_count::<D>(params);
     // SAFETY: `out` has one vector per vector of columns; the rest as for the micro-kernel.
     unsafe {
+        let mut first = 0;
+        while first + SIDE <= count {
+            column_sums::<D, SIDE>(params, b, first, out);
+            first += SIDE;
+        }
+        while first < count {
+            column_sums::<D, 1>(params, b, first, out);
+            first += 1;
+        }
+        out
+    }
+}
+
+/// The same for `N` vectors of columns.
+#[inline(always)]
+unsafe fn column_sums<D: Dot, const N: usize>(
+    params: &MulAddParams,
+    b: *const *const u8,
+    first: usize,
+    out: *mut u8,
+) {
+    let ones = 0x0101_0101_u32;
+    let factor = if params.b_signed == D::ALIKE { 128 } else { -128 };
+    // SAFETY: forwarded.
+    unsafe {
         let ones = D::splat((&raw const ones).cast());
-        for index in 0..column_count::<D>(params) {
-            let mut sum = D::zero();
-            for kt in 0..params.k as usize {
-                let (lo, hi) = b_vector(params, b, column::<D>(params, index), kt);
-                for word in 0..params.words as usize {
-                    let at = word * params.ldb as usize;
-                    sum = D::dot(sum, ones, D::load_b(lo.add(at), hi.add(at)));
+        let mut sums = [D::zero(); N];
+        for kt in 0..params.k as usize {
+            let vectors: [_; N] =
+                std::array::from_fn(|x| b_vector(params, b, column::<D>(params, first + x), kt));
+            for word in 0..params.words as usize {
+                let at = word * params.ldb as usize;
+                for (sum, (lo, hi)) in sums.iter_mut().zip(vectors) {
+                    *sum = D::dot(*sum, ones, D::load_b(lo.add(at), hi.add(at)));
                 }
             }
-            let to = out.add(index * D::LANES * 4);
+        }
+        for (x, sum) in sums.into_iter().enumerate() {
+            let to = out.add((first + x) * D::LANES * 4);
             D::store_acc(to, to.add(D::LANES * 2), sum);
             let lanes = to.cast::<i32>();
             for lane in 0..D::LANES {
                 *lanes.add(lane) *= factor;
             }
         }
-        out
     }
 }
 
