@@ -7,7 +7,7 @@
 use super::bounds::Range;
 use super::{Access, Path, Source};
 use crate::cache::want_soon;
-use crate::elem::Elem;
+use crate::elem::{Elem, Use};
 use crate::element::run::{At, CHUNK, copy_run};
 use crate::element::{native_row, zero_padding};
 use crate::simd::{Bf16, E4m3, E5m2, F16, MAX_LANES, Simd, Widen, Word};
@@ -16,6 +16,8 @@ use std::marker::PhantomData;
 /// So many vectors before one is written, the first cache is asked for its place. Tiles of longer rows are in the
 /// second.
 const AHEAD: usize = 16;
+/// So many vectors before sums are read, the first cache is asked for them: they come from memory, their rows are far apart.
+const FAR_AHEAD: usize = 32;
 
 /// What stands in for lines beyond the last one.
 static ZEROS: [u8; 64] = [0; 64];
@@ -320,9 +322,9 @@ unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Li
     // SAFETY: the words are the rows of the tile.
     unsafe {
         match words / S::LANES {
-            1 if whole => return whole_rows::<S, F, 1>(dst, row_bytes, lines),
-            2 if whole => return whole_rows::<S, F, 2>(dst, row_bytes, lines),
-            4 if whole => return whole_rows::<S, F, 4>(dst, row_bytes, lines),
+            1 if whole => return whole_rows::<S, F, 1>(access, dst, lines),
+            2 if whole => return whole_rows::<S, F, 2>(access, dst, lines),
+            4 if whole => return whole_rows::<S, F, 4>(access, dst, lines),
             _ => {}
         }
     }
@@ -350,11 +352,18 @@ unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Li
 
 /// The same for rows of `N` whole vectors.
 #[inline(always)]
-unsafe fn whole_rows<S: Simd, F: Fetch<S>, const N: usize>(dst: *mut u8, row_bytes: usize, lines: &Lines) {
+unsafe fn whole_rows<S: Simd, F: Fetch<S>, const N: usize>(access: &Access, dst: *mut u8, lines: &Lines) {
+    let row_bytes = access.layout.row_bytes();
+    // Factors have been asked for.
+    let is_far = N > 1 && access.layout.use_ == Use::Accumulator;
+    let far_rows = if is_far { F::rows(lines) } else { 0 };
     for row in 0..F::rows(lines) {
         for x in 0..N {
             if N > 1 {
                 want_soon(dst.wrapping_add((row + AHEAD / N) * row_bytes + x * S::LANES * 4));
+            }
+            if row + FAR_AHEAD / N < far_rows {
+                want_soon(lines.line(row + FAR_AHEAD / N).wrapping_add(lines.bytes / N * x));
             }
             // SAFETY: the words are in the row of the tile.
             unsafe {

@@ -65,7 +65,7 @@ unsafe fn widened<S: Simd, W: Widen>(access: &Access, src: *const u8, first: *mu
 }
 
 /// So many lines before one is written, the first cache is asked for it: the third may have it.
-const AHEAD: usize = 2;
+const AHEAD: usize = 8;
 
 #[inline(always)]
 unsafe fn rows<S: Simd, W: Widen>(access: &Access, src: *const u8, first: *mut u8, stride: i64) {
