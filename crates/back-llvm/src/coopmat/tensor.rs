@@ -183,7 +183,8 @@ impl<'c> Lower<'_, 'c> {
                 let first = l.e.mul(l.e.zext_trunc(i, 64)?, l.e.i64(each.into()))?;
                 let at = l.e.offset(at, l.e.mul(first, inner)?)?;
                 if runs.lines >= LONG {
-                    return l.note(wishes, at.into_pointer_value(), line, l.e.i64(runs.lines.into()));
+                    l.note(wishes, at.into_pointer_value(), line, l.e.i64(runs.lines.into()))?;
+                    return Ok(());
                 }
                 for k in 0..runs.lines {
                     let at = l.e.field(at.into_pointer_value(), u64::from(k) * LINE)?;

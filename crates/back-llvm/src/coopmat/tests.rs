@@ -6,8 +6,10 @@ use super::schedule::Schedule;
 use super::slots::{Memory, Slots};
 use super::uses::{Element, Uses};
 use super::views::Views;
+use crate::{Options, Target, compile};
 use phalanx_ir::{
     Barrier, Builder, Function, MatType, MemFlags, MulAddFlags, Op, Scalar, Scope, Type, Use, Value, Var,
+    text, verify,
 };
 
 fn mat(use_: Use) -> MatType {
@@ -396,7 +398,7 @@ fn tensors(span: u32, block: u32, loads: usize, products: usize) -> (bool, Optio
         (0..loads).map(load).collect::<String>(),
         (0..products).map(product).collect::<String>()
     );
-    let module = phalanx_ir::text::parse(&code).unwrap_or_else(|e| panic!("{e}\n{code}"));
+    let module = text::parse(&code).unwrap_or_else(|e| panic!("{e}\n{code}"));
     let func = module.body;
     let mut uses = Uses::of(&func);
     let places = Places::of(&func, &mut uses);
@@ -420,4 +422,42 @@ fn factors_loaded_in_one_place_are_wished_for_through_tensor_layouts() {
     assert_eq!(tensors(16, 1, 1, 1), (false, None));
     assert_eq!(tensors(64, 32, 1, 1), (false, None));
     assert!(!tensors(64, 1, 2, 1).0 && !tensors(64, 1, 1, 0).0);
+}
+
+#[test]
+fn reads_of_what_is_staged_ask_for_those_to_come() {
+    let prefetches = |space: &str| {
+        let module = format!(
+            "kernel \"main\"
+workgroup_size 32 1 1
+subgroup_size 32
+shared 4096
+binding buf0 = 0.0 storage writable
+{{
+  %0: i32 = const 0
+  %l: i64 = const 64
+  %f: f32 = const 0.0
+  %p: ptr<buffer> = buffer_ptr<buf0> %0
+  %s: ptr<shared> = shared_ptr<offset=0, bytes=4096>
+  %lane: i32 = local_invocation_id<x>
+  %from: ptr<buffer> = ptr_add<scale=4> %p, %lane
+  %v: i32 = load %from
+  %to: ptr<shared> = ptr_add<scale=4> %s, %lane
+  store %to, %v
+  %a: mat<16x16xf32, subgroup, a> = mat_load %{space}, %l
+  %b: mat<16x16xf32, subgroup, b> = mat_load %{space}, %l
+  %c: mat<16x16xf32, subgroup, acc> = mat_splat %f
+  %r: mat<16x16xf32, subgroup, acc> = mat_mul_add %a, %b, %c
+  mat_store %p, %r, %l
+}}
+"
+        );
+        let module = verify(text::parse(&module).unwrap_or_else(|e| panic!("{e}\n{module}"))).unwrap();
+        let target = Target::new(phalanx_kernels::Processor::named("znver4").unwrap());
+        let compiled = compile(&module, &target, &Options { dump_asm: true, ..Options::default() }).unwrap();
+        compiled.dumps.asm.unwrap().matches("prefetch").count()
+    };
+    // The two lines of a register for each lane.
+    assert_eq!(prefetches("s"), 2);
+    assert_eq!(prefetches("p"), 0);
 }

@@ -16,6 +16,9 @@ use phalanx_kernels::{KernelId, Plan, Wishes};
 /// Bytes of a line of the cache.
 pub(super) const LINE: u64 = 64;
 
+/// How many reads before one the second cache is asked for it again: more than a processor has under way by itself.
+const SOON: u64 = 8;
+
 /// Bytes of a row up to which a matrix is small.
 const SMALL: u64 = LINE;
 
@@ -59,7 +62,8 @@ impl<'c> Lower<'_, 'c> {
         if let Some(wishes) = self.mats.wishes {
             return Ok(Some(wishes));
         }
-        let at = self.alloc_scratch(size_of::<Wishes>() as u64, LINE);
+        // Behind the list is room for what is looked at before it is read.
+        let at = self.alloc_scratch(size_of::<Wishes>() as u64 + SOON * Wishes::ENTRY as u64, LINE);
         let wishes = self.scratch_ptr(at)?;
         self.at_entry(|l| {
             for word in (0..Wishes::HEAD as u64).step_by(8) {
@@ -78,8 +82,19 @@ impl<'c> Lower<'_, 'c> {
             return Ok(());
         }
         let Some(wishes) = self.wishes()? else { return Ok(()) };
-        let (stride, lines) = (self.e.i64(LINE as i64), self.e.i64(lines as i64));
-        self.note(wishes, at, stride, lines)
+        let (stride, count) = (self.e.i64(LINE as i64), self.e.i64(lines as i64));
+        let entry = self.note(wishes, at, stride, count)?;
+        // What was asked for in the round before may be lost again, so the next few reads, as the notes of that round
+        // have it, are asked for once more.
+        let next = self.e.field(entry, (SOON * Wishes::ENTRY as u64) + 8)?;
+        let next = self.e.load(self.e.ptr_ty(), next, 8)?.into_pointer_value();
+        for line in 0..lines {
+            let line = self.e.field(next, line * LINE)?;
+            // To be read, into the second cache, data.
+            let args = [line.into(), self.e.i32(0), self.e.i32(2), self.e.i32(1)];
+            self.e.intrinsic_effect("llvm.prefetch", &[self.e.ptr_ty().into()], &args)?;
+        }
+        Ok(())
     }
 
     /// Notes that a small factor is loaded.
@@ -100,17 +115,18 @@ impl<'c> Lower<'_, 'c> {
         let Some(wishes) = self.wishes()? else { return Ok(()) };
         let &[base, _, offset, stride] = call else { return Err(Error::bug("an access has four operands")) };
         let at = self.e.offset(base, offset)?.into_pointer_value();
-        self.note(wishes, at, stride, self.e.i64(runs.into()))
+        self.note(wishes, at, stride, self.e.i64(runs.into()))?;
+        Ok(())
     }
 
-    /// Writes an entry.
+    /// Writes an entry, and gives its place.
     pub(super) fn note(
         &mut self,
         wishes: PointerValue<'c>,
         at: PointerValue<'c>,
         stride: V<'c>,
         lines: V<'c>,
-    ) -> Result<()> {
+    ) -> Result<PointerValue<'c>> {
         let noted = self.e.load(self.e.cx.i32_type(), wishes, 4)?;
         let index = self.e.map2("llvm.umin", noted, self.e.i32(Wishes::LAST))?;
         let index = self.e.zext_trunc(index, 64)?;
@@ -128,6 +144,6 @@ impl<'c> Lower<'_, 'c> {
         }
         let more = self.e.add(noted, self.e.i32(1))?;
         self.e.store(more, wishes, 4)?;
-        Ok(())
+        Ok(entry)
     }
 }
