@@ -386,10 +386,41 @@ binding buf1 = 0.1 storage writable
   store %to, %sum
 }
 ";
+        assembly_of(module)
+    }
+
+    fn assembly_of(module: &str) -> String {
         let module = verify(text::parse(module).unwrap()).unwrap();
         let target = Target::new(Processor::named("znver4").unwrap());
         let compiled = compile(&module, &target, &Options { dump_asm: true, ..Options::default() }).unwrap();
         compiled.dumps.asm.unwrap()
+    }
+
+    /// One that reads at one place calls a function at the edge: rows are read at half the speed beside a loop.
+    #[test]
+    fn a_kernel_that_reads_once_calls_at_the_edge() {
+        let asm = assembly_of(
+            "kernel \"main\"
+workgroup_size 32 1 1
+subgroup_size 32
+binding buf0 = 0.0 storage
+binding buf1 = 0.1 storage writable
+{
+  %0: i32 = const 0
+  %i: i32 = global_invocation_id<x>
+  %in: ptr<buffer> = buffer_ptr<buf0> %0
+  %out: ptr<buffer> = buffer_ptr<buf1> %0
+  %from: ptr<buffer> = ptr_add<scale=16> %in, %i
+  %a: f32, %b: f32, %c: f32, %d: f32 = load %from
+  %x: f32 = fadd %a, %b
+  %y: f32 = fadd %c, %d
+  %sum: f32 = fadd %x, %y
+  %to: ptr<buffer> = ptr_add<scale=4> %out, %i
+  store %to, %sum
+}
+",
+        );
+        assert!(asm.contains("load_edge_"), "{asm}");
     }
 
     #[test]
