@@ -71,8 +71,8 @@ pub(crate) trait Workload {
         Ok(None)
     }
 
-    /// Matrices of its buffers that lie in the layout that is optimal for inferencing, which each implementation has of its own.
-    fn optimal(&self) -> Result<Vec<OptimalMatrix>> {
+    /// Matrices that a kernel reads in the layout that is optimal for inferencing, which each implementation has of its own.
+    fn optimal(&self, _kernel: &Kernel) -> Result<Vec<OptimalMatrix>> {
         Ok(Vec::new())
     }
 

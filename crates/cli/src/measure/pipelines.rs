@@ -117,7 +117,7 @@ pub(super) fn elsewhere<'a>(
         .collect();
     let mut contents: Vec<Vec<u8>> =
         problem.buffers.iter().map(|buffer| buffer.read(0..buffer.size())).collect::<Result<_>>()?;
-    for matrix in workload.optimal()? {
+    for matrix in workload.optimal(kernel)? {
         library.optimize(&matrix, &mut contents[matrix.buffer])?;
     }
     let contents: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();

@@ -20,6 +20,9 @@ use crate::runtime::vector;
 use crate::runtime::{Buffer, Device};
 use crate::versus::OptimalMatrix;
 
+/// The kernel that reads matrices in the optimal layout.
+const VECTOR: &str = "vector";
+
 /// Invocations of a work-group and of a subgroup.
 const INVOCATIONS: u32 = 32;
 
@@ -204,7 +207,7 @@ impl Mlp {
             definitions.push(("BYTES", String::new()));
         }
         let (name, source) = match form {
-            MlpForm::Vector => ("vector", include_str!("../../shaders/mlp/vector.comp")),
+            MlpForm::Vector => (VECTOR, include_str!("../../shaders/mlp/vector.comp")),
             MlpForm::Loops => ("loops", include_str!("../../shaders/mlp/loops.comp")),
             MlpForm::Train => bail!("a training step is a workload of its own"),
         };
@@ -318,7 +321,10 @@ impl Mlp {
 }
 
 impl Workload for Mlp {
-    fn optimal(&self) -> Result<Vec<OptimalMatrix>> {
+    fn optimal(&self, kernel: &Kernel) -> Result<Vec<OptimalMatrix>> {
+        if kernel.name != VECTOR {
+            return Ok(Vec::new());
+        }
         let Places { layers, bytes } = self.places(MlpForm::Vector)?;
         let matrix = |set: usize, (inputs, results): (usize, usize), place: usize| OptimalMatrix {
             buffer: 0,
