@@ -20,7 +20,7 @@ const PLACES: usize = 4096;
 /// Bytes of a reason's name with its zero (`CUPTI_STALL_REASON_STRING_SIZE`).
 const NAME_BYTES: usize = 128;
 
-/// Bytes for samples on the GPU and on the host: some seconds of all multiprocessors, or of a kernel of many places.
+/// Bytes for samples on the GPU and on the host. Samples that find no room are lost.
 const HARDWARE_BYTES: usize = 128 << 20;
 const SCRATCH_BYTES: usize = 16 << 20;
 
