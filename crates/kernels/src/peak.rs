@@ -17,11 +17,15 @@ use std::time::{Duration, Instant};
 const CHAINS: usize = 12;
 const STEPS: usize = 1000;
 
+/// A vector for each chain, of any instruction set, which lies in one line of the cache.
+#[repr(align(64))]
+struct Words([u8; 64 * CHAINS]);
+
 /// Runs [`STEPS`] steps of [`CHAINS`] chains; `APART` where the product and its addition are instructions of their own,
 /// so that the compiler would multiply once for all chains.
 #[inline(always)]
 unsafe fn chains<D: Dot, const APART: bool>() {
-    let words = [0_u8; 64 * CHAINS];
+    let Words(words) = &Words([0; 64 * CHAINS]);
     // SAFETY: `words` holds a vector of any instruction set for each chain.
     unsafe {
         let mut acc = [D::load_acc(words.as_ptr(), words.as_ptr()); CHAINS];

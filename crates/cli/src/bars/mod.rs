@@ -127,7 +127,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn group(&mut self, group: Group) -> Result<()> {
         let Group { source, rows } = group;
-        let effort = if self.args.quick { Effort::QUICK } else { Effort::FULL };
+        let effort = if self.args.quick { Effort::QUICK } else { Effort::BEST };
         match source {
             Source::Absent(reason) => {
                 self.figures.extend(rows.iter().map(|row| Figure::absent(row, &reason)));

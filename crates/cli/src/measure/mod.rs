@@ -324,41 +324,85 @@ fn measure_one(
     watch: &Watch<'_>,
     records: &mut Vec<Record>,
 ) -> Result<Option<Problem>> {
-    let Watch { bar, interrupt } = watch;
-    let &Bench { device, effort, .. } = bench;
-    let subject = workload.subject();
-    let called = called(&subject);
-    bar.set_message(format!("{called}: computing the expected result"));
-    let Some(problem) = workload.prepare(device, watch)? else { return Ok(None) };
+    watch.bar.set_message(format!("{}: computing the expected result", called(&workload.subject())));
+    let Some(problem) = workload.prepare(bench.device, watch)? else { return Ok(None) };
+    let on = On { bench, workload, problem: &problem, watch };
+    let mut glances = Vec::new();
+    if bench.effort.is_for_the_best {
+        for (index, pipelines) in pipelines.iter().enumerate() {
+            let Some(record) = on.measure(index, pipelines, Effort::GLANCE, None)? else { return Ok(None) };
+            glances.push(record);
+        }
+    }
     let mut rival = workload.rival(&problem, bench)?;
-    for (index, (kernel, pipelines)) in workload.kernels().iter().zip(pipelines).enumerate() {
+    for (index, pipelines) in pipelines.iter().enumerate() {
+        let record = match glances.get(index) {
+            Some(glance) if !may_be_best(glance, &glances) => Some(glance.clone()),
+            _ => on.measure(index, pipelines, bench.effort, Some(&mut rival))?,
+        };
+        let Some(record) = record else { return Ok(None) };
+        records.push(record);
+        watch.bar.inc(1);
+    }
+    Ok(Some(problem))
+}
+
+/// A kernel that has less than this share of another's speed in one spell is not the faster of the two.
+const CLOSE: f64 = 0.9;
+
+/// Whether a kernel may be the best of those that differ from it in nothing but their tile.
+fn may_be_best(glance: &Record, glances: &[Record]) -> bool {
+    let key = |record: &Record| (record.rung.clone(), record.shape.clone());
+    let is_close = |other: &Record| glance.share_of_peak >= CLOSE * other.share_of_peak;
+    glances.iter().filter(|other| key(other) == key(glance)).all(is_close)
+}
+
+/// What the kernels of a workload are measured on.
+struct On<'a, 'lib> {
+    bench: &'a Bench<'lib>,
+    workload: &'a dyn Workload,
+    problem: &'a Problem,
+    watch: &'a Watch<'a>,
+}
+
+impl<'lib> On<'_, 'lib> {
+    /// The record of a kernel by its number, beside a library's product or what another library makes of the kernel, if that
+    /// is wanted; nothing if it was interrupted.
+    fn measure(
+        &self,
+        index: usize,
+        pipelines: &[Pipeline],
+        effort: Effort,
+        versus: Option<&mut Option<Rival<'lib>>>,
+    ) -> Result<Option<Record>> {
+        let Self { bench: &Bench { device, .. }, workload, problem, watch } = *self;
+        let Watch { bar, interrupt } = watch;
         if interrupt.is_set() {
             return Ok(None);
         }
-        let shape = workload.shape(index);
+        let subject = workload.subject();
+        let kernel = workload.kernels().get(index).context("each pipeline is a kernel's")?;
+        let (called, shape) = (called(&subject), workload.shape(index));
         bar.set_message(format!("{called}: {} {shape} in {}", kernel.name, kernel.tile));
         let peak = || device.peak(subject.peak.on(device, subject.a), PEAK_TIME);
-        let mut elsewhere = match bench.versus {
-            Some(library) => {
-                problem.blank().and_then(|()| pipelines::elsewhere(library, &problem, workload, kernel))
+        let mut elsewhere = match self.bench.versus {
+            Some(library) if versus.is_some() => {
+                problem.blank().and_then(|()| pipelines::elsewhere(library, problem, workload, kernel))
             }
-            None => Ok(None),
+            _ => Ok(None),
         }
         .unwrap_or_else(|error| {
             // What others make of it is no reason not to measure ours.
             bar.suspend(|| warn(format!("{called}: {} is not compared: {error:#}", kernel.name)));
             None
         });
-        let rival = elsewhere.as_mut().or(rival.as_mut());
+        let rival = elsewhere.as_mut().or(versus.and_then(Option::as_mut));
         let versus = rival.as_ref().map(|rival| rival.name().to_owned());
         let mut beside = Beside { peak: &peak, rival, effort };
         let timing = problem.time(device, pipelines, kernel, interrupt, &mut beside);
         let timing = timing.with_context(|| format!("{} for {called}", kernel.name))?;
-        let Some(timing) = timing else { return Ok(None) };
-        records.push(Record { shape, versus, ..timing.record(&subject, kernel, device) });
-        bar.inc(1);
+        Ok(timing.map(|timing| Record { shape, versus, ..timing.record(&subject, kernel, device) }))
     }
-    Ok(Some(problem))
 }
 
 /// Compiles and measures the kernels of one workload, and adds the record of each; whether it came to its end.
@@ -476,6 +520,15 @@ pub(crate) mod tests {
             (kernel.name.clone(), (problem.check)(&problem.buffers).expect("readable"))
         };
         workload.kernels().iter().zip(&pipelines).map(run).collect()
+    }
+
+    #[test]
+    fn tiles_that_were_slow_at_a_glance_are_out_and_other_kernels_are_not() {
+        use crate::record::tests::sample;
+        let glances =
+            [("a", 100.0), ("a", 91.0), ("a", 89.0), ("b", 50.0)].map(|(rung, rate)| sample(rung, rate));
+        let is_in = glances.each_ref().map(|glance| may_be_best(glance, &glances));
+        assert_eq!(is_in, [true, true, false, true]);
     }
 
     /// Asserts that every kernel of a workload is right.

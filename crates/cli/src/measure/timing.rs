@@ -23,6 +23,9 @@ pub(crate) struct Effort {
     max_time: Duration,
     /// After so much of it the peak is measured.
     spell: Duration,
+    /// Whether of kernels that differ in nothing but their tile only those are measured so that may be the best, after one
+    /// spell of each.
+    pub(super) is_for_the_best: bool,
 }
 
 impl Effort {
@@ -33,7 +36,15 @@ impl Effort {
         max_dispatches: 1000,
         max_time: Duration::from_secs(3),
         spell: Duration::from_millis(40),
+        is_for_the_best: false,
     };
+
+    /// For figures of the best tile.
+    pub(crate) const BEST: Self = Self { is_for_the_best: true, ..Self::FULL };
+
+    /// One spell.
+    pub(super) const GLANCE: Self =
+        Self { min_dispatches: 1, min_time: Self::FULL.spell, is_for_the_best: false, ..Self::FULL };
 
     /// To see that all works.
     pub(crate) const QUICK: Self = Self {
@@ -42,6 +53,7 @@ impl Effort {
         max_dispatches: 2,
         max_time: Duration::from_millis(100),
         spell: Duration::ZERO,
+        is_for_the_best: false,
     };
 }
 
