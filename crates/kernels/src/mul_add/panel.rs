@@ -218,8 +218,8 @@ pub(crate) unsafe fn drive<D: Dot>(
 /// The panel's operands are as its parameters describe.
 #[inline(always)]
 pub(crate) unsafe fn panel<D: Dot, const MR: usize, const NV: usize>(panel: &Panel<'_>) {
-    // Smaller blocks are of smaller matrices.
-    let asks = MR * NV >= 16 && panel.ahead.is_wanted();
+    // Smaller blocks are of smaller matrices; 6 rows of 2 vectors are the largest with 16 registers.
+    let asks = MR * NV >= 12 && panel.ahead.is_wanted();
     // SAFETY: forwarded.
     unsafe {
         match (panel.finish, asks) {
