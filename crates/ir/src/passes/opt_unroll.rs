@@ -46,6 +46,9 @@ const MAX_VECTOR: u32 = 64;
 const MAX_ELEMENTS: u32 = 16;
 /// The same as [`MAX_CLONED`] for indices alone: the sums of 128 multiplications, their loads and their stores.
 const MAX_CLONED_FOR_INDICES: usize = 3 * MAX_CLONED;
+/// The same for one loop that fills or empties arrays of matrices in a function that multiplies some: without its copies
+/// it does no worse, and they must not leave the multiplications without any.
+const MAX_CLONED_BESIDE: usize = MAX_CLONED / 4;
 /// How many instructions are copied in all, those undone included, for one that may be added.
 const TRIES: usize = 3;
 
@@ -57,6 +60,8 @@ enum Gain {
     Matrices,
     /// A variable's index, or a lane, depends on its counter.
     Indices,
+    /// So it does, and matrices are multiplied.
+    MulAdds,
 }
 
 /// What unrolling has used up.
@@ -70,13 +75,30 @@ pub(super) struct Budget {
     plain: usize,
     /// The same for one loop that has neither.
     short: usize,
+    /// The same for one loop that has indices by its counter, but no multiplication of matrices.
+    beside: usize,
     /// Longer arrays that are worth turning into registers, in order.
     vectors: Vec<Var>,
 }
 
 impl Budget {
-    pub(super) fn new() -> Self {
-        Self { cloned: 0, tried: 0, most: MAX_CLONED, plain: MAX_CLONED_PLAIN, short: 0, vectors: Vec::new() }
+    pub(super) fn new(func: &Function) -> Self {
+        let multiplies = func.insts.iter().any(|info| is_mul_add(&info.op));
+        let beside = if multiplies { MAX_CLONED_BESIDE } else { MAX_CLONED };
+        Self { beside, ..Self::of(MAX_CLONED) }
+    }
+
+    /// As many for each loop whose counter is an index.
+    fn of(most: usize) -> Self {
+        Self {
+            cloned: 0,
+            tried: 0,
+            most,
+            plain: MAX_CLONED_PLAIN,
+            short: 0,
+            beside: most,
+            vectors: Vec::new(),
+        }
     }
 
     /// For threads.
@@ -89,12 +111,12 @@ impl Budget {
             }
         }
         vectors.sort_unstable();
-        Self { short: MAX_CLONED_SHORT, vectors, ..Self::new() }
+        Self { short: MAX_CLONED_SHORT, vectors, ..Self::of(MAX_CLONED) }
     }
 
     /// For indices alone.
     pub(super) fn for_indices() -> Self {
-        Self { most: MAX_CLONED_FOR_INDICES, plain: 0, ..Self::new() }
+        Self { plain: 0, ..Self::of(MAX_CLONED_FOR_INDICES) }
     }
 }
 
@@ -106,7 +128,8 @@ impl Walk<'_> {
         let limit = match gain(self.old, body, stored, &budget.vectors) {
             Gain::None => budget.short,
             Gain::Matrices => budget.plain,
-            Gain::Indices => budget.most,
+            Gain::Indices => budget.beside,
+            Gain::MulAdds => budget.most,
         };
         let begin = self.new.insts.len();
         let tries = (TRIES * budget.most).saturating_sub(budget.tried);
@@ -162,7 +185,22 @@ fn gain(func: &Function, body: Block, stored: &[Var], vectors: &[Var]) -> Gain {
     inner.sort_unstable();
     // They stay in order.
     let counters: Vec<Var> = stored.iter().copied().filter(|v| inner.binary_search(v).is_err()).collect();
-    gain_of_block(func, body, &counters, vectors)
+    match gain_of_block(func, body, &counters, vectors) {
+        Gain::Indices if multiplies(func, body) => Gain::MulAdds,
+        gain => gain,
+    }
+}
+
+fn is_mul_add(op: &Op) -> bool {
+    matches!(op, Op::MatMulAdd(_))
+}
+
+fn multiplies(func: &Function, block: Block) -> bool {
+    let of_inst = |&inst: &Inst| {
+        let op = &func.inst(inst).op;
+        is_mul_add(op) || op.bodies().any(|body| multiplies(func, body))
+    };
+    func.block(block).iter().any(of_inst)
 }
 
 /// Variables written in loops that are nested in a block.

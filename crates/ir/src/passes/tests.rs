@@ -472,6 +472,63 @@ fn loops_over_vectors_are_unrolled_for_threads() {
     assert_eq!(loops(code(""), THREADS), 1);
 }
 
+/// A long loop that fills an array of sums leaves the copies to the one that multiplies.
+#[test]
+fn loops_that_multiply_come_before_those_that_fill() {
+    let long: String = (0..40).map(|n| format!("%x{n}: i32 = load<volatile> %p\n")).collect();
+    let one = |name: &str, body: &str| {
+        let code = format!(
+            "var_store<$i> %0
+            loop @{name} {{
+                %i: i32 = var_load<$i>
+                %go: bool = ult %i, %32
+                if %go {{
+                    {body}
+                    %next: i32 = iadd %i, %1
+                    var_store<$i> %next
+                    br @{name}
+                }}
+            }}"
+        );
+        ["%i", "%go", "%next", "%m"].iter().fold(code, |code, value| {
+            code.replace(&format!("{value}:"), &format!("{value}_{name}:"))
+                .replace(&format!("{value},"), &format!("{value}_{name},"))
+                .replace(&format!("{value} "), &format!("{value}_{name} "))
+                .replace(&format!("{value}\n"), &format!("{value}_{name}\n"))
+        })
+    };
+    let fill = one(
+        "fill",
+        &format!("{long} %m: mat<8x8xf32, subgroup, acc> = mat_load %p, %stride var_store<$c> %i, %m"),
+    );
+    let multiply = "%old: mat<8x8xf32, subgroup, acc> = var_load<$c> %i
+        %new: mat<8x8xf32, subgroup, acc> = mat_mul_add %a, %b, %old
+        var_store<$c> %i, %new";
+    let code = |multiply: &str| {
+        format!(
+            "shared 65536 var $i: i32 var $c: mat<8x8xf32, subgroup, acc>[32] {{
+            %0: i32 = const 0
+            %1: i32 = const 1
+            %32: i32 = const 32
+            %stride: i64 = const 32
+            %p: ptr<shared> = shared_ptr<offset=0, bytes=65536>
+            %a: mat<8x8xf32, subgroup, a> = mat_load %p, %stride
+            %b: mat<8x8xf32, subgroup, b> = mat_load %p, %stride
+            {fill}
+            {multiply}
+            {}
+        }}",
+            one("empty", "%m: mat<8x8xf32, subgroup, acc> = var_load<$c> %i mat_store %p, %m, %stride")
+        )
+    };
+    let counts = |code: String| {
+        let text = run(&code).to_string();
+        (text.matches("loop").count(), text.matches("mat_mul_add").count())
+    };
+    assert_eq!(counts(code(&one("multiply", multiply))), (1, 32));
+    assert_eq!(counts(code("")), (0, 0));
+}
+
 #[test]
 fn loops_that_cannot_be_unrolled_stay() {
     let code = |limit: &str, step: &str| {

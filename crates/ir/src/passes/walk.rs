@@ -28,7 +28,7 @@ pub(super) fn simplify(func: &Function) -> Function {
 
 /// Folds and forwards, and unrolls loops.
 pub(super) fn unroll(func: &Function) -> Function {
-    Walk::new(func, Some(Budget::new())).run()
+    Walk::new(func, Some(Budget::new(func))).run()
 }
 
 /// The same, and unrolls all short loops.
