@@ -72,15 +72,8 @@ impl Late {
             }
             // Nothing that is loaded here lies there.
             Op::Store(_) if f.ty(info.args[0]) == Type::Ptr(Space::Shared) => is_late = true,
-            Op::Const(_)
-            | Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare(_)
-            | Op::Fma
-            | Op::Select
-            | Op::Convert(_)
-            | Op::Bitcast
-            | Op::Builtin(_)
+            ref op if op.computes() => {}
+            Op::Builtin(_)
             | Op::BufferPtr(_)
             | Op::PushPtr
             | Op::SharedPtr { .. }

@@ -9,6 +9,8 @@ use crate::tensor::{Region, RegionKind};
 struct Facts {
     /// Whether it does something besides giving its results.
     acts: bool,
+    /// Whether its results follow from its operands alone.
+    computes: bool,
     nested: Nested,
     var: Option<Var>,
     vectors: Vectors,
@@ -54,7 +56,10 @@ impl VarUse {
 
 const NO_VECTORS: Vectors = Vectors { read: [None; 2], written: None };
 /// It only gives its results, and nobody misses it without them.
-const PURE: Facts = Facts { acts: false, nested: Nested::None, var: None, vectors: NO_VECTORS, ends: false };
+const PURE: Facts =
+    Facts { acts: false, computes: false, nested: Nested::None, var: None, vectors: NO_VECTORS, ends: false };
+/// Its results are the same wherever and by whomever they are computed.
+const COMPUTES: Facts = Facts { computes: true, ..PURE };
 /// It has to stay.
 const ACTS: Facts = Facts { acts: true, ..PURE };
 
@@ -116,8 +121,8 @@ impl Op {
             | Self::Fma
             | Self::Select
             | Self::Convert(_)
-            | Self::Bitcast
-            | Self::Builtin(_) => PURE,
+            | Self::Bitcast => COMPUTES,
+            Self::Builtin(_) => PURE,
             Self::BufferPtr(_)
             | Self::PushPtr
             | Self::SharedPtr { .. }
@@ -207,6 +212,13 @@ impl Op {
     pub fn has_effect(&self) -> bool {
         self.facts().acts
     }
+
+    /// Whether the operation only computes, and of its operands alone: constants, arithmetic, comparisons, choices,
+    /// conversions. Of the same operands it gives the same wherever it stands and whoever executes it. Pointers that
+    /// are made or moved do not count, as each use of the list has its own mind about these.
+    pub fn computes(&self) -> bool {
+        self.facts().computes
+    }
 }
 
 #[cfg(test)]
@@ -264,6 +276,16 @@ mod tests {
         }
         let names: Vec<_> = all().iter().map(op_name).collect();
         assert!(ACTING.iter().all(|name| names.contains(name)));
+    }
+
+    #[test]
+    fn what_computes_has_no_effect_block_or_variable() {
+        let mut kinds = 0;
+        for op in all().into_iter().filter(Op::computes) {
+            assert!(!op.has_effect() && op.bodies().count() == 0 && op.vars().count() == 0, "{op:?}");
+            kinds += u32::from(!matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Convert(_)));
+        }
+        assert_eq!(kinds, 4, "constants, fma, select and bitcast");
     }
 
     #[test]

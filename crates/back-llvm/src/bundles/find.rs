@@ -158,7 +158,7 @@ impl Finder<'_> {
                 }
                 &Op::VarLoad(var) if vars[var.index()] => self.read(&mut found, inst, block, var),
                 &Op::VarStore(var) if vars[var.index()] => self.write(&mut found, inst, block, var),
-                op if is_elementwise(op) => self.operation(&mut found, inst, block),
+                op if op.computes() => self.operation(&mut found, inst, block),
                 _ => {}
             }
         }
@@ -391,14 +391,6 @@ impl Bundles {
         let Some(place) = values.first().and_then(|first| self.places.get(first)) else { return false };
         self.members[place.bundle] == values
     }
-}
-
-/// An operation that each lane does by itself to scalars.
-fn is_elementwise(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Fma | Op::Select | Op::Convert(_) | Op::Bitcast
-    )
 }
 
 /// Sets of numbers that have been joined.

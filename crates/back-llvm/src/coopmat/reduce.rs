@@ -70,19 +70,7 @@ fn is_pure(func: &Function, body: Block) -> bool {
     let list = func.block(body);
     list.iter().all(|&inst| {
         let info = func.inst(inst);
-        let is_plain = matches!(
-            info.op,
-            Op::Params
-                | Op::Yield
-                | Op::Const(_)
-                | Op::Unary(_)
-                | Op::Binary(_)
-                | Op::Compare(_)
-                | Op::Fma
-                | Op::Select
-                | Op::Convert(_)
-                | Op::Bitcast
-        );
+        let is_plain = info.op.computes() || matches!(info.op, Op::Params | Op::Yield);
         let is_known = |v| func.const_bits(v).is_some() || list.contains(&func.values[v.index()].def);
         is_plain && info.args.iter().all(|&v| is_known(v))
     })

@@ -234,17 +234,13 @@ impl<'a> Search<'a> {
         let info = self.f.def(v);
         let all = |seen: &mut HashSet<Var>| info.args.iter().all(|&v| self.is_uniform(v, looped, work, seen));
         match info.op {
-            Op::Const(_) | Op::PushPtr => true,
+            Op::PushPtr => true,
             Op::Builtin(builtin) => matches!(builtin, Builtin::NumWorkgroups(_) | Builtin::WorkgroupId(_)),
             Op::Load(MemFlags { volatile: false, .. }) => {
                 self.f.ty(info.args[0]) == Type::Ptr(Space::Push) && all(seen)
             }
-            Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare(_)
-            | Op::Select
-            | Op::Convert(_)
-            | Op::PtrAdd { .. } => all(seen),
+            Op::PtrAdd { .. } => all(seen),
+            ref op if op.computes() => all(seen),
             Op::VarLoad(var) => {
                 if !seen.insert(var) {
                     // Judged where it was seen first.

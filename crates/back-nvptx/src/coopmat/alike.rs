@@ -19,18 +19,11 @@ pub(super) fn find(f: &Function, uniformity: &Uniformity) -> Vec<bool> {
             match info.op {
                 Op::MatReduce { kind, .. } => kind == MatReduceKind::Row,
                 Op::MatMap { body } => info.args.iter().all(known) && !looks_at_column(f, body),
-                Op::MatSplat
-                | Op::Unary(_)
-                | Op::Binary(_)
-                | Op::Fma
-                | Op::Select
-                | Op::Convert(_)
-                | Op::Bitcast => info.args.iter().all(known),
                 Op::VarLoad(var) => {
                     let is_one = f.var(var).count == 1 && !super::has_components(f, var);
                     is_one && stores(var).all(|store| store.args.last().is_some_and(known))
                 }
-                _ => false,
+                ref op => (op.computes() || *op == Op::MatSplat) && info.args.iter().all(known),
             }
         };
         let next: Vec<bool> =

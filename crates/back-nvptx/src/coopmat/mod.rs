@@ -163,9 +163,7 @@ impl<'c> Lower<'_, 'c> {
             }
             Op::MatMap { body } => self.mat_map(inst, *body),
             Op::MatReduce { body, .. } => self.mat_reduce(inst, *body),
-            Op::Unary(_) | Op::Binary(_) | Op::Fma | Op::Select | Op::Convert(_) | Op::Bitcast => {
-                self.mat_elementwise(inst)
-            }
+            op if op.computes() => self.mat_elementwise(inst),
             op => Err(Error::unsupported(phalanx_ir::text::mnemonic(op))),
         }
     }

@@ -104,15 +104,8 @@ impl Choice<'_> {
             let known =
                 |&v: &phalanx_ir::Value| is_inside(&f.values[v.index()].def) || self.uniformity.is_uniform(v);
             let does = match info.op {
-                Op::Const(_)
-                | Op::Unary(_)
-                | Op::Binary(_)
-                | Op::Compare(_)
-                | Op::Fma
-                | Op::Select
-                | Op::Convert(_)
-                | Op::Bitcast
-                | Op::BufferPtr(_)
+                ref op if op.computes() => true,
+                Op::BufferPtr(_)
                 | Op::PushPtr
                 | Op::SharedPtr { .. }
                 | Op::PtrAdd { .. }

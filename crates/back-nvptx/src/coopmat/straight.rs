@@ -43,14 +43,7 @@ fn is_quiet(f: &Function, inst: Inst) -> bool {
         f.var(var).count == 1 && info.args.len() == args && matches!(f.var(var).ty, Type::Scalar(_))
     };
     let does = match info.op {
-        Op::Const(_)
-        | Op::Unary(_)
-        | Op::Binary(_)
-        | Op::Compare(_)
-        | Op::Fma
-        | Op::Select
-        | Op::Convert(_)
-        | Op::Bitcast => true,
+        ref op if op.computes() => true,
         Op::VarLoad(var) => is_whole(var, 0),
         Op::VarStore(var) => is_whole(var, 1),
         _ => false,

@@ -75,17 +75,8 @@ impl<'c> Lower<'_, 'c> {
                 };
                 f.var(var).ty.mat().is_none() || self.matrices.waiting.moves.iter().any(is_loaded)
             }
-            Op::Const(_)
-            | Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare(_)
-            | Op::Fma
-            | Op::Select
-            | Op::Convert(_)
-            | Op::BufferPtr(_)
-            | Op::PushPtr
-            | Op::PtrAdd { .. } => !super::concerns(f, info),
-            _ => false,
+            Op::BufferPtr(_) | Op::PushPtr | Op::PtrAdd { .. } => true,
+            ref op => op.computes() && !super::concerns(f, info),
         };
         if may_pass { Ok(()) } else { self.move_waiting() }
     }

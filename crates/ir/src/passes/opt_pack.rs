@@ -91,7 +91,7 @@ impl Pack {
                         self.close(&mut open[kind], &mut removed);
                     }
                 }
-                op if op.var().is_some() || is_arithmetic(op) => {}
+                op if op.var().is_some() || op.computes() || is_apart(op) => {}
                 _ => open.iter_mut().for_each(|open| self.close(open, &mut removed)),
             }
         }
@@ -144,19 +144,11 @@ impl Pack {
     }
 }
 
-/// Whether an operation neither reads nor writes memory.
-fn is_arithmetic(op: &Op) -> bool {
+/// Whether an operation that does not just compute neither reads nor writes memory.
+fn is_apart(op: &Op) -> bool {
     matches!(
         op,
-        Op::Const(_)
-            | Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare(_)
-            | Op::Fma
-            | Op::Select
-            | Op::Convert(_)
-            | Op::Bitcast
-            | Op::Builtin(_)
+        Op::Builtin(_)
             | Op::Subgroup(_)
             | Op::BufferPtr(_)
             | Op::PushPtr

@@ -567,15 +567,8 @@ pub(super) fn instructions(f: &Function, block: Block, all: &mut Vec<Inst>) {
 pub(super) fn is_pure(f: &Function, inst: Inst) -> bool {
     let info = f.inst(inst);
     match info.op {
-        Op::Const(_)
-        | Op::Unary(_)
-        | Op::Binary(_)
-        | Op::Compare(_)
-        | Op::Fma
-        | Op::Select
-        | Op::Convert(_)
-        | Op::Bitcast
-        | Op::BufferPtr(_)
+        ref op if op.computes() => true,
+        Op::BufferPtr(_)
         | Op::PushPtr
         | Op::PtrAdd { .. }
         | Op::PtrBytesLeft
