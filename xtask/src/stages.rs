@@ -55,8 +55,9 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     emulate::stages(&mut runner);
     runner.stage("doc tests", |run| run.counted(&["test", "--workspace", "--doc"]));
     runner.stage("docs", |run| {
-        // The command by itself and first: the library's pages take the same places after it.
-        run.cargo(&["rustdoc", "--package", "phalanx-cli", "--bin", "phalanx"])?;
+        // The command by itself and first: the library's pages take the same places after it. It is named among all
+        // packages, because it would need fewer features by itself, and most would be checked once more.
+        run.cargo(&["doc", "--workspace", "--no-deps", "--bin", "phalanx"])?;
         run.cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"])
     });
     runner.stage("tidy", |run| tidy::run(&run.root).map(Outcome::Passed));
@@ -233,16 +234,10 @@ impl Runner {
         if has_nextest {
             // nextest starts a process for each test, and glslang takes a third of a second to get ready in each. In
             // one process the file tests take a twentieth of the time.
-            let files =
-                self.cargo(&["test", "--package", "phalanx-filetest", "--lib", "--tests", "--no-fail-fast"]);
-            let rest = self.counted(&[
-                "nextest",
-                "run",
-                "--workspace",
-                "--exclude",
-                "phalanx-filetest",
-                "--no-fail-fast",
-            ]);
+            // Their package by itself would need fewer features of what others need too, and be built again with it.
+            let files = self.cargo(&["test", "--workspace", "--test", "filetests", "--no-fail-fast"]);
+            let others = "not binary_id(phalanx-filetest::filetests)";
+            let rest = self.counted(&["nextest", "run", "--workspace", "-E", others, "--no-fail-fast"]);
             files.and(rest)
         } else {
             self.counted(&["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"])
