@@ -43,6 +43,7 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     let llvm = setup::run(setup::Purpose::Test)?;
     println!("setup: LLVM {} at {}", llvm.version, llvm.prefix.display());
     let mut runner = Runner::new(root, llvm)?;
+    let foreign = emulate::find_foreign(&runner);
 
     runner.stage("format", |run| run.cargo(&["fmt", "--all", "--check"]));
     runner.stage("clippy", |run| {
@@ -52,7 +53,7 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     runner.stage("tests", Runner::tests);
     runner.repeat("processor ");
     runner.repeat("generated cases");
-    emulate::stages(&mut runner);
+    emulate::stages(&mut runner, foreign);
     runner.stage("doc tests", |run| run.counted(&["test", "--workspace", "--doc"]));
     runner.stage("docs", |run| {
         // The command by itself and first: the library's pages take the same places after it. It is named among all
@@ -69,7 +70,8 @@ pub(crate) fn test(root: &Path) -> Result<()> {
 pub(crate) fn emulated(root: &Path) -> Result<()> {
     let llvm = setup::run(setup::Purpose::Test)?;
     let mut runner = Runner::new(root, llvm)?;
-    emulate::stages(&mut runner);
+    let foreign = emulate::find_foreign(&runner);
+    emulate::stages(&mut runner, foreign);
     runner.finish()
 }
 
@@ -119,6 +121,15 @@ impl Runner {
         })
     }
 
+    /// One with a log of its own, for what is done beside the stages.
+    pub(crate) fn beside(&self, name: &str) -> Result<Self> {
+        let mut beside = Self::new(&self.root, self.llvm.clone())?;
+        beside.log = self.logs.join(format!("{name}.log"));
+        // A log of an earlier run must not be mistaken for this one's.
+        let _ = fs::remove_file(&beside.log);
+        Ok(beside)
+    }
+
     /// Runs one stage and prints its line. Later stages run even when this one fails.
     pub(crate) fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Self) -> Result<Outcome>) {
         print!("{name:<24}");
@@ -126,17 +137,22 @@ impl Runner {
         self.log = self.logs.join(format!("{}.log", name.replace(' ', "-")));
         // A log of an earlier run must not be mistaken for this one's.
         let _ = fs::remove_file(&self.log);
-        let start = Instant::now();
+        let (start, taken) = (Instant::now(), processor_seconds());
         let outcome = body(self);
         let seconds = start.elapsed().as_secs_f64();
+        let mut time = format!("{seconds:>6.1} s");
+        if let (Some(before), Some(after)) = (taken, processor_seconds()) {
+            // What they took less than the machine has is what a stage beside this one could have.
+            time += &format!(" on {:.1} cores", (after - before) / seconds.max(0.1));
+        }
         match outcome {
-            Ok(Outcome::Passed(note)) => println!("ok      {seconds:>6.1} s  {note}"),
+            Ok(Outcome::Passed(note)) => println!("ok      {time}  {note}"),
             Ok(Outcome::Skipped(why)) => {
-                println!("skipped {seconds:>6.1} s  {why}");
+                println!("skipped {time}  {why}");
                 self.skipped.push(name);
             }
             Err(error) => {
-                println!("FAILED  {seconds:>6.1} s  {error:#}");
+                println!("FAILED  {time}  {error:#}");
                 self.print_log_tail();
                 self.failures.push(name);
             }
@@ -286,15 +302,28 @@ impl Runner {
         let targets = String::from_utf8_lossy(&listed.stdout).into_owned();
         let options =
             [format!("-max_total_time={seconds}"), format!("-seed={seed}"), "-rss_limit_mb=4096".into()];
-        for target in targets.split_whitespace() {
-            let mut arguments = vec!["run".to_owned(), target.to_owned()];
+        let targets: Vec<&str> = targets.split_whitespace().collect();
+        let mut commands = Vec::new();
+        for target in &targets {
+            let mut arguments = vec!["run".to_owned(), (*target).to_owned()];
             arguments.extend(self.seeds(target)?);
             arguments.push("--".to_owned());
             let arguments = arguments.iter().chain(&options).map(String::as_str);
-            let command = self.fuzz_command(&arguments.collect::<Vec<_>>());
-            self.logged(command).with_context(|| format!("fuzz target `{target}`"))?;
+            commands.push(self.fuzz_command(&arguments.collect::<Vec<_>>()));
         }
-        Ok(Outcome::Passed(format!("{} targets, {seconds} s each", targets.split_whitespace().count())))
+        self.logged(self.fuzz_command(&["build"]))?;
+        // Each uses one core for its time, so they run side by side.
+        let this = &*self;
+        let results = std::thread::scope(|scope| {
+            let start = |command| scope.spawn(move || this.logged(command));
+            let running: Vec<_> = commands.into_iter().map(start).collect();
+            let ended = running.into_iter().map(|run| run.join().unwrap_or_else(|_| bail!("a panic")));
+            ended.collect::<Vec<_>>()
+        });
+        for (target, result) in targets.iter().zip(results) {
+            result.with_context(|| format!("fuzz target `{target}`"))?;
+        }
+        Ok(Outcome::Passed(format!("{} targets, {seconds} s each", targets.len())))
     }
 
     /// The directories that a fuzz target begins with: its own, where it keeps what it finds, then those of the table.
@@ -320,6 +349,21 @@ impl Runner {
         }
         command
     }
+}
+
+/// Seconds of processors that the programs which were started and have ended took, where the system says so.
+fn processor_seconds() -> Option<f64> {
+    children_seconds_in(&fs::read_to_string("/proc/self/stat").ok()?)
+}
+
+/// Reads the two fields of `/proc/<pid>/stat` that count hundredths of a second of children: of their own, and of the
+/// system for them.
+fn children_seconds_in(stat: &str) -> Option<f64> {
+    // The name of the program, in parentheses, may have anything in it.
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    let mut fields = behind_name.split_whitespace().skip(13);
+    let mut next = || fields.next()?.parse::<f64>().ok();
+    Some((next()? + next()?) / 100.0)
 }
 
 /// Reads the closing lines of cargo test and nextest:
@@ -353,6 +397,13 @@ fn count(log: &str) -> Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_of_children_stands_behind_the_name() {
+        let stat = "7 (a (b) c) S 1 7 7 0 -1 4194560 178 2654 0 1 11 12 250 150 20 0 1 0 86 11735040";
+        assert_eq!(children_seconds_in(stat), Some(4.0));
+        assert_eq!(children_seconds_in("7 (a) S 1"), None);
+    }
 
     #[test]
     fn closing_lines_of_both_runners_are_counted() {

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Error, Result};
 
 use super::foreign::{Foreign, ForeignLlvm, Standard};
 use super::{Emulator, Suite, binaries, emulate};
@@ -57,64 +57,82 @@ const DEVICE: [Suite; 2] = [
     super::FILES,
 ];
 
-/// Runs the stages.
-pub(super) fn stages(runner: &mut Runner) {
-    runner.stage("emulated aarch64", |run| kernels(run, CPU, &KERNELS));
-    runner.stage("emulated aarch64 i8mm", |run| kernels(run, YOUNGER_CPU, &YOUNGER));
-    runner.stage("emulated aarch64 files", files);
+/// What the stages need that is not in the repository, or why they are skipped.
+pub(crate) struct Found {
+    tools: Result<Tools, String>,
+    llvm: Result<ForeignLlvm, String>,
 }
 
-fn kernels(run: &mut Runner, cpu: &'static str, suites: &'static [Suite]) -> Result<Outcome> {
-    let tools = match Tools::find(run) {
+impl Found {
+    /// Looks for it all, and fetches what can be fetched.
+    pub(super) fn find(run: &Runner) -> Self {
+        let tools = Tools::find(run);
+        let llvm = match &tools {
+            Err(why) => Err(why.clone()),
+            Ok(_) if !is_runnable(CXX) => Err(format!("{CXX} is not installed")),
+            Ok(_) => ForeignLlvm::find(run, &FOREIGN, LINKER)
+                .map_err(|why| format!("there is no LLVM 19 for AArch64: {why:#}")),
+        };
+        Self { tools, llvm }
+    }
+
+    /// Where nothing could even be looked for.
+    pub(super) fn nothing(error: Error) -> Self {
+        let why = format!("{error:#}");
+        Self { tools: Err(why.clone()), llvm: Err(why) }
+    }
+}
+
+/// Runs the stages.
+pub(super) fn stages(runner: &mut Runner, found: &Found) {
+    runner.stage("emulated aarch64", |run| kernels(run, found, CPU, &KERNELS));
+    runner.stage("emulated aarch64 i8mm", |run| kernels(run, found, YOUNGER_CPU, &YOUNGER));
+    runner.stage("emulated aarch64 files", |run| files(run, found));
+}
+
+fn kernels(run: &mut Runner, found: &Found, cpu: &'static str, suites: &'static [Suite]) -> Result<Outcome> {
+    let tools = match &found.tools {
         Ok(tools) => tools,
-        Err(why) => return Ok(why),
+        Err(why) => return Ok(Outcome::Skipped(why.clone())),
     };
     let cargo = tools.cargo(run, LINKER.into(), &["--package", "phalanx-kernels"]);
     let tests = binaries(run, cargo, suites)?;
     emulate(run, &tools.emulator(cpu, CROSS_ROOT.into()), &tests)
 }
 
-fn files(run: &mut Runner) -> Result<Outcome> {
-    let tools = match Tools::find(run) {
-        Ok(tools) => tools,
-        Err(why) => return Ok(why),
-    };
-    if !is_runnable(CXX) {
-        return Ok(Outcome::Skipped(format!("{CXX} is not installed")));
-    }
-    let llvm = match ForeignLlvm::find(run, &FOREIGN, LINKER) {
-        Ok(llvm) => llvm,
-        Err(why) => return Ok(Outcome::Skipped(format!("there is no LLVM 19 for AArch64: {why:#}"))),
+fn files(run: &mut Runner, found: &Found) -> Result<Outcome> {
+    let (tools, llvm) = match (&found.tools, &found.llvm) {
+        (Ok(tools), Ok(llvm)) => (tools, llvm),
+        (Err(why), _) | (_, Err(why)) => return Ok(Outcome::Skipped(why.clone())),
     };
     let packages = ["--package", "phalanx-cpu", "--package", "phalanx-filetest"];
     let mut cargo = tools.cargo(run, llvm.linker(), &packages);
     cargo.args(["--config", GLSLANG]).env(crate::llvm::PREFIX_VARIABLE, &llvm.prefix);
     let tests = binaries(run, cargo, &DEVICE)?;
-    emulate(run, &tools.emulator(CPU, llvm.root), &tests)
+    emulate(run, &tools.emulator(CPU, llvm.root.clone()), &tests)
 }
 
-/// What both stages need.
+/// What all stages need.
 struct Tools {
     qemu: &'static str,
     standard: Standard,
 }
 
 impl Tools {
-    /// The tools, or why the stage is skipped.
-    fn find(run: &Runner) -> Result<Self, Outcome> {
-        let skipped = |why: String| Err(Outcome::Skipped(why));
+    /// The tools, or why the stages are skipped.
+    fn find(run: &Runner) -> Result<Self, String> {
         if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-            return skipped("the tests are built for AArch64 on x86-64 Linux only".into());
+            return Err("the tests are built for AArch64 on x86-64 Linux only".into());
         }
         let Some(qemu) = EMULATORS.into_iter().find(|name| is_runnable(name)) else {
-            return skipped(format!("{} is not installed", EMULATORS[0]));
+            return Err(format!("{} is not installed", EMULATORS[0]));
         };
         if !is_runnable(LINKER) {
-            return skipped(format!("{LINKER} is not installed"));
+            return Err(format!("{LINKER} is not installed"));
         }
         match Standard::find(run, &FOREIGN) {
             Ok(standard) => Ok(Self { qemu, standard }),
-            Err(why) => skipped(format!("there is no standard library for AArch64: {why:#}")),
+            Err(why) => Err(format!("there is no standard library for AArch64: {why:#}")),
         }
     }
 

@@ -14,6 +14,7 @@ mod foreign;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -86,12 +87,20 @@ const FILES: Suite = Suite {
 /// The test binaries that run on each model of this architecture.
 const SUITES: [Suite; 3] = [MATHEMATICS, KERNELS, FILES];
 
+/// Looks for what the tests of another architecture need, and fetches it. That is mostly waiting for others, so it is
+/// done beside the stages that need nothing of it.
+pub(crate) fn find_foreign(runner: &Runner) -> JoinHandle<Result<aarch64::Found>> {
+    let beside = runner.beside("emulated-aarch64-fetched");
+    std::thread::spawn(|| Ok(aarch64::Found::find(&beside?)))
+}
+
 /// Runs a stage for each processor.
-pub(crate) fn stages(runner: &mut Runner) {
+pub(crate) fn stages(runner: &mut Runner, foreign: JoinHandle<Result<aarch64::Found>>) {
     for model in &MODELS {
         runner.stage(model.stage, |run| stage(run, model));
     }
-    aarch64::stages(runner);
+    let found = foreign.join().unwrap_or_else(|_| bail!("the search ended with a panic"));
+    aarch64::stages(runner, &found.unwrap_or_else(aarch64::Found::nothing));
 }
 
 fn stage(run: &mut Runner, model: &Model) -> Result<Outcome> {
