@@ -17,7 +17,7 @@ use inkwell::module::Linkage;
 use inkwell::values::FunctionValue;
 use phalanx_ir::passes::{self, PassBug, Scratch, Split, SpreadError};
 use phalanx_ir::uniformity::Assumptions;
-use phalanx_ir::{Function, InstInfo, Uniformity, Verified};
+use phalanx_ir::{Distribution, Function, InstInfo, Uniformity, Verified};
 use phalanx_kernels::KernelSet;
 
 /// Lowers all forms of a module, and gives their functions.
@@ -27,6 +27,12 @@ pub(crate) fn lower<'c>(
     module: &Verified,
     isa: KernelSet,
 ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
+    if module.distribution != Distribution::Rows {
+        let name = module.distribution.name();
+        return Err(Error::unsupported(format!("components of matrices distributed as {name}")));
+    }
+    let distributed = passes::distribute(module, Distribution::Rows).map_err(bug)?;
+    let module = distributed.as_ref().unwrap_or(module);
     let split = passes::split(module, &passes::Options::default()).map_err(|error| match error {
         SpreadError::Bug(error) => bug(error),
         error => Error::unsupported(error.to_string()),

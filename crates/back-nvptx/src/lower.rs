@@ -335,6 +335,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             | Op::MatStore { .. }
             | Op::MatMulAdd(_)
             | Op::MatScale
+            | Op::MatCoordinate
             | Op::MatExtract
             | Op::MatInsert
             | Op::MatTranspose

@@ -14,7 +14,7 @@ use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
 };
 use phalanx_emit_llvm::{Emit, Result};
-use phalanx_ir::{Uniformity, Verified};
+use phalanx_ir::{Uniformity, Verified, passes};
 use std::sync::Once;
 
 const TRIPLE: &str = "nvptx64-nvidia-cuda";
@@ -29,6 +29,9 @@ pub(crate) fn compile(module: &Verified, arch: Arch, keeps_llvm: bool) -> Result
         let n = module.subgroup_size;
         return Err(Error::unsupported(format!("subgroups of {n}: a warp has {}", abi::SUBGROUP_SIZE)));
     }
+    let bug = |bug: passes::PassBug| Error::bug(bug.to_string());
+    let distributed = passes::distribute(module, module.distribution).map_err(bug)?;
+    let module = distributed.as_ref().unwrap_or(module);
     let own_bytes = module.shared_bytes;
     let (prepared, plan) = prepare(module, arch)?;
     let module = prepared.as_ref().unwrap_or(module);

@@ -584,7 +584,7 @@ fn blocks_are_filled_ahead_where_that_is_the_same() {
     for file in read(&path).expect("a test") {
         let module = load(&file).and_then(|source| source.module(&file, Some(32))).expect("it is right");
         let options = passes::Options::default();
-        let module = passes::optimize_by(passes::THREADS, module, &options).expect("the passes are right");
+        let module = passes::optimize_by(&passes::THREADS, module, &options).expect("the passes are right");
         let shared = module.shared_bytes;
         let code = compile(&module, Arch::Sm90a).expect("it is supported");
         let is_ahead = !["some-fetch", "elsewhere", "not-staged"].contains(&file.case.as_str());
@@ -605,7 +605,7 @@ fn blocks_are_filled_by_others_where_that_is_the_same() {
     for file in read(&path).expect("a test") {
         let module = load(&file).and_then(|source| source.module(&file, Some(32))).expect("it is right");
         let options = passes::Options::default();
-        let module = passes::optimize_by(passes::THREADS, module, &options).expect("the passes are right");
+        let module = passes::optimize_by(&passes::THREADS, module, &options).expect("the passes are right");
         let code = compile(&module, Arch::Sm90a).expect("it is supported");
         let has = |instruction| code.ptx.contains(instruction);
         let case = file.case.as_str();

@@ -1,8 +1,8 @@
 //! The walk over a module: what each value became, and which part of the lowering an operation belongs to.
 
 use phalanx_ir::{
-    Binding, Builtin, Function, Inst, MatType, Module, Op as IrOp, Scalar, Scope, Type, Value, Verified,
-    passes, text::mnemonic,
+    Binding, Builtin, Distribution, Function, Inst, MatType, Module, Op as IrOp, Scalar, Scope, Type, Value,
+    Verified, passes, text::mnemonic,
 };
 use rspirv::dr::{self, Instruction, Operand};
 use rspirv::spirv::{self, BuiltIn, Capability, MemoryAccess, Op, StorageClass, Word};
@@ -50,7 +50,12 @@ pub(crate) struct Lower<'m> {
 /// Brings a module into the form that is lowered: constants folded, and what is not done whole taken apart.
 pub(crate) fn prepare(module: &Verified) -> Res<Verified> {
     let bug = |bug: passes::PassBug| Error::bug(bug.to_string());
-    let simple = passes::simplify(module.clone()).map_err(bug)?;
+    if module.distribution != Distribution::Rows {
+        let name = module.distribution.name();
+        return Err(Error::unsupported(format!("components of matrices distributed as {name}")));
+    }
+    let distributed = passes::distribute(module, Distribution::Rows).map_err(bug)?;
+    let simple = passes::simplify(distributed.unwrap_or_else(|| module.clone())).map_err(bug)?;
     let is_full = simple.workgroup_invocations().is_multiple_of(simple.subgroup_size);
     let lanes = simple.subgroup_size;
     let is_whole = |func: &Function, info: &phalanx_ir::InstInfo| match info.op {

@@ -416,6 +416,11 @@ impl Device {
         &self.info
     }
 
+    /// Where the components of a matrix are that so many invocations hold.
+    pub(crate) fn layout_of(&self, matrix: phalanx::MatType, holders: u32) -> phalanx::explain::Layout {
+        self.device.info().distribution.layout(matrix, holders)
+    }
+
     /// Measures a peak of its processor and threads for so long, in 10⁹ operations a second. That of a GPU is stated.
     pub(crate) fn peak(&self, peak: Peak, duration: Duration) -> f64 {
         let (processor, threads) = (self.processor, self.info.threads);

@@ -157,7 +157,13 @@ pub fn random_ir(seed: u64) {
 /// What differs.
 pub fn random_ir_on(target: Target, seed: u64) -> Result<bool, String> {
     let case = case(seed, &config(seed)).map_err(|errors| errors.to_string())?;
-    let expected = interpret(&case, &case.module)?;
+    // The interpreter distributes components as the target does.
+    let distribution = match target {
+        Target::Cuda(_) => passes::THREADS.distribution,
+        _ => passes::LANES.distribution,
+    };
+    let distributed = passes::distribute(&case.module, distribution).map_err(|bug| bug.to_string())?;
+    let expected = interpret(&case, distributed.as_ref().unwrap_or(&case.module))?;
     match on(target, &case) {
         Ok(found) if found == expected => Ok(true),
         Ok(found) => Err(format!(
@@ -176,7 +182,7 @@ pub fn random_ir_on(target: Target, seed: u64) -> Result<bool, String> {
 /// If the generator or a pass makes what is not right.
 pub fn random_module(seed: u64) -> Result<Verified, String> {
     let case = case(seed, &config(seed)).map_err(|errors| errors.to_string())?;
-    passes::optimize_by(passes::THREADS, case.module, &strict()).map_err(|bug| bug.to_string())
+    passes::optimize_by(&passes::THREADS, case.module, &strict()).map_err(|bug| bug.to_string())
 }
 
 /// What the module of a seed may contain: everything, or less of some and more of the rest.

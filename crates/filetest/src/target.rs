@@ -550,7 +550,7 @@ fn cuda_plain(
 /// A module with the passes done that GPUs want.
 fn for_threads(module: &Verified) -> Result<Verified, String> {
     let options = passes::Options { verify: true, ..passes::Options::default() };
-    passes::optimize_by(passes::THREADS, module.clone(), &options).map_err(|bug| bug.to_string())
+    passes::optimize_by(&passes::THREADS, module.clone(), &options).map_err(|bug| bug.to_string())
 }
 
 fn dispatch_on_gpu(

@@ -173,17 +173,23 @@ impl<'s> Each<'s> {
     }
 
     /// The subgroup and the lane of an invocation, if that executes.
-    fn lane(&self, invocation: u64) -> Option<(&'s Subgroup, usize)> {
-        let size = u64::from(self.module.subgroup_size);
+    fn lane(&self, invocation: u32) -> Option<(&'s Subgroup, usize)> {
+        let size = self.module.subgroup_size;
         let subgroup = self.subgroups[(invocation / size) as usize]?;
         let lane = (invocation % size) as usize;
         subgroup.active().contains(lane).then_some((subgroup, lane))
     }
 
+    /// The invocation that holds an element, and which component it is.
+    fn holder(&self, m: MatType, element: usize) -> (u32, u32) {
+        let (element, cols) = (element as u64, u64::from(m.cols));
+        self.module.layout(m).at((element / cols) as u32, (element % cols) as u32)
+    }
+
     /// The scalar of the invocation that holds an element as a component; that of the first one instead of one
     /// that is missing against the rule.
-    fn scalar(&self, element: usize, scalar: Value) -> u64 {
-        let invocation = element as u64 % u64::from(self.module.workgroup_invocations());
+    fn scalar(&self, m: MatType, element: usize, scalar: Value) -> u64 {
+        let (invocation, _) = self.holder(m, element);
         let first = || self.subgroups.iter().flatten().next().map(|sub| (*sub, sub.active().first()));
         self.lane(invocation).or_else(first).map_or(0, |(subgroup, lane)| subgroup.scalar(scalar, lane))
     }
@@ -196,7 +202,8 @@ impl<'s> Each<'s> {
     }
 
     fn splat(&self, dispatch: &mut Dispatch<'_, '_>, info: &InstInfo) -> Result<Vec<u64>, Error> {
-        dispatch.elements(&self.result(info), |i| self.scalar(i, info.args[0]))
+        let m = self.result(info);
+        dispatch.elements(&m, |i| self.scalar(m, i, info.args[0]))
     }
 
     fn scale(
@@ -208,7 +215,7 @@ impl<'s> Each<'s> {
         let m = self.result(info);
         let op = if m.elem.is_float() { BinaryOp::Fmul } else { BinaryOp::Imul };
         let from = matrices.value(info.args[0]);
-        dispatch.elements(&m, |i| eval::binary(op, m.elem, from[i], self.scalar(i, info.args[1])))
+        dispatch.elements(&m, |i| eval::binary(op, m.elem, from[i], self.scalar(m, i, info.args[1])))
     }
 
     fn insert(
@@ -217,13 +224,13 @@ impl<'s> Each<'s> {
         matrices: &Matrices,
         info: &InstInfo,
     ) -> Result<Vec<u64>, Error> {
-        let (m, invocations) = (self.result(info), self.module.workgroup_invocations());
+        let m = self.result(info);
         let [component, scalar] = [info.args[1], info.args[2]];
         let from = matrices.value(info.args[0]);
         dispatch.elements(&m, |i| {
-            let (invocation, own) = MatType::holder(i as u64, invocations);
+            let (invocation, own) = self.holder(m, i);
             let inserts = |&(sub, lane): &(&Subgroup, usize)| sub.scalar(component, lane) == u64::from(own);
-            let lane = self.lane(invocation.into()).filter(inserts);
+            let lane = self.lane(invocation).filter(inserts);
             lane.map_or(from[i], |(sub, lane)| sub.scalar(scalar, lane))
         })
     }

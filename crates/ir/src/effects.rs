@@ -135,6 +135,7 @@ impl Op {
             Self::MatSplat
             | Self::MatMulAdd(_)
             | Self::MatScale
+            | Self::MatCoordinate
             | Self::MatExtract
             | Self::MatInsert
             | Self::MatTranspose

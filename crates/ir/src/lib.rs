@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod builder;
+pub mod distribution;
 mod effects;
 pub mod entities;
 pub mod eval;
@@ -33,6 +34,7 @@ pub mod vector;
 pub mod verify;
 
 pub use builder::Builder;
+pub use distribution::Distribution;
 pub use effects::VarUse;
 pub use entities::{Binding, Block, Inst, Label, Value, Var};
 pub use image::{ImageDim, ImageKind, ImageLayout, ImageLevel, ImageUse, Swizzle};

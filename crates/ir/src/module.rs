@@ -7,10 +7,11 @@
 //! Data crosses a construct's boundary through variables. A value may be used in the block that
 //! defines it, after its definition, and in blocks nested there.
 
+use crate::distribution::{Distribution, Layout};
 use crate::entities::{Binding, Block, Inst, Label, Value, Var};
 use crate::image::ImageKind;
 use crate::op::Op;
-use crate::types::{Scope, Type};
+use crate::types::{MatType, Scope, Type};
 use smallvec::SmallVec;
 
 /// Most invocations of a dispatch along an axis, the dispatch's base included. A device refuses a
@@ -36,6 +37,8 @@ pub struct Module {
     pub workgroup_size: [u32; 3],
     /// Invocations of a subgroup: a power of two from 4 to 128.
     pub subgroup_size: u32,
+    /// Which components of matrices belong to which invocation. A front end leaves that open, a target says it.
+    pub distribution: Distribution,
     /// The buffers and images it may access.
     pub bindings: Vec<BindingInfo>,
     /// Size of the memory that a work-group shares, in bytes.
@@ -59,6 +62,15 @@ impl Module {
     /// Subgroups of a work-group; the last may be partly filled.
     pub fn num_subgroups(&self) -> u32 {
         self.workgroup_invocations().div_ceil(self.subgroup_size)
+    }
+
+    /// Where the components of a matrix are, in the invocations of its scope.
+    pub fn layout(&self, m: MatType) -> Layout {
+        let holders = match m.scope {
+            Scope::Workgroup => self.workgroup_invocations(),
+            _ => self.subgroup_size,
+        };
+        self.distribution.layout(m, holders)
     }
 }
 

@@ -115,6 +115,9 @@ pub enum Op {
     MatMulAdd(MulAddFlags),
     /// `(matrix, scalar) → (matrix)`: each element times the scalar.
     MatScale,
+    /// `(matrix, component: i32) → (row: i32, column: i32)`: where this invocation's component is in a matrix of this type;
+    /// outside of the matrix if it is no element.
+    MatCoordinate,
     /// `(matrix, component: i32) → (scalar)`: this invocation's component.
     MatExtract,
     /// `(matrix, component: i32, scalar) → (matrix)`: replaces this invocation's component.

@@ -201,26 +201,9 @@ impl MatType {
     }
 
     /// Components an invocation holds when the matrix is spread over `invocations`: those of a subgroup, or of a
-    /// work-group.
-    ///
-    /// Component `i` of invocation `l` is the row-major element `i * invocations + l`; when that is
-    /// not an element of the matrix, reading gives zero and writing has no effect. SPIR-V leaves the
-    /// map to the implementation; this one makes component 0 of invocation `l` the element `l`
-    /// where there are as many elements as invocations, as the MLIR lowering of
-    /// `gpu.subgroup_mma_rotate` assumes.
+    /// work-group. Which elements they are is said by a [`Distribution`](crate::Distribution).
     pub const fn components(&self, invocations: u32) -> u32 {
         self.len().div_ceil(invocations as u64) as u32
-    }
-
-    /// The row-major element that is this component of an invocation, unless it is padding.
-    pub const fn element(&self, component: u32, invocation: u32, invocations: u32) -> Option<u64> {
-        let element = component as u64 * invocations as u64 + invocation as u64;
-        if element < self.len() { Some(element) } else { None }
-    }
-
-    /// The invocation that holds a row-major element, and which component it is.
-    pub const fn holder(element: u64, invocations: u32) -> (u32, u32) {
-        ((element % invocations as u64) as u32, (element / invocations as u64) as u32)
     }
 
     /// How many rows there are and how many elements a row has; or columns.

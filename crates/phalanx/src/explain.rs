@@ -1,14 +1,14 @@
 //! Where matrices keep their elements, and where tensors have theirs.
 //!
-//! Both maps are those that kernels use: [`MatType::element`] says which element a component of an invocation is,
+//! Both maps are those that kernels use: a [`Layout`] says which element a component of an invocation is,
 //! [`TensorState::place`] which element of a tensor an element of a matrix comes from or goes to.
 //! [`shader`] finds what a shader says of its tensors.
 //!
 //! ```
-//! use phalanx::{MatType, Scalar, Scope, Use};
+//! use phalanx::{Distribution, MatType, Scalar, Scope, Use};
 //! let m = MatType { elem: Scalar::F16, scope: Scope::Subgroup, rows: 16, cols: 16, use_: Use::A };
-//! // Component 3 of invocation 5 of 32 is in row 6, column 5.
-//! assert_eq!(m.element(3, 5, 32), Some(6 * 16 + 5));
+//! // On a CPU, component 3 of invocation 5 of 32 is in row 6, column 5.
+//! assert_eq!(Distribution::Rows.layout(m, 32).element(5, 3), Some((6, 5)));
 //! ```
 
 use phalanx_front_spirv as front;
@@ -21,6 +21,7 @@ use crate::mlir;
 use crate::module::Source;
 use crate::pipeline::PipelineDescriptor;
 
+pub use phalanx_ir::distribution::{Kind, Layout};
 pub use phalanx_ir::eval::{Coord, TensorPlace, TensorState, packed_strides};
 pub use phalanx_ir::tensor::{MAX_DIMS, TensorOperands};
 pub use phalanx_ir::{Clamp, SourceLoc, TensorAccess, TensorView};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use phalanx_cuda::Rates;
-use phalanx_ir::Scope;
+use phalanx_ir::{Distribution, Scope};
 use phalanx_kernels::Processor;
 
 use crate::vector::VectorTypes;
@@ -37,6 +37,8 @@ pub struct DeviceInfo {
     pub max_matrix_elements: u64,
     /// Who may hold a cooperative matrix together: of each of them, matrices of all types and shapes.
     pub matrix_scopes: Vec<Scope>,
+    /// Which components of a cooperative matrix belong to which of them.
+    pub distribution: Distribution,
     /// The types that cooperative matrices can be multiplied with.
     pub matrix_types: Vec<MatrixTypes>,
     /// Shapes that run well, the best first. Any M, N and K from 1 to the maximum can be used, as long as none of

@@ -94,7 +94,9 @@ pub use phalanx_host::{
 pub use phalanx_ir::image::{ImageDim, ImageKind, ImageLayout, ImageLevel, ImageUse, MAX_LEVELS, Swizzle};
 pub use phalanx_ir::sampler::{AddressMode, CompareFunction, Filter, Reduction, Sampler};
 pub use phalanx_ir::texel::{Format, MAX_TEXEL_BYTES, Numeric};
-pub use phalanx_ir::{BindingInfo, BindingKind, MAX_DISPATCH_INVOCATIONS, MatType, Scalar, Scope, Use};
+pub use phalanx_ir::{
+    BindingInfo, BindingKind, Distribution, MAX_DISPATCH_INVOCATIONS, MatType, Scalar, Scope, Use,
+};
 pub use phalanx_kernels::{Arch, Processor, ProcessorError};
 pub use phalanx_spirv_asm::AsmError;
 pub use pipeline::{CodeStatistics, CompileTimes, Insides, Pipeline, PipelineDescriptor, Representation};

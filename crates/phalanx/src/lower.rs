@@ -58,7 +58,7 @@ pub fn to_ptx(descriptor: &PipelineDescriptor<'_>, arch: Arch) -> Result<String,
     // Where LLVM gives up, it ends a thread of its own.
     Attempt::default().run(move || {
         let module =
-            passes::optimize_by(passes::THREADS, module, &options).map_err(|e| Error::bug(e.to_string()))?;
+            passes::optimize_by(&passes::THREADS, module, &options).map_err(|e| Error::bug(e.to_string()))?;
         Ok(phalanx_back_nvptx::compile(&module, arch)?.ptx)
     })?
 }

@@ -27,11 +27,11 @@ pub(crate) struct Task {
 
 impl Task {
     /// SPIR-V or MLIR to optimised IR.
-    pub(crate) fn optimize(&self, list: &[passes::Pass]) -> Result<(Verified, CompileTimes), Error> {
+    pub(crate) fn optimize(&self, pipeline: &passes::Pipeline) -> Result<(Verified, CompileTimes), Error> {
         let (module, translate) = self.translate()?;
         let start = Instant::now();
-        let module =
-            passes::optimize_by(list, module, &self.passes).map_err(|error| Error::bug(error.to_string()))?;
+        let module = passes::optimize_by(pipeline, module, &self.passes)
+            .map_err(|error| Error::bug(error.to_string()))?;
         let optimize = start.elapsed();
         Ok((module, CompileTimes { translate, optimize, ..CompileTimes::default() }))
     }

@@ -1,34 +1,15 @@
 //! Which element of a matrix a register of a lane holds.
 //!
-//! The lanes of a warp hold a matrix as the operands of `mma.sync` are held (PTX ISA, *Matrix Fragments*). The matrix is
-//! a list of *lines*: rows of a left factor or an accumulator, columns of a right factor, so that lines of both factors
-//! run along K. Eight lines are eight groups of four lanes; the lanes of a group take turns along the line, with `width`
-//! consecutive elements each:
-//!
-//! ```text
-//! width 2      along the line →
-//! line 0       l0 l0 l1 l1 l2 l2 l3 l3 | l0 l0 …        register = (line / 8 * steps + step) * width + j
-//! line 1       l4 l4 l5 l5 …
-//! …
-//! line 8       l0 l0 …
-//! ```
-//!
-//! So an accumulator and a left factor of 16 bits lie alike, and a left factor lies as its transpose does as a right one.
-//! A matrix whose sides are no multiples of a fragment's has padding, of which nothing is known.
+//! The lanes of a warp hold a matrix as the operands of `mma.sync` are held (PTX ISA, *Matrix Fragments*): these are the
+//! fragments of [`phalanx_ir::distribution`].
 //!
 //! A matrix of the work-group is shared out to a grid of warps ([`Share`]): each holds a block of an accumulator, all
 //! columns of some rows of a left factor, and all rows of some columns of a right one. So what a warp multiplies it holds,
 //! and factors are held by several warps alike.
 
-use phalanx_emit_llvm::Result;
-use phalanx_ir::{MatType, Scalar, Scope, Use};
+use phalanx_ir::{MatType, Scope, Use};
 
-/// Lanes of a warp.
-pub(super) const LANES: u32 = 32;
-/// Groups of lanes, one for each of so many lines.
-const GROUPS: u32 = 8;
-/// Lanes of a group.
-const GROUP: u32 = 4;
+pub(super) use phalanx_ir::distribution::{Calc, Kind, LANES, Layout};
 
 /// What rows and columns of a matrix that is shared out are held in multiples of.
 const BLOCK: u32 = 16;
@@ -61,7 +42,7 @@ pub(super) struct Share {
 impl Share {
     /// The part of a matrix of a type that each warp of a work-group holds.
     pub(super) fn of(m: MatType, grid: Grid) -> Self {
-        let layout = Layout::of(m);
+        let layout = Layout::fragments(m);
         if m.scope != Scope::Workgroup || grid.warps == 1 {
             return Self { layout, warps: (1, 1) };
         }
@@ -92,196 +73,13 @@ impl Share {
     }
 }
 
-/// How a matrix is spread over the lanes of a warp.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
-    pub(super) rows: u32,
-    pub(super) cols: u32,
-    pub(super) kind: Kind,
-}
-
-/// Kinds of layout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// That of operands of `mma.sync`.
-    Fragments {
-        /// Lines are columns.
-        by_cols: bool,
-        /// Consecutive elements of a lane.
-        width: u32,
-    },
-    /// Register `i` of lane `l` is the row-major element `i * 32 + l`: what the IR calls components.
-    Components,
-}
-
-/// Arithmetic on numbers that are not negative: of the compiler, or of the code that it makes.
-pub(super) trait Calc {
-    /// A number.
-    type N: Copy;
-
-    fn sum(&mut self, x: Self::N, y: Self::N) -> Result<Self::N>;
-    fn times(&mut self, x: Self::N, y: u32) -> Result<Self::N>;
-    fn quotient(&mut self, x: Self::N, y: u32) -> Result<Self::N>;
-    fn remainder(&mut self, x: Self::N, y: u32) -> Result<Self::N>;
-}
-
-/// The compiler's own arithmetic.
-pub(super) struct Now;
-
-impl Calc for Now {
-    type N = u32;
-
-    fn sum(&mut self, x: u32, y: u32) -> Result<u32> {
-        Ok(x + y)
-    }
-
-    fn times(&mut self, x: u32, y: u32) -> Result<u32> {
-        Ok(x * y)
-    }
-
-    fn quotient(&mut self, x: u32, y: u32) -> Result<u32> {
-        Ok(x / y)
-    }
-
-    fn remainder(&mut self, x: u32, y: u32) -> Result<u32> {
-        Ok(x % y)
-    }
-}
-
-impl Layout {
-    /// The layout of a type.
-    pub(super) fn of(m: MatType) -> Self {
-        let word = 32_u32.checked_div(m.elem.bits()).unwrap_or(1).max(1);
-        let width = match m.use_ {
-            Use::A | Use::B => word,
-            Use::Accumulator | Use::Any => word.max(2),
-        };
-        let kind = Kind::Fragments { by_cols: m.use_ == Use::B, width };
-        Self { rows: m.rows, cols: m.cols, kind }
-    }
-
-    /// The same matrix in another layout.
-    pub(super) fn with(self, kind: Kind) -> Self {
-        Self { kind, ..self }
-    }
-
-    /// Elements that a lane holds.
-    pub(super) fn registers(&self) -> u32 {
-        match self.kind {
-            Kind::Fragments { .. } => self.line_blocks() * self.steps() * self.width(),
-            Kind::Components => (self.rows * self.cols).div_ceil(LANES),
-        }
-    }
-
-    /// How many of a lane's elements share a word of 32 bits; those of more bits have one each.
-    pub(super) fn pack(&self, elem: Scalar) -> u32 {
-        (32_u32.checked_div(elem.bits()).unwrap_or(1)).clamp(1, self.width())
-    }
-
-    /// Consecutive elements of a lane.
-    pub(super) fn width(&self) -> u32 {
-        match self.kind {
-            Kind::Fragments { width, .. } => width,
-            Kind::Components => 1,
-        }
-    }
-
-    /// Whether lines are columns.
-    pub(super) fn by_cols(&self) -> bool {
-        matches!(self.kind, Kind::Fragments { by_cols: true, .. })
-    }
-
-    /// How many lines there are, and how long they are.
-    pub(super) fn lines(&self) -> (u32, u32) {
-        if self.by_cols() { (self.cols, self.rows) } else { (self.rows, self.cols) }
-    }
-
-    /// Fragments across lines.
-    pub(super) fn line_blocks(&self) -> u32 {
-        self.lines().0.div_ceil(GROUPS)
-    }
-
-    /// Fragments along a line.
-    pub(super) fn steps(&self) -> u32 {
-        self.lines().1.div_ceil(GROUP * self.width())
-    }
-
-    /// Whether some registers of some lanes hold no element.
-    pub(super) fn is_padded(&self) -> bool {
-        self.registers() * LANES != self.rows * self.cols
-    }
-
-    /// Row and column of what a register of a lane holds; of padding, some that the matrix does not have.
-    pub(super) fn place<C: Calc>(&self, c: &mut C, lane: C::N, register: C::N) -> Result<(C::N, C::N)> {
-        match self.kind {
-            Kind::Fragments { by_cols, width } => {
-                let block = c.quotient(register, self.steps() * width)?;
-                let block = c.times(block, GROUPS)?;
-                let line = c.quotient(lane, GROUP)?;
-                let line = c.sum(line, block)?;
-                let step = c.quotient(register, width)?;
-                let step = c.remainder(step, self.steps())?;
-                let step = c.times(step, GROUP * width)?;
-                let turn = c.remainder(lane, GROUP)?;
-                let turn = c.times(turn, width)?;
-                let j = c.remainder(register, width)?;
-                let along = c.sum(turn, j)?;
-                let along = c.sum(step, along)?;
-                Ok(if by_cols { (along, line) } else { (line, along) })
-            }
-            Kind::Components => {
-                let first = c.times(register, LANES)?;
-                let element = c.sum(first, lane)?;
-                Ok((c.quotient(element, self.cols)?, c.remainder(element, self.cols)?))
-            }
-        }
-    }
-
-    /// The lane and the register that hold an element.
-    pub(super) fn holder<C: Calc>(&self, c: &mut C, row: C::N, col: C::N) -> Result<(C::N, C::N)> {
-        match self.kind {
-            Kind::Fragments { by_cols, width } => {
-                let (line, along) = if by_cols { (col, row) } else { (row, col) };
-                let group = c.remainder(line, GROUPS)?;
-                let group = c.times(group, GROUP)?;
-                let turn = c.quotient(along, width)?;
-                let turn = c.remainder(turn, GROUP)?;
-                let lane = c.sum(group, turn)?;
-                let block = c.quotient(line, GROUPS)?;
-                let block = c.times(block, self.steps() * width)?;
-                let step = c.quotient(along, GROUP * width)?;
-                let step = c.times(step, width)?;
-                let j = c.remainder(along, width)?;
-                let register = c.sum(step, j)?;
-                Ok((lane, c.sum(block, register)?))
-            }
-            Kind::Components => {
-                let first = c.times(row, self.cols)?;
-                let element = c.sum(first, col)?;
-                Ok((c.remainder(element, LANES)?, c.quotient(element, LANES)?))
-            }
-        }
-    }
-
-    /// Row and column of what a register of a lane holds, unless it is padding.
-    pub(super) fn element(&self, lane: u32, register: u32) -> Option<(u32, u32)> {
-        let (row, col) = self.place(&mut Now, lane, register).ok()?;
-        (row < self.rows && col < self.cols).then_some((row, col))
-    }
-
-    /// The lane and the register that hold an element.
-    pub(super) fn at(&self, row: u32, col: u32) -> Option<(u32, u32)> {
-        self.holder(&mut Now, row, col).ok()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use phalanx_ir::Scope;
+    use phalanx_ir::Scalar;
 
     fn layout(rows: u32, cols: u32, elem: Scalar, use_: Use) -> Layout {
-        Layout::of(MatType { elem, scope: Scope::Subgroup, rows, cols, use_ })
+        Layout::fragments(MatType { elem, scope: Scope::Subgroup, rows, cols, use_ })
     }
 
     /// The formulas of the PTX ISA, *Matrix Fragments for mma.m16n8k16 with floating point type*, with `i` the number
@@ -350,28 +148,5 @@ mod tests {
         let rows = Share::of(m(64, 64, Use::Accumulator), Grid::new(4, true));
         assert_eq!((rows.layout.cols, rows.warps), (64, (4, 1)));
         assert!(rows.is_like(&Share::of(m(64, 64, Use::A), Grid::new(4, true))));
-    }
-
-    #[test]
-    fn each_element_has_one_place() {
-        for (rows, cols) in [(16, 16), (8, 4), (3, 5), (64, 8), (1, 33), (24, 40)] {
-            for elem in [Scalar::I8, Scalar::F16, Scalar::F32, Scalar::F64] {
-                for use_ in [Use::A, Use::B, Use::Accumulator, Use::Any] {
-                    let of_type = layout(rows, cols, elem, use_);
-                    for l in [of_type, of_type.with(Kind::Components)] {
-                        let mut elements = 0;
-                        for (lane, register) in
-                            (0..LANES).flat_map(|lane| (0..l.registers()).map(move |r| (lane, r)))
-                        {
-                            let Some((row, col)) = l.element(lane, register) else { continue };
-                            assert_eq!(l.at(row, col), Some((lane, register)));
-                            elements += 1;
-                        }
-                        assert_eq!(elements, rows * cols);
-                        assert_eq!(l.is_padded(), l.registers() * LANES != elements);
-                    }
-                }
-            }
-        }
     }
 }

@@ -9,13 +9,15 @@ use super::layout::{Calc, LANES, Layout};
 use crate::lower::Lower;
 use inkwell::IntPredicate;
 use inkwell::values::InstructionOpcode as I;
-use phalanx_emit_llvm::{Result, V};
+use phalanx_emit_llvm::{Error, Result, V};
+use phalanx_ir::Scalar;
 
 /// Arithmetic of the code that is made.
 pub(super) struct Later<'l, 'a, 'c>(pub(super) &'l mut Lower<'a, 'c>);
 
 impl<'c> Calc for Later<'_, '_, 'c> {
     type N = V<'c>;
+    type Error = Error;
 
     fn sum(&mut self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         self.0.e.add(x, y)
@@ -47,7 +49,7 @@ impl Way {
     /// The lane and the register from which a register of a lane comes; none of padding.
     fn source(&self, lane: u32, register: u32) -> Option<(u32, u32)> {
         let (row, col) = self.to.element(lane, register)?;
-        if self.turn { self.from.at(col, row) } else { self.from.at(row, col) }
+        Some(if self.turn { self.from.at(col, row) } else { self.from.at(row, col) })
     }
 
     /// As [`Self::source`], in code.
@@ -135,15 +137,38 @@ impl<'c> Lower<'_, 'c> {
 
     /// The element of a word that came for a register.
     fn element_at(&mut self, m: &Mat<'c>, word: V<'c>, at: V<'c>, way: Way, register: u32) -> Result<V<'c>> {
-        let (pack, bits) = (m.layout.pack(m.elem), m.elem.bits());
+        let pack = m.layout.pack(m.elem);
         let mut places = (0..LANES).filter_map(|lane| Some(way.source(lane, register)?.1 % pack));
         let first = places.next().unwrap_or(0);
         if pack == 1 || places.all(|place| place == first) {
             return self.element_of_word(m.elem, word, first);
         }
-        let place = Later(self).remainder(at, pack)?;
-        let count = Later(self).times(place, bits)?;
-        let word = self.e.lshr(word, count)?;
-        self.element_of_word(m.elem, word, 0)
+        self.numbered_element(m.layout, m.elem, word, at)
+    }
+
+    /// An element of the word that holds it, whose number is only known when the code runs.
+    pub(super) fn numbered_element(
+        &mut self,
+        layout: Layout,
+        elem: Scalar,
+        word: V<'c>,
+        number: V<'c>,
+    ) -> Result<V<'c>> {
+        let count = self.shift_to(layout, elem, number)?;
+        let word = match count {
+            Some(count) => self.e.lshr(word, count)?,
+            None => word,
+        };
+        self.element_of_word(elem, word, 0)
+    }
+
+    /// How many bits of a word are below an element; nothing where words are single elements.
+    pub(super) fn shift_to(&mut self, layout: Layout, elem: Scalar, number: V<'c>) -> Result<Option<V<'c>>> {
+        let pack = layout.pack(elem);
+        if pack == 1 {
+            return Ok(None);
+        }
+        let place = Later(self).remainder(number, pack)?;
+        Later(self).times(place, elem.bits()).map(Some)
     }
 }

@@ -1,11 +1,12 @@
 //! Variables of matrices, and components of what they hold.
 //!
 //! A variable is memory of each lane, of which LLVM makes registers where indices are known. One whose components are
-//! accessed holds components: an invocation accesses its own alone, whatever the others do, and all of them move the
-//! matrix to its layout and back when they load and store the whole.
+//! accessed holds components: an invocation accesses its own alone, whatever the others do. Where they do not lie as in
+//! the matrix unit, all of them move the matrix to its layout and back when they load and store the whole.
 
 use super::fragment::Memory;
-use super::layout::{Kind, LANES, Layout};
+use super::layout::{Calc, LANES, Layout};
+use super::regroup::Later;
 use super::{Mat, has_components};
 use crate::lower::Lower;
 use inkwell::IntPredicate;
@@ -34,7 +35,7 @@ impl<'c> Lower<'_, 'c> {
             return Ok(());
         }
         let of_type = self.share_of(m).layout;
-        let layout = if has_components(self.f, var) { of_type.with(Kind::Components) } else { of_type };
+        let layout = if has_components(self.f, var) { self.ir.layout(m) } else { of_type };
         let word = self.e.scalar_ty(Self::word_scalar(m.elem));
         let words = layout.registers() / layout.pack(m.elem);
         let at = self.reserve(word.array_type(words * count))?;
@@ -207,13 +208,13 @@ impl<'c> Lower<'_, 'c> {
         }
     }
 
-    /// Whether there is a component of an element, and where it is.
+    /// Whether there is a component of an element, its number or 0, and the word that holds it.
     fn component(
         &mut self,
         slot: Slot<'c>,
         index: V<'c>,
         component: V<'c>,
-    ) -> Result<(V<'c>, PointerValue<'c>)> {
+    ) -> Result<(V<'c>, V<'c>, PointerValue<'c>)> {
         let (exists, first) = self.mat_element(slot, Some(index))?;
         let held = self.is_component(slot.layout, component)?;
         let exists = match exists {
@@ -221,18 +222,19 @@ impl<'c> Lower<'_, 'c> {
             None => held,
         };
         let component = self.e.select(held, component, self.e.i32(0))?;
-        let number = self.e.add(first, self.e.zext_trunc(component, 64)?)?;
-        Ok((exists, self.word_at(slot, number)?))
+        let number = Later(self).quotient(component, slot.layout.pack(slot.elem))?;
+        let number = self.e.add(first, self.e.zext_trunc(number, 64)?)?;
+        Ok((exists, component, self.word_at(slot, number)?))
     }
 
     /// Whether this lane has a component of a matrix.
     pub(super) fn is_component(&mut self, layout: Layout, component: V<'c>) -> Result<V<'c>> {
         let count = self.e.i32(layout.registers());
         let is_register = self.e.icmp(IntPredicate::ULT, component, count)?;
-        let elements = layout.rows * layout.cols;
-        if elements.is_multiple_of(LANES) {
+        if !layout.is_padded() {
             return Ok(is_register);
         }
+        let elements = layout.rows * layout.cols;
         let lane = self.lane()?;
         let first = self.e.mul(component, self.e.i32(LANES))?;
         let element = self.e.add(first, lane)?;
@@ -246,9 +248,9 @@ impl<'c> Lower<'_, 'c> {
             return Err(Error::bug("a component has two indices"));
         };
         let (index, component) = (self.scalar(index)?, self.scalar(component)?);
-        let (exists, at) = self.component(slot, index, component)?;
+        let (exists, component, at) = self.component(slot, index, component)?;
         let word = self.e.b.build_load(slot.word, at, "")?;
-        let x = self.element_of_word(slot.elem, word, 0)?;
+        let x = self.numbered_element(slot.layout, slot.elem, word, component)?;
         let x = self.e.select(exists, x, self.e.zero(x.get_type()))?;
         self.set(inst, x);
         Ok(())
@@ -262,8 +264,19 @@ impl<'c> Lower<'_, 'c> {
         let (index, component) = (self.scalar(index)?, self.scalar(component)?);
         let value = self.scalar(value)?;
         let word = self.word(slot.elem, &[value])?;
-        let (exists, at) = self.component(slot, index, component)?;
+        let (exists, component, at) = self.component(slot, index, component)?;
         let write = |l: &mut Self| {
+            let word = match l.shift_to(slot.layout, slot.elem, component)? {
+                None => word,
+                // The others of the word stay.
+                Some(count) => {
+                    let mask = l.e.i32((1 << slot.elem.bits()) - 1);
+                    let (mask, bits) = (l.e.shl(mask, count)?, l.e.shl(word, count)?);
+                    let old = l.e.b.build_load(slot.word, at, "")?;
+                    let others = l.e.and(old, l.e.not(mask)?)?;
+                    l.e.or(others, bits)?
+                }
+            };
             l.e.b.build_store(at, word)?;
             Ok(Vec::new())
         };

@@ -8,7 +8,8 @@ use super::{PipelineOptions, Shader, requirements, spec_values};
 use crate::data::DType;
 
 pub(crate) use phalanx::explain::{
-    Clamp, Coord, MAX_DIMS, ShaderTensor, TensorAccess, TensorPlace, TensorState, TensorView, packed_strides,
+    Clamp, Coord, Kind, Layout, MAX_DIMS, ShaderTensor, TensorAccess, TensorPlace, TensorState, TensorView,
+    packed_strides,
 };
 pub(crate) use phalanx::{MatType, Scope, Use};
 

@@ -1,7 +1,6 @@
 //! Matrices of the subgroup: `gpu.subgroup_mma_*`, those that landed upstream and those of the RFC.
 //!
-//! Which component belongs to which invocation is what the IR says: component `i` of lane `l` is the row-major element
-//! `i * subgroup_size + l`.
+//! Which component belongs to which invocation is the target's answer.
 
 use phalanx_ir::{
     BinaryOp as B, ConvertKind as K, MatType, MulAddFlags, Op as IrOp, Scalar, Type as IrType, UnaryOp as U,

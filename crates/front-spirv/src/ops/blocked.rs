@@ -80,7 +80,7 @@ pub(super) fn load(cx: &mut Cx<'_>, inst: &Inst<'_>, order: Order) -> Res<()> {
     let (first, zero) = (cx.i32(0), cx.constant(m.elem, 0));
     let empty = cx.b().value(ir::Op::MatSplat, &[zero], m.into());
     cx.b().var_store(var, None, empty);
-    components(cx, &blocks, |cx, component, parts| {
+    components(cx, &blocks, empty, |cx, component, parts| {
         let word = parts.word;
         let loaded: Values =
             parts.at.iter().map(|&at| cx.b().value(ir::Op::Load(blocks.flags), &[at], word.into())).collect();
@@ -100,7 +100,7 @@ pub(super) fn store(cx: &mut Cx<'_>, inst: &Inst<'_>, order: Order) -> Res<()> {
     let var = cx.scratch_var(m.into(), 1)?;
     cx.b().var_store(var, None, object);
     let first = cx.i32(0);
-    components(cx, &blocks, |cx, component, parts| {
+    components(cx, &blocks, object, |cx, component, parts| {
         let x = cx.b().value(ir::Op::VarComponentLoad(var), &[first, component], m.elem.into());
         for (x, at) in regroup(cx, &[x], parts.word)?.into_iter().zip(parts.at) {
             cx.b().effect(ir::Op::Store(blocks.flags), &[at, x]);
@@ -115,21 +115,23 @@ struct Parts {
     at: Values,
 }
 
-/// Appends code for each component of an invocation.
+/// Appends code for each component that an invocation has of a matrix of this one's type.
 fn components(
     cx: &mut Cx<'_>,
     blocks: &Blocks,
+    matrix: Value,
     body: impl FnOnce(&mut Cx<'_>, Value, Parts) -> Res<()>,
 ) -> Res<()> {
     let m = blocks.m;
     cx.count_up(0, m.components(cx.globals.holders(m)), 1, |cx, component| {
-        let element = super::coopmat2::element(cx, m, component);
-        let count = cx.i32(m.len() as i32);
-        let is_inside = cx.b().compare(ir::CompareOp::Ult, element, count);
+        let [row, column] = super::coopmat2::place(cx, matrix, component);
+        // Sides are multiples of a block's: only a row can be outside.
+        let rows = cx.i32(m.rows.cast_signed());
+        let is_inside = cx.b().compare(ir::CompareOp::Ult, row, rows);
         cx.fork(
             is_inside,
             |cx| {
-                let parts = place(cx, blocks, element);
+                let parts = place(cx, blocks, (row, column));
                 body(cx, component, parts)
             },
             |_| Ok(()),
@@ -146,11 +148,10 @@ fn split(cx: &mut Cx<'_>, x: Value, by: u32) -> (Value, Value) {
     (arith(cx, B::Udiv, x, by), arith(cx, B::Umod, x, by))
 }
 
-/// Where a row-major element is.
-fn place(cx: &mut Cx<'_>, blocks: &Blocks, element: Value) -> Parts {
+/// Where the element at a row and a column is.
+fn place(cx: &mut Cx<'_>, blocks: &Blocks, (row, col): (Value, Value)) -> Parts {
     let Blocks { m, order, group, .. } = *blocks;
     let (bytes, width) = (m.elem.bytes(), ROW_BYTES / m.elem.bytes());
-    let (row, col) = split(cx, element, m.cols);
     let (block_row, row) = split(cx, row, ROWS);
     let (block_col, col) = split(cx, col, width);
     let (major, minor, count) = match order {

@@ -120,28 +120,19 @@ pub(super) fn transposed(cx: &mut Cx<'_>, matrix: Value, from: MatType, to: MatT
 /// *OpCooperativeMatrixGetCoordinateEXT*: row and column of a component. Those of one that is no element
 /// are outside of the matrix.
 pub(crate) fn coordinate(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {
-    let (m, _) = cx.matrix(inst.arg(0)?)?;
+    let (m, matrix) = cx.matrix(inst.arg(0)?)?;
     if m.use_ == Use::Any {
         return Err(operand(format!("Matrix is {m}, expected an OpTypeCooperativeMatrixKHR")));
     }
     let component = word(cx, inst.arg(1)?)?;
-    let element = element(cx, m, component);
-    let cols = cx.i32(m.cols.cast_signed());
-    let row = cx.b().binary(ir::BinaryOp::Udiv, element, cols);
-    let col = cx.b().binary(ir::BinaryOp::Umod, element, cols);
-    cx.define_values(inst, &[row, col])
+    let place = place(cx, matrix, component);
+    cx.define_values(inst, &place)
 }
 
-/// The row-major element that is a component of this invocation; one beyond the matrix if there is none.
-pub(super) fn element(cx: &mut Cx<'_>, m: MatType, component: Value) -> Value {
-    let holders = cx.i32(cx.globals.holders(m).cast_signed());
-    let own = match m.scope {
-        ir::Scope::Workgroup => ir::Builtin::LocalInvocationIndex,
-        _ => ir::Builtin::SubgroupLane,
-    };
-    let own = cx.b().value(ir::Op::Builtin(own), &[], ir::Type::I32);
-    let first = cx.b().binary(ir::BinaryOp::Imul, component, holders);
-    cx.b().binary(ir::BinaryOp::Iadd, first, own)
+/// Row and column of a component of this invocation, in a matrix of this one's type.
+pub(super) fn place(cx: &mut Cx<'_>, matrix: Value, component: Value) -> [Value; 2] {
+    let place = cx.b().values(ir::Op::MatCoordinate, &[matrix, component], &[ir::Type::I32; 2]);
+    [place[0], place[1]]
 }
 
 fn transpose(cx: &mut Cx<'_>, inst: &Inst<'_>) -> Res<()> {

@@ -16,14 +16,14 @@ impl Exec<'_, '_, '_> {
         m
     }
 
-    /// The scalar that the lane with this element has.
-    fn owner_scalar(&self, element: usize, scalar: Value) -> u64 {
-        self.sub.scalar(scalar, self.worker(element))
+    /// The scalar that the lane with this element of a matrix has.
+    fn owner_scalar(&self, m: &MatType, element: usize, scalar: Value) -> u64 {
+        self.sub.scalar(scalar, self.worker(m, element))
     }
 
     pub(super) fn mat_splat(&mut self, info: &InstInfo) -> Result<(), Error> {
         let m = self.mat_type(info.results[0]);
-        let elements = self.elements(&m, |exec, i| exec.owner_scalar(i, info.args[0]))?;
+        let elements = self.elements(&m, |exec, i| exec.owner_scalar(&m, i, info.args[0]))?;
         self.set_matrix(info.results[0], elements);
         Ok(())
     }
@@ -33,10 +33,21 @@ impl Exec<'_, '_, '_> {
         let m = self.mat_type(result);
         let op = if m.elem.is_float() { BinaryOp::Fmul } else { BinaryOp::Imul };
         let elements = self.elements(&m, |exec, i| {
-            eval::binary(op, m.elem, exec.matrix(matrix)[i], exec.owner_scalar(i, scalar))
+            eval::binary(op, m.elem, exec.matrix(matrix)[i], exec.owner_scalar(&m, i, scalar))
         })?;
         self.set_matrix(result, elements);
         Ok(())
+    }
+
+    pub(super) fn mat_coordinate(&mut self, info: &InstInfo) {
+        let m = self.mat_type(info.args[0]);
+        for lane in self.active().iter() {
+            let place = self.place(&m, self.index(info.args[1], lane), lane);
+            let (row, col) = place.unwrap_or((m.rows, m.cols));
+            for (result, at) in info.results.iter().zip([row, col]) {
+                self.sub.set_scalar(*result, lane, at.into());
+            }
+        }
     }
 
     pub(super) fn mat_extract(&mut self, info: &InstInfo) {

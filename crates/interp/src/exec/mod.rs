@@ -153,7 +153,7 @@ impl<'e> Exec<'e, '_, '_> {
         let info = self.func().inst(inst);
         match info.op {
             Op::Barrier(barrier) => matches!(barrier.execution, Scope::Workgroup | Scope::Device),
-            Op::MatExtract | Op::VarComponentLoad(_) | Op::VarComponentStore(_) => false,
+            Op::MatCoordinate | Op::MatExtract | Op::VarComponentLoad(_) | Op::VarComponentStore(_) => false,
             _ => meets && self.func().concerns_matrices(info, Scope::Workgroup),
         }
     }
@@ -198,6 +198,7 @@ impl<'e> Exec<'e, '_, '_> {
             Op::MatStore { column_major, .. } => self.mat_store(info, *column_major)?,
             Op::MatMulAdd(flags) => self.mat_mul_add(info, *flags)?,
             Op::MatScale => self.mat_scale(info)?,
+            Op::MatCoordinate => self.mat_coordinate(info),
             Op::MatExtract => self.mat_extract(info),
             Op::MatInsert => self.mat_insert(info)?,
             Op::MatFromLanes { columns } => self.mat_from_lanes(info, *columns)?,
@@ -257,16 +258,19 @@ impl<'e> Exec<'e, '_, '_> {
         }
     }
 
+    /// Row and column of a component of a lane, if that is an element.
+    fn place(&self, m: &MatType, component: u32, lane: usize) -> Option<(u32, u32)> {
+        let invocation = match m.scope {
+            Scope::Workgroup => self.sub.id * self.sub.size + lane as u32,
+            _ => lane as u32,
+        };
+        self.module.layout(*m).element(invocation, component)
+    }
+
     /// The element that is this component of a lane, if there is one.
     fn element(&self, m: &MatType, component: u32, lane: usize) -> Option<usize> {
-        let element = match m.scope {
-            Scope::Workgroup => {
-                let invocation = self.sub.id * self.sub.size + lane as u32;
-                m.element(component, invocation, self.module.workgroup_invocations())
-            }
-            _ => m.element(component, lane as u32, self.sub.size),
-        };
-        element.map(|element| element as usize)
+        let (row, col) = self.place(m, component, lane)?;
+        Some(row as usize * m.cols as usize + col as usize)
     }
 
     /// Makes the elements of a matrix, each of which is a step.

@@ -3,13 +3,16 @@
 use super::{Exec, Stop};
 use crate::error::Error;
 use crate::lanes::Lanes;
-use phalanx_ir::{Block, InstInfo, MatReduceKind, MatType, Op, Value};
+use phalanx_ir::{Block, InstInfo, MatReduceKind, MatType, Op, Scope, Value};
 
 impl Exec<'_, '_, '_> {
-    /// The lane that works on an element: the one that holds it, if the matrix is the subgroup's, or the first if that
-    /// does not execute.
-    pub(super) fn worker(&self, element: usize) -> usize {
-        let owner = MatType::holder(element as u64, self.sub.size).0 as usize;
+    /// The lane that works on an element of a matrix: the one that holds it, if the matrix is the subgroup's, or the first
+    /// if that does not execute.
+    pub(super) fn worker(&self, m: &MatType, element: usize) -> usize {
+        let (element, cols) = (element as u64, u64::from(m.cols));
+        let layout = self.module.layout(MatType { scope: Scope::Subgroup, ..*m });
+        let (owner, _) = layout.at((element / cols) as u32, (element % cols) as u32);
+        let owner = owner as usize;
         if self.active().contains(owner) { owner } else { self.active().first() }
     }
 
@@ -18,13 +21,14 @@ impl Exec<'_, '_, '_> {
     pub(super) fn for_each(
         &mut self,
         body: Block,
-        count: usize,
+        m: &MatType,
         mut bind: impl FnMut(&mut Self, &[Value], usize, usize) -> bool,
     ) -> Result<Vec<Option<u64>>, Stop> {
         let func = self.func();
         let insts = func.block(body);
         let (Some(params), Some(gives)) = (insts.first(), insts.last()) else { return Ok(Vec::new()) };
         let (params, gives) = (&func.inst(*params).results[..], func.inst(*gives).args[0]);
+        let count = m.len() as usize;
         let mut made = vec![None; count];
         let mut element = 0;
         while element < count {
@@ -32,7 +36,7 @@ impl Exec<'_, '_, '_> {
             let mut batch: Vec<(usize, usize)> = Vec::new();
             let mut lanes = Lanes::NONE;
             while element < count {
-                let lane = self.worker(element);
+                let lane = self.worker(m, element);
                 if lanes.contains(lane) {
                     break;
                 }
@@ -72,7 +76,7 @@ impl Exec<'_, '_, '_> {
     pub(super) fn mat_map(&mut self, info: &InstInfo, body: Block) -> Result<(), Stop> {
         let m = self.mat_type(info.results[0]);
         let cols = m.cols as usize;
-        let made = self.for_each(body, m.len() as usize, |exec, params, lane, element| {
+        let made = self.for_each(body, &m, |exec, params, lane, element| {
             let operands: Vec<u64> = info.args.iter().map(|&v| exec.matrix(v)[element]).collect();
             let place = [(element / cols) as u64, (element % cols) as u64];
             exec.set_params(params, lane, place.into_iter().chain(operands));

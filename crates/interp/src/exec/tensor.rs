@@ -72,7 +72,7 @@ impl Exec<'_, '_, '_> {
         pointer: Pointer,
         body: Block,
     ) -> Result<Vec<Option<u64>>, Stop> {
-        self.for_each(body, m.len() as usize, |exec, params: &[Value], lane, element| {
+        self.for_each(body, m, |exec, params: &[Value], lane, element| {
             let TensorPlace::Inside { block, in_block, .. } = tensor.target(m, element) else { return false };
             exec.sub.set_pointer(params[0], lane, tensor.place(pointer, block));
             let dims = usize::from(tensor.access.dims);

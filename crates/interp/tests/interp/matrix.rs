@@ -2,8 +2,8 @@
 
 use crate::kernel::{Ext, Kernel, dispatch, pack, to_words, unpack};
 use phalanx_ir::{
-    BinaryOp, Builder, CompareOp, ConvertKind, MatType, MemFlags, MulAddFlags, Op, Scalar, Scope, Type,
-    UnaryOp, Use, Value, eval,
+    BinaryOp, Builder, CompareOp, ConvertKind, Distribution, MatType, MemFlags, MulAddFlags, Op, Scalar,
+    Scope, Type, UnaryOp, Use, Value, eval,
 };
 
 const TYPES: [Scalar; 10] = [
@@ -154,6 +154,74 @@ fn components_are_those_of_the_lane() {
     });
     let want = |i: u64| (100 * (i / 8) + i % 8) * if i < 16 { 1 } else { 2 };
     assert_eq!(got, (0..21).map(want).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_component_is_where_its_coordinates_say() {
+    // The types have fragments of 2, 4 and 1 elements by rows and by columns, and padding.
+    let types = [
+        mat(Scalar::I16, 16, 16, Use::A),
+        mat(Scalar::I8, 32, 8, Use::B),
+        mat(Scalar::I32, 16, 8, Use::B),
+        mat(Scalar::I64, 16, 24, Use::Accumulator),
+        mat(Scalar::I32, 5, 9, Use::Accumulator),
+    ];
+    for (distribution, scope) in Distribution::ALL
+        .into_iter()
+        .flat_map(|distribution| [(distribution, Scope::Subgroup), (distribution, Scope::Workgroup)])
+    {
+        for m in types.map(|m| MatType { scope, ..m }) {
+            let mut kernel = Kernel::new([32, 1, 1]);
+            (kernel.module.subgroup_size, kernel.module.distribution) = (32, distribution);
+            let module = kernel.body(|b| {
+                let zero = b.constant(m.elem, 0);
+                let mut x = b.value(Op::MatSplat, &[zero], m.into());
+                for i in 0..m.components(32) {
+                    let i = b.i32(i as i32);
+                    let place = b.values(Op::MatCoordinate, &[x, i], &[Type::I32; 2]);
+                    let cols = b.i32(m.cols as i32);
+                    let element = b.binary(BinaryOp::Imul, place[0], cols);
+                    let element = b.binary(BinaryOp::Iadd, element, place[1]);
+                    let element = if m.elem == Scalar::I32 {
+                        element
+                    } else {
+                        b.convert(ConvertKind::UToU, element, m.elem)
+                    };
+                    x = b.value(Op::MatInsert, &[x, i, element], m.into());
+                }
+                let out = b.buffer(0);
+                store(b, out, x, i64::from(m.cols * m.elem.bytes()), false);
+            });
+            let mut buffers = [vec![0; (m.len() * u64::from(m.elem.bytes())) as usize]];
+            dispatch(&module, &mut buffers, [1; 3]).unwrap();
+            let want: Vec<_> = (0..m.len()).map(|i| i & m.elem.mask()).collect();
+            assert_eq!(unpack(m.elem, &buffers[0]), want, "{m} {distribution:?}");
+        }
+    }
+}
+
+#[test]
+fn fragments_are_distributed_as_matrix_units_hold_them() {
+    let m = mat(Scalar::I32, 16, 16, Use::Accumulator);
+    let mut kernel = Kernel::new([32, 1, 1]);
+    (kernel.module.subgroup_size, kernel.module.distribution) = (32, Distribution::Fragments);
+    let module = kernel.body(|b| {
+        let (lane, five, out) = (b.local(), b.i32(5), b.buffer(0));
+        let x = b.value(Op::MatSplat, &[lane], m.into());
+        let hundred = b.i32(100);
+        let large = b.binary(BinaryOp::Iadd, lane, hundred);
+        let x = b.value(Op::MatInsert, &[x, five, large], m.into());
+        store(b, out, x, 64, false);
+    });
+    let mut buffers = [vec![0; 1024]];
+    dispatch(&module, &mut buffers, [1; 3]).unwrap();
+    let element = |i: i32| {
+        let (row, col) = (i / 16, i % 16);
+        let lane = row % 8 * 4 + col / 2 % 4;
+        // Component 5 is the second element of the lower half's first step.
+        if (row / 8, col / 8, col % 2) == (1, 0, 1) { lane + 100 } else { lane }
+    };
+    assert_eq!(to_words(&buffers[0]), (0..256).map(element).collect::<Vec<_>>());
 }
 
 #[test]

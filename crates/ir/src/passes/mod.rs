@@ -8,6 +8,7 @@ mod chain;
 mod classes;
 mod compact;
 mod deepen;
+mod distribute;
 mod expand;
 mod opt_cycles;
 mod opt_dce;
@@ -27,6 +28,7 @@ mod workgroup;
 #[cfg(test)]
 mod tests;
 
+use crate::distribution::Distribution;
 use crate::module::{Function, Module};
 use crate::verify::{Verified, VerifyErrors, verify};
 
@@ -47,8 +49,22 @@ pub struct Pass {
     pub run: fn(&Function) -> Function,
 }
 
-/// The passes for targets that run a subgroup as lanes of vectors, in order.
-pub const LANES: &[Pass] = &[
+/// Passes, and what a target says of matrices.
+#[derive(Clone, Copy, Debug)]
+pub struct Pipeline {
+    /// Which components of matrices belong to which invocation.
+    pub distribution: Distribution,
+    /// The passes, in order.
+    pub passes: &'static [Pass],
+}
+
+/// That for targets that run a subgroup as lanes of vectors.
+pub const LANES: Pipeline = Pipeline { distribution: Distribution::Rows, passes: FOR_LANES };
+
+/// That for targets that run each invocation as a thread.
+pub const THREADS: Pipeline = Pipeline { distribution: Distribution::Rows, passes: FOR_THREADS };
+
+const FOR_LANES: &[Pass] = &[
     Pass { name: "deepen", run: deepen::run },
     Pass { name: "unroll", run: walk::unroll },
     Pass { name: "dce", run: opt_dce::run },
@@ -62,8 +78,8 @@ pub const LANES: &[Pass] = &[
     Pass { name: "dce", run: opt_dce::run },
 ];
 
-/// The passes for targets that run each invocation as a thread, in order: what a program made of tiles is not undone there.
-pub const THREADS: &[Pass] = &[
+/// What a program made of tiles is not undone here.
+const FOR_THREADS: &[Pass] = &[
     Pass { name: "unroll", run: walk::unroll_for_threads },
     Pass { name: "dce", run: opt_dce::run },
     Pass { name: "simplify", run: walk::simplify },
@@ -113,20 +129,41 @@ pub struct PassBug {
 ///
 /// A bug in a pass.
 pub fn optimize(module: Verified, options: &Options) -> Result<Verified, PassBug> {
-    optimize_by(LANES, module, options)
+    optimize_by(&LANES, module, options)
 }
 
-/// Runs passes, then renumbers the module.
+/// Distributes components of matrices as a target wants it; `None` if the module says the same and leaves nothing open.
 ///
 /// # Errors
 ///
 /// A bug in a pass.
-pub fn optimize_by(passes: &[Pass], module: Verified, options: &Options) -> Result<Verified, PassBug> {
+pub fn distribute(module: &Verified, distribution: Distribution) -> Result<Option<Verified>, PassBug> {
+    if module.distribution == distribution && !distribute::is_open(&module.body) {
+        return Ok(None);
+    }
+    let mut module = Module::clone(module);
+    distribute::run(&mut module, distribution);
+    gate("distribute", module).map(Some)
+}
+
+/// Distributes components of matrices, runs passes, then renumbers the module.
+///
+/// # Errors
+///
+/// A bug in a pass.
+pub fn optimize_by(pipeline: &Pipeline, module: Verified, options: &Options) -> Result<Verified, PassBug> {
     if let Some(observe) = options.observe {
         observe("input", &module);
     }
     let mut module = module.into_inner();
-    for pass in passes {
+    distribute::run(&mut module, pipeline.distribution);
+    if let Some(observe) = options.observe {
+        observe("distribute", &module);
+    }
+    if options.verify {
+        module = gate("distribute", module)?.into_inner();
+    }
+    for pass in pipeline.passes {
         module.body = (pass.run)(&module.body);
         if let Some(observe) = options.observe {
             observe(pass.name, &module);

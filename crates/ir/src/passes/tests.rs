@@ -1,6 +1,6 @@
 //! Text before and after.
 
-use super::{LANES, Options, THREADS, compact, join_known, optimize, optimize_by};
+use super::{LANES, Options, Pipeline, THREADS, compact, join_known, optimize, optimize_by};
 use crate::{Module, Op, Scalar, Tree, Uniformity, text, verify};
 use expect_test::{Expect, expect};
 use std::fmt::Write;
@@ -462,14 +462,14 @@ fn loops_over_vectors_are_unrolled_for_threads() {
         }}"
         )
     };
-    let loops = |code: String, passes| {
-        let module = optimize_by(passes, parse(&code), &Options::default()).expect("the passes are right");
+    let loops = |code: String, pipeline: &Pipeline| {
+        let module = optimize_by(pipeline, parse(&code), &Options::default()).expect("the passes are right");
         module.to_string().matches("loop").count()
     };
     let product = "vec_mat_mul<$y, $x, m=8, k=40, f16, f16, inferencing> %p, %stride";
-    assert_eq!(loops(code(product), THREADS), 0);
-    assert_eq!(loops(code(product), LANES), 1);
-    assert_eq!(loops(code(""), THREADS), 1);
+    assert_eq!(loops(code(product), &THREADS), 0);
+    assert_eq!(loops(code(product), &LANES), 1);
+    assert_eq!(loops(code(""), &THREADS), 1);
 }
 
 /// A long loop that fills an array of sums leaves the copies to the one that multiplies.

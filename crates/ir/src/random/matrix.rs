@@ -82,6 +82,16 @@ impl Generator<'_> {
         let x = b.value(Op::MatExtract, &[mat, component], Type::I32);
         self.values.push(x);
         self.write(b, x);
+        // Of padding it is only known that it is outside.
+        let place = b.values(Op::MatCoordinate, &[mat, component], &[Type::I32; 2]);
+        let [rows, cols] = [ty.rows, ty.cols].map(|side| b.i32(side as i32));
+        let (has_row, has_col) =
+            (b.compare(CompareOp::Ult, place[0], rows), b.compare(CompareOp::Ult, place[1], cols));
+        let is_element = b.binary(BinaryOp::And, has_row, has_col);
+        let before = b.binary(BinaryOp::Imul, place[0], cols);
+        let (element, none) = (b.binary(BinaryOp::Iadd, before, place[1]), b.i32(-1));
+        let element = b.select(is_element, element, none);
+        self.write(b, element);
     }
 
     /// A matrix from the input, at places that may be outside.

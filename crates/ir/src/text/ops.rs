@@ -110,6 +110,7 @@ pub fn mnemonic(op: &Op) -> &'static str {
         Op::MatStore { .. } => "mat_store",
         Op::MatMulAdd(_) => "mat_mul_add",
         Op::MatScale => "mat_scale",
+        Op::MatCoordinate => "mat_coordinate",
         Op::MatExtract => "mat_extract",
         Op::MatInsert => "mat_insert",
         Op::MatTranspose => "mat_transpose",
@@ -210,6 +211,7 @@ pub(crate) fn templates() -> Vec<Op> {
         Op::MatStore { column_major: false, flags: mem },
         Op::MatMulAdd(MulAddFlags::default()),
         Op::MatScale,
+        Op::MatCoordinate,
         Op::MatExtract,
         Op::MatInsert,
         Op::MatTranspose,
@@ -382,6 +384,7 @@ pub(crate) fn attrs<A: Attrs>(op: &mut Op, a: &mut A) -> Result<(), A::Error> {
         | Op::Atomic(_)
         | Op::MatSplat
         | Op::MatScale
+        | Op::MatCoordinate
         | Op::MatExtract
         | Op::MatInsert
         | Op::MatTranspose

@@ -4,6 +4,7 @@ use super::ParseError;
 use super::literal;
 use super::ops::{Attrs, attrs, mnemonic, templates};
 use super::token::{Kind, Token, is_name, tokens};
+use crate::distribution::Distribution;
 use crate::entities::{Binding, Block, Label, Value, Var};
 use crate::module::{BindingInfo, BindingKind, Function, Module, SourceLoc};
 use crate::op::Op;
@@ -140,14 +141,17 @@ impl Parser {
 
     fn head(&mut self) -> Result<()> {
         while *self.kind() != Kind::Mark('{') {
-            let expected = "`kernel`, `workgroup_size`, `subgroup_size`, `shared`, `push`, `binding`, \
-                            `format`, `loc`, `var` or `{`";
+            let expected = "`kernel`, `workgroup_size`, `subgroup_size`, `components`, `shared`, `push`, \
+                            `binding`, `format`, `loc`, `var` or `{`";
             match self.word(expected)?.as_str() {
                 "kernel" => self.module.name = self.text()?,
                 "workgroup_size" => {
                     self.module.workgroup_size = [self.number()?, self.number()?, self.number()?];
                 }
                 "subgroup_size" => self.module.subgroup_size = self.number()?,
+                "components" => {
+                    self.module.distribution = self.one_of(&Distribution::ALL.map(|d| (d.name(), d)))?;
+                }
                 "shared" => self.module.shared_bytes = self.number()?,
                 "push" => self.module.push_bytes = self.number()?,
                 "binding" => self.binding()?,

@@ -3,6 +3,7 @@
 use super::literal;
 use super::ops::{Attrs, attrs, mnemonic};
 use super::token::is_name;
+use crate::distribution::Distribution;
 use crate::entities::{Binding, Block, Inst, Label, Value, Var};
 use crate::module::{Function, InstInfo, Module};
 use crate::op::Op;
@@ -68,6 +69,9 @@ impl Printer<'_> {
         let [x, y, z] = m.workgroup_size;
         put!(self, "kernel {}\n", quoted(&m.name));
         put!(self, "workgroup_size {x} {y} {z}\nsubgroup_size {}\n", m.subgroup_size);
+        if m.distribution != Distribution::default() {
+            put!(self, "components {}\n", m.distribution.name());
+        }
         if m.shared_bytes != 0 {
             put!(self, "shared {}\n", m.shared_bytes);
         }

@@ -8,6 +8,7 @@ use expect_test::{Expect, expect};
 const SAMPLE: &str = r#"kernel "main \"x\""
 workgroup_size 32 2 1
 subgroup_size 32
+components fragments
 shared 1024
 push 16
 binding buf0 = 0.0 storage writable "out"
@@ -129,8 +130,8 @@ fn errors_name_the_place() {
             "loc !2 \"\" 1 {}",
         ],
         expect![[r#"
-            1:1: expected `kernel`, `workgroup_size`, `subgroup_size`, `shared`, `push`, `binding`, `format`, `loc`, `var` or `{`, found the end
-            1:1: expected `kernel`, `workgroup_size`, `subgroup_size`, `shared`, `push`, `binding`, `format`, `loc`, `var` or `{`, found `kernal`
+            1:1: expected `kernel`, `workgroup_size`, `subgroup_size`, `components`, `shared`, `push`, `binding`, `format`, `loc`, `var` or `{`, found the end
+            1:1: expected `kernel`, `workgroup_size`, `subgroup_size`, `components`, `shared`, `push`, `binding`, `format`, `loc`, `var` or `{`, found `kernal`
             1:19: expected a constant of i32, found `300000000000`
             1:7: expected a type, found `i33`
             2:18: expected a value that is defined, found `%1`

@@ -392,9 +392,11 @@ impl<'m> Analysis<'m> {
             // Each lane has what was there when its turn came.
             Op::Atomic(_) | Op::Clock => Fact::varying(ty),
             // Each lane has components of its own, or elements.
-            Op::MatExtract | Op::MatToLanes { .. } | Op::VarComponentLoad(_) | Op::Params => {
-                Fact::varying(ty)
-            }
+            Op::MatCoordinate
+            | Op::MatExtract
+            | Op::MatToLanes { .. }
+            | Op::VarComponentLoad(_)
+            | Op::Params => Fact::varying(ty),
             // These give matrices or nothing.
             Op::MatSplat
             | Op::MatLoad { .. }

@@ -336,6 +336,7 @@ fn rule(op: &Op) -> Rule {
             SubgroupOp::PartitionedInclusiveScan(_) | SubgroupOp::PartitionedExclusiveScan(_) => Varying,
         },
         Op::MatExtract | Op::MatToLanes { .. } | Op::VarComponentLoad(_) | Op::Params => Varying,
+        Op::MatCoordinate => Varying,
         Op::Builtin(_) | Op::VarLoad(_) => Special,
         Op::VarStore(_) | Op::VarComponentStore(_) | Op::Store(_) | Op::Barrier(_) => Nothing,
         Op::MatSplat | Op::MatLoad { .. } | Op::MatStore { .. } | Op::MatMulAdd(_) | Op::MatScale => Nothing,

@@ -52,6 +52,7 @@ impl Checker<'_> {
             | Op::MatLoad { .. }
             | Op::MatStore { .. }
             | Op::MatScale
+            | Op::MatCoordinate
             | Op::MatExtract
             | Op::MatInsert => self.matrix(i),
             Op::MatMulAdd(_) => self.mul_add(i),
@@ -519,6 +520,7 @@ impl Checker<'_> {
                 self.sig(i, &[Want::Mat, elem], &[same]);
                 self.arg(i, 1, Want::ScalarOf(Class::IntOrArith));
             }
+            Op::MatCoordinate => self.sig(i, &[Want::Mat, I32], &[I32; 2]),
             Op::MatExtract => self.sig(i, &[Want::Mat, I32], &[elem]),
             Op::MatInsert => self.sig(i, &[Want::Mat, I32, elem], &[same]),
             _ => {}

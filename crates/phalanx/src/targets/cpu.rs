@@ -102,7 +102,7 @@ impl Target for Cpu {
     ) -> Result<Built, Error> {
         let compiler = self.device.compiler();
         let (compiled, times) = self.device.attempt(cancel).run(move || {
-            let (module, times) = task.optimize(passes::LANES)?;
+            let (module, times) = task.optimize(&passes::LANES)?;
             Ok::<_, Error>((compile(&task, &compiler, &module)?, times))
         })??;
         Ok(self.built(self.device.finish(compiled, key)?, times))
@@ -112,7 +112,7 @@ impl Target for Cpu {
         let wanted = phalanx_cpu::Options { dump_llvm: true, dump_asm: true, ..Default::default() };
         let compiler = self.device.compiler().with_dumps(wanted);
         let (compiled, times, ir) = self.device.attempt(None).run(move || {
-            let (module, times) = task.optimize(passes::LANES)?;
+            let (module, times) = task.optimize(&passes::LANES)?;
             Ok::<_, Error>((compile(&task, &compiler, &module)?, times, module.to_string()))
         })??;
         let mut created = self.device.finish(compiled, key)?;

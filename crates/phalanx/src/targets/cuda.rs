@@ -71,6 +71,7 @@ fn machine_of(properties: &Properties) -> Machine {
         limits,
         subgroup_sizes: &[SUBGROUP_SIZE],
         matrix_scopes: &[Scope::Subgroup, Scope::Workgroup],
+        distribution: passes::THREADS.distribution,
         max_matrix_elements: u64::from(MAX_MATRIX_COMPONENTS * SUBGROUP_SIZE),
         matrix_types: matrix_types(),
         // Nothing samples images in its code yet.
@@ -144,7 +145,7 @@ impl Cuda {
             phalanx_back_nvptx::compile
         };
         let (module, compiled, times) = attempt.run(move || {
-            let (module, times) = task.optimize(passes::THREADS)?;
+            let (module, times) = task.optimize(&passes::THREADS)?;
             let start = Instant::now();
             let compiled = compile(&module, arch)?;
             Ok::<_, Error>((module, compiled, CompileTimes { compile: start.elapsed(), ..times }))

@@ -15,7 +15,7 @@ use std::time::Duration;
 use phalanx_cpu::Piece;
 use phalanx_front_spirv::{Limits, MAX_MATRIX_ELEMENTS};
 use phalanx_host::{Allocation, CacheKey, CancelToken, SealedCode};
-use phalanx_ir::Scope;
+use phalanx_ir::{Distribution, Scope, passes};
 use phalanx_kernels::Processor;
 
 use crate::buffer::Buffer;
@@ -155,6 +155,8 @@ pub(crate) struct Machine {
     pub(crate) subgroup_sizes: &'static [u32],
     /// Who may hold a matrix together; nobody where matrices are not multiplied.
     pub(crate) matrix_scopes: &'static [Scope],
+    /// Which of its components belong to whom.
+    pub(crate) distribution: Distribution,
     /// Most components of a matrix of a subgroup.
     pub(crate) max_matrix_elements: u64,
     /// The types that are multiplied, where matrices are.
@@ -177,6 +179,7 @@ impl Machine {
             limits,
             subgroup_sizes: &[4, 8, 16, 32, 64, 128],
             matrix_scopes: &[Scope::Subgroup, Scope::Workgroup],
+            distribution: passes::LANES.distribution,
             max_matrix_elements: MAX_MATRIX_ELEMENTS,
             matrix_types: info::matrix_types(),
             has_samplers: true,

@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use super::picture::{Cell, Grid, Paint, Picture};
-use crate::runtime::explain::{MatType, Scope};
+use crate::runtime::explain::{Kind, Layout, MatType, Scope};
 
-/// A matrix, and how many invocations hold it: those of a subgroup or of a work-group.
+/// A matrix, and how the invocations of a subgroup or of a work-group hold it.
 #[derive(Debug, Clone)]
 pub(super) struct Matrix {
     pub(super) name: String,
     pub(super) ty: MatType,
-    pub(super) invocations: u32,
+    pub(super) layout: Layout,
 }
 
 /// What `--json` prints.
@@ -29,26 +29,24 @@ pub(super) struct Report {
 
 impl Matrix {
     fn row_and_column(&self, component: u32, invocation: u32) -> Option<[u32; 2]> {
-        let element = self.ty.element(component, invocation, self.invocations)?;
-        let cols = u64::from(self.ty.cols);
-        Some([(element / cols) as u32, (element % cols) as u32])
+        self.layout.element(invocation, component).map(Into::into)
     }
 
     pub(super) fn report(&self) -> Report {
-        let components = self.ty.components(self.invocations);
+        let (components, invocations) = (self.layout.registers(), self.layout.holders());
         let places = |invocation| (0..components).map(|c| self.row_and_column(c, invocation)).collect();
         Report {
             matrix: self.name.clone(),
             rows: self.ty.rows,
             columns: self.ty.cols,
-            invocations: self.invocations,
+            invocations,
             components,
-            map: (0..self.invocations).map(places).collect(),
+            map: (0..invocations).map(places).collect(),
         }
     }
 
     pub(super) fn picture(&self) -> Picture {
-        let (size, components) = (self.invocations, self.ty.components(self.invocations));
+        let (size, components) = (self.layout.holders(), self.layout.registers());
         let padding = u64::from(size) * u64::from(components) - self.ty.len();
         let who = match self.ty.scope {
             Scope::Workgroup => "the work-group's",
@@ -56,7 +54,12 @@ impl Matrix {
         };
         let mut notes = vec![
             format!("{size} invocations, {who}, hold {components} components each"),
-            format!("component c of invocation i is the row-major element {size} * c + i"),
+            match self.layout.kind {
+                Kind::Rows { .. } => {
+                    format!("component c of invocation i is the row-major element {size} * c + i")
+                }
+                Kind::Fragments { .. } => "they lie as the matrix unit holds them".to_owned(),
+            },
         ];
         if padding > 0 {
             notes.push(format!("{padding} components are padding: they read as zero, and writes are lost"));
@@ -66,8 +69,9 @@ impl Matrix {
 
     /// Who holds each element.
     fn elements(&self) -> Grid {
+        let cols = u64::from(self.ty.cols);
         let cell = |element| {
-            let (invocation, component) = MatType::holder(element, self.invocations);
+            let (invocation, component) = self.layout.at((element / cols) as u32, (element % cols) as u32);
             Cell { label: format!("{invocation}.{component}"), paint: Paint::Group(component) }
         };
         Grid {
@@ -85,10 +89,10 @@ impl Matrix {
             Some([row, col]) => Cell { label: format!("{row},{col}"), paint: Paint::Group(component) },
             None => Cell::default(),
         };
-        let cells = (0..self.invocations).flat_map(|i| (0..components).map(move |c| cell(i, c)));
+        let cells = (0..self.layout.holders()).flat_map(|i| (0..components).map(move |c| cell(i, c)));
         Grid {
             title: "row,column of each invocation (down) and component (across)".to_owned(),
-            rows: self.invocations,
+            rows: self.layout.holders(),
             cols: components,
             cells: cells.collect(),
             is_text: true,

@@ -93,7 +93,7 @@ fn device_matrix(args: &MatrixArgs) -> Result<Matrix> {
     );
     let ty = MatType { elem: library::scalar(args.dtype), scope, rows: args.rows, cols: args.cols, use_ };
     let name = format!("{name} {}x{} {role}, one for each {shared_by}", args.rows, args.cols);
-    Ok(Matrix { name, ty, invocations })
+    Ok(Matrix { name, ty, layout: device.layout_of(ty, invocations) })
 }
 
 /// What `--json` prints of a shader.
@@ -109,10 +109,8 @@ fn shader(args: &ShaderArgs) -> Result<Status> {
     };
     let loaded = load_shader(path, &args.glsl)?;
     let entry = loaded.entry(args.entry.as_deref())?;
-    let subgroup_size = match args.subgroup_size {
-        Some(size) => size,
-        None => Device::new(Some(1))?.info().default_subgroup_size,
-    };
+    let device = Device::new(Some(1))?;
+    let subgroup_size = args.subgroup_size.unwrap_or(device.info().default_subgroup_size);
     let options = PipelineOptions {
         entry: &entry,
         constants: &args.spec,
@@ -126,7 +124,7 @@ fn shader(args: &ShaderArgs) -> Result<Status> {
             Scope::Workgroup => found.workgroup_invocations,
             _ => subgroup_size,
         };
-        Matrix { name, ty, invocations }
+        Matrix { name, ty, layout: device.layout_of(ty, invocations) }
     };
     let matrices: Vec<Matrix> = found.matrices.into_iter().map(matrix).collect();
     let mut accesses: Vec<Access> =
