@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod builder;
+mod componentwise;
 pub mod distribution;
 mod effects;
 pub mod entities;
@@ -34,6 +35,7 @@ pub mod vector;
 pub mod verify;
 
 pub use builder::Builder;
+pub use componentwise::Componentwise;
 pub use distribution::Distribution;
 pub use effects::VarUse;
 pub use entities::{Binding, Block, Inst, Label, Value, Var};
