@@ -17,10 +17,11 @@ use inkwell::values::{FunctionValue, InstructionOpcode as I, PointerValue};
 use inkwell::{AddressSpace, FloatPredicate, IntPredicate};
 use phalanx_emit_llvm::{Emit, Error, Result, V};
 use phalanx_ir::{
-    BinaryOp, Block, CompareOp, Function, Inst, InstInfo, Module, Op, Scalar, Space, UnaryOp, Uniformity,
-    Value,
+    BinaryOp, Block, CompareOp, Componentwise, Function, Inst, InstInfo, Module, Op, Scalar, Space, UnaryOp,
+    Uniformity, Value, Var,
 };
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// The calling convention of kernels: LLVM's `ptx_kernel`.
@@ -87,6 +88,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) matrices: Matrices<'c>,
     /// What comes through shared memory.
     pub(crate) ring: Option<Ring<'c>>,
+    /// Vectors that are multiplied by matrices, and those that are made of them component by component.
+    pub(crate) multiplied: BTreeSet<Var>,
     /// Blocks of shared memory that producers fill.
     pub(crate) blocks: Option<staged::Ring<'c>>,
     /// The block in which memory for variables is reserved, which ends with a branch to the code.
@@ -153,6 +156,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             vars: Vec::new(),
             matrices: Matrices::new(ir, uniformity, plan.is_some()),
             ring: None,
+            multiplied: Componentwise::multiplied(&ir.body),
             blocks: None,
             entry,
             values: vec![None; ir.body.values.len()],
@@ -235,6 +239,11 @@ impl<'a, 'c> Lower<'a, 'c> {
             let copied = self.copy_row(rest)?;
             if copied > 0 {
                 rest = &rest[copied..];
+                continue;
+            }
+            let chained = self.lower_chain(rest)?;
+            if chained > 0 {
+                rest = &rest[chained..];
                 continue;
             }
             let gathered = self.gather(rest)?;

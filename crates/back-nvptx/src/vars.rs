@@ -215,6 +215,18 @@ impl<'c> Lower<'_, 'c> {
         Ok((self.slot(var)?.at, s.ok_or_else(|| Error::bug(format!("{var} holds no scalars")))?))
     }
 
+    /// Lets memory of its own stand in for a variable of scalars, until the variable gets its place back.
+    pub(crate) fn stand_in(&mut self, var: Var) -> Result<Slot<'c>> {
+        let slot = self.slot(var)?;
+        let at = self.reserve(self.array_ty(slot.elem, slot.count))?;
+        self.set_slot(var, Slot { at, ..slot });
+        Ok(slot)
+    }
+
+    pub(crate) fn set_slot(&mut self, var: Var, slot: Slot<'c>) {
+        self.vars[var.index()] = Some(slot);
+    }
+
     fn slot(&self, var: Var) -> Result<Slot<'c>> {
         self.vars[var.index()].ok_or_else(|| Error::bug(format!("{var} has no place")))
     }

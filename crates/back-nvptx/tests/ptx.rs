@@ -175,6 +175,11 @@ fn vectors_are_multiplied_by_memory_and_added_to_it() {
     assert_has(&code, &["shfl.sync.bfly.b32", "atom.global.cas.b32", "vote.sync.ballot.b32"]);
 }
 
+/// How often a text is there.
+fn count(code: &str, what: &str) -> usize {
+    code.matches(what).count()
+}
+
 /// Where a warp shares the matrix, its vectors are a factor of a product of matrices, and stay in registers on that way.
 #[test]
 fn vectors_of_a_warp_are_multiplied_together() {
@@ -188,25 +193,62 @@ fn vectors_of_a_warp_are_multiplied_together() {
     };
     let shape = "m=20, k=24, f16, f16, inferencing";
     let shared = ptx(&of("%in", shape, 24));
-    // Three times eight results, two fragments of vectors, two steps along K; four words of a quad for each.
-    let count = |code: &str, what: &str| code.matches(what).count();
-    assert_eq!(count(&shared, "mma.sync.aligned.m16n8k16"), 12, "{shared}");
-    assert_eq!(count(&shared, "shfl.sync.bfly"), 4 * (2 * 2 + 3), "{shared}");
+    // 32 columns for 20 results, two fragments of vectors, two steps along K; four words of a quad for each 32 halves.
+    assert_eq!(count(&shared, "mma.sync.aligned.m16n8k16"), 16, "{shared}");
+    assert_eq!(count(&shared, "shfl.sync.bfly"), 4 * (4 + 4), "{shared}");
     assert_has(&shared, &["activemask.b32", "ld.global.v4", "cvt.rn.f16x2.f32"]);
     let bytes = ptx(&of("%in", "m=20, k=32, s8, s8, inferencing", 32)
         .replace("f16[32]", "i8[32]")
         .replace("var $y: f16[20]", "var $y: i32[20]")
         .replace("%v: f16", "%v: i32"));
     assert_has(&bytes, &["mma.sync.aligned.m16n8k32"]);
+    for length in [1, 6, 23, 128] {
+        let any = ptx(&of("%in", &format!("m=20, k={length}, f16, f16, row_major"), length));
+        assert_has(&any, &["mma.sync"]);
+    }
     let own = "%m: ptr<buffer> = ptr_add<scale=2048> %in, %i\n";
     let apart = [
         of("%m", shape, 24).replace("%s: i64", &format!("{own}%s: i64")),
-        of("%in", "m=20, k=23, f16, f16, inferencing", 23),
+        of("%in", "m=20, k=129, f16, f16, inferencing", 129),
         of("%in", "m=20, k=24, f16, f16, column_major", 24),
     ];
     for code in apart {
         assert!(!ptx(&code).contains("mma.sync"), "{code}");
     }
+}
+
+/// A network of two layers, and what is done to each component between them.
+fn network(between: &str) -> String {
+    let body = format!(
+        "%s: i64 = const 0\n%one: i32 = const 1\n%n: i32 = const 64\n%zero: f16 = const 0.0\n\
+         %b: ptr<buffer> = ptr_add<disp=65536> %in\n%m: ptr<buffer> = ptr_add<disp=32768> %in\n\
+         vec_mat_mul<$y, $x, m=64, k=64, f16, f16, training, bias, f16> %in, %s, %b\n\
+         var_store<$i> %z\nloop @next {{\n%k: i32 = var_load<$i>\n%more: bool = ult %k, %n\nif %more {{\n\
+         %a: f16 = var_load<$y> %k\n{between}\nvar_store<$w> %k, %r\n\
+         %next: i32 = iadd %k, %one\nvar_store<$i> %next\nbr @next\n}}\n}}\n\
+         vec_mat_mul<$v, $w, m=64, k=64, f16, f16, training> %m, %s\n\
+         %q: ptr<buffer> = ptr_add<scale=4> %out, %i\n%u: f16 = var_load<$v> %z\nstore %q, %u"
+    );
+    let vars = "var $i: i32\nvar $x: f16[64]\nvar $y: f16[64]\nvar $w: f16[64]\nvar $v: f16[64]\n";
+    kernel(&body).replacen("{\n", &format!("{vars}{{\n"), 1)
+}
+
+/// What is done to each component between two products is done where the one leaves them and the other takes them.
+#[test]
+fn vectors_of_a_warp_stay_spread_between_products() {
+    let code = ptx(&network("%r: f16 = fmax %a, %zero"));
+    assert_eq!(count(&code, "mma.sync.aligned.m16n8k16"), 2 * 64, "{code}");
+    // Only the first vector is spread, and the last one brought back.
+    assert_eq!(count(&code, "shfl.sync.bfly"), 2 * 32, "{code}");
+    assert_eq!(count(&code, "max.f16x2"), 32, "{code}");
+    assert_eq!(count(&code, "ld.global.v4.b32") + count(&code, "ld.global.v4.u32"), 2 * 16 + 2, "{code}");
+    assert_eq!(count(&code, "activemask"), 1, "{code}");
+    // Two at once where there is an instruction for it, otherwise each by itself.
+    assert_eq!(count(&ptx(&network("%r: f16 = fma %a, %a, %zero")), "fma.rn.f16x2"), 32);
+    assert_eq!(count(&ptx(&network("%r: f16 = tanh %a")), "shfl.sync.bfly"), 2 * 32);
+    // What a thread has for itself is nothing that is spread.
+    let own = "%g: f16 = u_to_f %i\n%r: f16 = fmax %a, %g";
+    assert_eq!(count(&ptx(&network(own)), "shfl.sync.bfly"), 4 * 32);
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! Vectors of invocations, multiplied by a matrix in memory or added to one (SPV_NV_cooperative_vector).
 //!
-//! An invocation works alone, as its matrix is its own, unless a warp is seen to be together and to share the matrix of a
-//! product (`warp`). Where elements lie is said by [`phalanx_ir::MatrixLayout`]. That a matrix is inside of its object, and
+//! An invocation works alone, as its matrix is its own, unless a warp is seen to be together and to share the matrices of
+//! products (`chain`, `warp`). Where elements lie is said by [`phalanx_ir::MatrixLayout`]. That a matrix is inside of its object, and
 //! aligned, is asked once for all of its elements; where it is not so, once for each.
 
 mod add;
+mod chain;
 mod multiply;
+mod spread;
 mod warp;
 
 use crate::lower::{Lower, Ptr};

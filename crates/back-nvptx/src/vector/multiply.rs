@@ -13,20 +13,25 @@ use phalanx_ir::{Component, ConvertKind, ConvertOp, Inst, Scalar, VecMatMul};
 /// Rows that are summed at a time.
 const ROWS: u32 = 8;
 
+/// The numbers of a vector in memory, and their type.
+type Numbers<'c> = (PointerValue<'c>, BasicTypeEnum<'c>);
+
 /// The product that is made.
 #[derive(Clone, Copy)]
 pub(super) struct Product<'a, 'c> {
     pub(super) op: &'a VecMatMul,
     pub(super) matrix: Matrix<'c>,
     pub(super) bias: Option<(Component, Ptr<'c>)>,
-    /// The numbers of the vector, and their type.
-    pub(super) input: (PointerValue<'c>, BasicTypeEnum<'c>),
-    /// Where the result goes, and its type.
-    pub(super) result: (PointerValue<'c>, Scalar),
 }
 
 impl<'c> Lower<'_, 'c> {
+    /// A product that is part of no chain (`chain`).
     pub(crate) fn lower_vec_mat_mul(&mut self, inst: Inst, op: &VecMatMul) -> Result<()> {
+        let product = self.product(inst, op)?;
+        self.multiply_alone(&product)
+    }
+
+    pub(super) fn product<'b>(&mut self, inst: Inst, op: &'b VecMatMul) -> Result<Product<'b, 'c>> {
         let f = self.f;
         let args = &f.inst(inst).args;
         let stride = self.scalar(args[1])?;
@@ -40,64 +45,31 @@ impl<'c> Lower<'_, 'c> {
             Some(component) => Some((component, self.ptr(args[2])?)),
             None => None,
         };
-        let result = self.vector(op.result)?;
-        let Some(together) = self.together(inst, op) else {
-            let product = Product { op, matrix, bias, input: self.numbers(op)?, result };
-            return self.multiply_alone(&product);
-        };
-        // Elements are taken out and put back by constant numbers, so that vectors may stay in registers.
-        let number = self.number_ty(op);
-        let numbers = self.reserve(self.array_ty(number, op.k))?;
-        let results = self.reserve(self.array_ty(self.e.scalar_ty(result.1), op.m))?;
-        let product = Product { op, matrix, bias, input: (numbers, number), result: (results, result.1) };
-        let (input, from) = self.vector(op.input)?;
-        let mut xs = Vec::new();
-        for i in 0..op.k {
-            xs.push(self.e.load(self.e.scalar_ty(from), self.entry_of(input, from, i)?, from.bytes())?);
-        }
-        let interpreted = |l: &mut Self| -> Result<Vec<V<'c>>> {
-            xs.iter().map(|&x| l.interpreted(from, op.input_signed, op.interpretation, x)).collect()
-        };
-        let holds = self.are_together(together, &product)?;
-        let ys = self.either(
-            holds,
-            |l| {
-                let xs = interpreted(l)?;
-                l.multiply_together(together, &product, &xs)
-            },
-            |l| {
-                for (i, x) in (0..).zip(interpreted(l)?) {
-                    l.e.store(x, l.e.field(numbers, 4 * i)?, 4)?;
-                }
-                l.multiply_alone(&product)?;
-                let of = |l: &Self, i| {
-                    l.e.load(l.e.scalar_ty(result.1), l.entry_of(results, result.1, i)?, result.1.bytes())
-                };
-                (0..op.m).map(|i| of(l, i)).collect()
-            },
-        )?;
-        for (i, y) in (0..).zip(ys) {
-            self.e.store(y, self.entry_of(result.0, result.1, i)?, result.1.bytes())?;
-        }
-        Ok(())
+        Ok(Product { op, matrix, bias })
     }
 
     /// Where an element of a vector is.
-    fn entry_of(&self, vector: PointerValue<'c>, s: Scalar, number: u32) -> Result<PointerValue<'c>> {
+    pub(super) fn entry_of(
+        &self,
+        vector: PointerValue<'c>,
+        s: Scalar,
+        number: u32,
+    ) -> Result<PointerValue<'c>> {
         self.e.field(vector, u64::from(number) * u64::from(s.bytes()))
     }
 
     /// The product for each thread by itself.
     fn multiply_alone(&mut self, product: &Product<'_, 'c>) -> Result<()> {
+        let numbers = self.numbers(product.op)?;
         let is_whole = self.is_inside_and_aligned(&product.matrix, product.matrix.elem.bytes().into())?;
         let multiply =
-            |is_whole| move |l: &mut Self| l.multiply_vector(product, is_whole).map(|()| Vec::new());
+            |is_whole| move |l: &mut Self| l.multiply_vector(product, numbers, is_whole).map(|()| Vec::new());
         let (all, each) = (multiply(true), multiply(false));
         self.either(is_whole, all, each).map(|_nothing| ())
     }
 
     /// The type in which is multiplied and summed: `f32`, or `i32` that wrap.
-    fn number_ty(&self, op: &VecMatMul) -> BasicTypeEnum<'c> {
+    pub(super) fn number_ty(&self, op: &VecMatMul) -> BasicTypeEnum<'c> {
         match op.interpretation.is_float() {
             true => self.e.cx.f32_type().into(),
             false => self.e.cx.i32_type().into(),
@@ -105,7 +77,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// The vector as numbers to multiply.
-    fn numbers(&mut self, op: &VecMatMul) -> Result<(PointerValue<'c>, BasicTypeEnum<'c>)> {
+    fn numbers(&mut self, op: &VecMatMul) -> Result<Numbers<'c>> {
         let number = self.number_ty(op);
         let numbers = self.reserve(self.array_ty(number, op.k))?;
         let (input, from) = self.vector(op.input)?;
@@ -129,7 +101,13 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// An element of the vector as a number of the interpretation, in the type that is multiplied.
-    fn interpreted(&mut self, from: Scalar, signed: bool, to: Component, x: V<'c>) -> Result<V<'c>> {
+    pub(super) fn interpreted(
+        &mut self,
+        from: Scalar,
+        signed: bool,
+        to: Component,
+        x: V<'c>,
+    ) -> Result<V<'c>> {
         let nearest = |kind| ConvertOp { saturate: true, ..ConvertOp::new(kind) };
         if to.is_float() {
             let s = to.scalar();
@@ -168,18 +146,23 @@ impl<'c> Lower<'_, 'c> {
         }
     }
 
-    fn multiply_vector(&mut self, product: &Product<'_, 'c>, is_whole: bool) -> Result<()> {
+    fn multiply_vector(
+        &mut self,
+        product: &Product<'_, 'c>,
+        numbers: Numbers<'c>,
+        is_whole: bool,
+    ) -> Result<()> {
         let (m, whole) = (product.op.m, product.op.m / ROWS);
         if whole > 0 {
             self.repeat(whole, &[], |l, i, _| {
                 let first = l.e.mul(i, l.e.i64(ROWS.into()))?;
-                l.multiply_rows(product, is_whole, first, ROWS)?;
+                l.multiply_rows(product, numbers, is_whole, (first, ROWS))?;
                 Ok(Vec::new())
             })?;
         }
         match m % ROWS {
             0 => Ok(()),
-            rest => self.multiply_rows(product, is_whole, self.e.i64((m - rest).into()), rest),
+            rest => self.multiply_rows(product, numbers, is_whole, (self.e.i64((m - rest).into()), rest)),
         }
     }
 
@@ -187,11 +170,12 @@ impl<'c> Lower<'_, 'c> {
     fn multiply_rows(
         &mut self,
         product: &Product<'_, 'c>,
+        (input, number): Numbers<'c>,
         is_whole: bool,
-        first: V<'c>,
-        count: u32,
+        (first, count): (V<'c>, u32),
     ) -> Result<()> {
-        let Product { op, matrix, bias, input: (input, number), result: (result, s) } = *product;
+        let Product { op, matrix, bias } = *product;
+        let (result, s) = self.vector(op.result)?;
         let rows = (0..count).map(|i| self.e.add(first, self.e.i64(i.into())));
         let rows = rows.collect::<Result<Vec<_>>>()?;
         let mut sums = Vec::new();

@@ -1,28 +1,27 @@
 //! The products of one matrix and the vectors of a warp, as products of matrices.
 //!
 //! Where all threads of a warp come together and share the matrix, their vectors are the 32 rows of a left factor, and the
-//! matrix in memory is the right one. `mma.sync` wants a row spread over four threads (a *quad*); the rows of a quad are the
-//! vectors of its own threads, so that a row comes there, and its results come back, by exchanges within quads
-//! ([`Lower::transpose_quad`]). The order along K is free as long as both factors have the same: a thread has neighbours,
-//! which it loads from the matrix at once.
+//! matrix in memory is the right one. `mma.sync` wants a row spread over four threads (`spread`). The order along K is free
+//! as long as both factors have the same, so that a thread has neighbours, which it loads from the matrix at once; and so
+//! is that of the results, which is the order in which the next product wants them.
 
 use super::multiply::Product;
+use super::spread::{Block, QUAD, Spread, blocks, in_word};
 use crate::coopmat::fragment::{self, Memory};
 use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
-use inkwell::values::InstructionOpcode;
-use phalanx_emit_llvm::{Result, V};
+use inkwell::values::{InstructionOpcode, PointerValue};
+use phalanx_emit_llvm::{Result, V, const_int};
 use phalanx_ir::{Component, Inst, MemFlags, Scalar, Space, VecMatMul};
 
 /// Most rows and columns of a matrix: sums and factors have to stay in registers.
 const MOST: u32 = 128;
 
-/// Threads of a quad, and what each has of a step along K: two words of a row.
-const QUAD: usize = 4;
+/// Words that a thread has of a row in a step along K.
 const WORDS: usize = 2;
 
-/// Results that an instruction gives of each row.
-const COLUMNS: u32 = 8;
+/// Most bytes of an access.
+const ACCESS: u64 = 16;
 
 /// How vectors of a warp are multiplied together.
 #[derive(Clone, Copy, Debug)]
@@ -49,14 +48,29 @@ impl Together {
         Some(Self { product, factor, in_word: 32 / factor.bits() })
     }
 
-    /// Elements that a thread has of a step along K, which lie side by side.
-    fn own(self) -> u32 {
-        WORDS as u32 * self.in_word
+    /// Factors in a word.
+    pub(super) fn in_word(self) -> u32 {
+        self.in_word
     }
 
-    /// Elements of a step along K.
-    fn step(self) -> u32 {
-        QUAD as u32 * self.own()
+    /// Whether what one product leaves can be what the other one takes.
+    pub(super) fn goes_with(self, other: Self) -> bool {
+        self.in_word == other.in_word
+    }
+}
+
+/// Elements of a line of a matrix that are read at once.
+#[derive(Clone, Copy, Debug)]
+struct Pieces {
+    count: u32,
+    align: u64,
+}
+
+impl Pieces {
+    /// Of a line of so many elements, from one multiple of `own` to the next: as many as lie there for certain.
+    fn of(length: u32, own: u32, s: Scalar) -> Self {
+        let count = 1 << (length | own).trailing_zeros();
+        Self { count, align: (u64::from(count) * u64::from(s.bytes())).min(ACCESS) }
     }
 }
 
@@ -70,23 +84,41 @@ impl<'c> Lower<'_, 'c> {
         let element = u64::from(op.layout.kept(op.matrix).bytes());
         // Of two strides that the operand may be, both have neighbours side by side.
         let has_rows = [0, 1].iter().all(|&stride| op.steps(stride).0 == element);
-        let fits = op.m <= MOST && op.k <= MOST && op.k.is_multiple_of(together.own());
-        (is_shared && has_rows && fits && !op.packed).then_some(together)
+        let fits = op.m <= MOST && op.k <= MOST;
+        let counts = [(op.input, op.k), (op.result, op.m)];
+        let is_whole = counts.iter().all(|&(var, count)| self.f.var(var).count == count);
+        (is_shared && has_rows && fits && is_whole && !op.packed).then_some(together)
+    }
+
+    /// The pieces of a product's rows.
+    fn pieces(&self, op: &VecMatMul, own: u32) -> Pieces {
+        let s = op.layout.kept(op.matrix);
+        // Rows of optimal layouts begin at multiples of an access, and zeros follow them.
+        if op.layout.is_optimal() && !op.transposed {
+            let count = own.min(ACCESS as u32 / s.bytes());
+            return Pieces { count, align: u64::from(count * s.bytes()) };
+        }
+        Pieces::of(op.k, own, s)
     }
 
     /// Whether all threads of the warp are here, and what they share is inside and aligned.
-    pub(super) fn are_together(&mut self, together: Together, product: &Product<'_, 'c>) -> Result<V<'c>> {
+    pub(super) fn are_together(&mut self, together: Together, products: &[Product<'_, 'c>]) -> Result<V<'c>> {
         let word = self.e.cx.i32_type().into();
         // Nothing may move across it, as that would be where others are.
         let here = self.assembly("activemask.b32 $0;", &[word], &[], Memory::Write)?[0];
-        let all = self.e.icmp(IntPredicate::EQ, here, self.e.i32(u32::MAX))?;
-        let piece = u64::from(together.own() * product.matrix.elem.bytes());
-        let matrix = self.is_inside_and_aligned(&product.matrix, piece)?;
-        let mut holds = self.e.and(all, matrix)?;
-        if let Some((component, p)) = product.bias {
-            let bytes = u64::from(component.scalar().bytes());
-            let bias = self.is_span_inside(&p, u64::from(product.op.m) * bytes, bytes)?;
-            holds = self.e.and(holds, bias)?;
+        let mut holds = self.e.icmp(IntPredicate::EQ, here, self.e.i32(u32::MAX))?;
+        for product in products {
+            let most =
+                |length| blocks(length, together.in_word).iter().map(|block| block.own).max().unwrap_or(1);
+            let pieces = self.pieces(product.op, most(product.op.k));
+            let matrix = self.is_inside_and_aligned(&product.matrix, pieces.align)?;
+            holds = self.e.and(holds, matrix)?;
+            if let Some((component, p)) = product.bias {
+                let (s, m) = (component.scalar(), product.op.m);
+                let pieces = Pieces::of(m, most(m), s);
+                let bias = self.is_span_inside(&p, u64::from(m * s.bytes()), pieces.align)?;
+                holds = self.e.and(holds, bias)?;
+            }
         }
         Ok(holds)
     }
@@ -103,160 +135,314 @@ impl<'c> Lower<'_, 'c> {
         self.e.and(is_inside, is_aligned)
     }
 
-    /// The results of a thread's vector, of which these are the numbers that are multiplied.
-    pub(super) fn multiply_together(
+    /// What a thread's vector gives of the left factor, spread.
+    pub(super) fn factor_of_rows(
         &mut self,
         together: Together,
         product: &Product<'_, 'c>,
-        numbers: &[V<'c>],
-    ) -> Result<Vec<V<'c>>> {
-        let (m, result) = (product.op.m, product.result.1);
-        let lane = self.lane()?;
-        let turn = self.e.and(lane, self.e.i32(3))?;
-        let column = self.e.lshr(lane, self.e.i32(2))?;
-        let left = self.left_factor(together, numbers, turn)?;
-        let mut results = Vec::new();
-        for first in (0..m).step_by(COLUMNS as usize) {
-            let mut sums = [self.sums_at(product, first, turn)?, self.sums_at(product, first, turn)?];
-            // A column beyond the last one is that one again, and nobody looks at it.
-            let row = self.e.add(column, self.e.i32(first))?;
-            let row = self.e.map2("llvm.umin", row, self.e.i32(m - 1))?;
-            for (step, left) in left.iter().enumerate() {
-                let right = self.right_factor(together, product, row, step as u32, turn)?;
-                for (sums, left) in sums.iter_mut().zip(left) {
-                    *sums = self.multiply(together.product, left, &right, sums)?;
-                }
-            }
-            // Of each of the four vectors of a quad, two results.
-            let pairs: Vec<[V<'c>; 2]> =
-                sums.iter().flatten().copied().collect::<Vec<_>>().as_chunks::<2>().0.to_vec();
-            results.extend(self.bring_back(result, &pairs, turn)?);
-        }
-        results.truncate(m as usize);
-        Ok(results)
+        row: &[V<'c>],
+    ) -> Result<Vec<[V<'c>; QUAD]>> {
+        let factors =
+            row.iter().map(|&x| self.as_factor(together, product, x)).collect::<Result<Vec<_>>>()?;
+        let spread = self.spread_rows(together, together.factor, &factors)?;
+        Ok(words_of_rows(&spread))
     }
 
-    /// For each step along K the words of two fragments, each of 16 vectors.
-    fn left_factor(
-        &mut self,
-        together: Together,
-        numbers: &[V<'c>],
-        turn: V<'c>,
-    ) -> Result<Vec<[Vec<V<'c>>; 2]>> {
-        let mut words = Vec::new();
-        for numbers in numbers.chunks(together.in_word as usize) {
-            let mut elements = Vec::new();
-            for &x in numbers {
-                elements.push(match together.factor {
-                    Scalar::F16 => self.e.round_f32(Scalar::F16, x)?,
-                    _ => self.e.zext_trunc(x, 8)?,
-                });
-            }
-            words.push(self.word(together.factor, &elements)?);
-        }
-        let of_step = QUAD * WORDS;
-        words.resize(words.len().next_multiple_of(of_step), self.e.i32(0));
-        let mut steps = Vec::new();
-        for words in words.chunks(of_step) {
-            let [low, high] = [0, 1].map(|i| [words[i], words[2 + i], words[4 + i], words[6 + i]]);
-            let (low, high) = (self.transpose_quad(low, turn)?, self.transpose_quad(high, turn)?);
-            let of = |i: usize| vec![low[2 * i], low[2 * i + 1], high[2 * i], high[2 * i + 1]];
-            steps.push([of(0), of(1)]);
-        }
-        Ok(steps)
-    }
-
-    /// What a thread has of a row of the matrix in a step along K: two words.
-    fn right_factor(
+    /// The left factor that a spread vector is: words by rows.
+    pub(super) fn factor_of(
         &mut self,
         together: Together,
         product: &Product<'_, 'c>,
-        row: V<'c>,
-        step: u32,
-        turn: V<'c>,
-    ) -> Result<Vec<V<'c>>> {
-        let (k, own, first) = (product.op.k, together.own(), step * together.step());
-        let mut at = self.e.mul(turn, self.e.i32(own))?;
-        let mut exists = None;
-        if k < first + together.step() {
-            let rest = self.e.i32(k - first);
-            let is_inside = self.e.icmp(IntPredicate::ULT, at, rest)?;
-            at = self.e.select(is_inside, at, self.e.i32(0))?;
-            exists = Some(is_inside);
-        }
-        let at = self.e.add(at, self.e.i32(first))?;
-        let (row, at) = (self.e.zext_trunc(row, 64)?, self.e.zext_trunc(at, 64)?);
-        let p = self.place_in(&product.matrix, row, at)?;
-        let elem = product.matrix.elem;
-        let piece = u64::from(own * elem.bytes());
-        let elements = self.read(&p, elem, own as usize, piece, MemFlags::default())?;
-        let mut words = Vec::new();
-        for elements in elements.chunks(together.in_word as usize) {
-            let word = match elem == together.factor {
-                true => self.word(elem, elements)?,
-                false => {
-                    let [x, y] = [self.e.as_f32(elem, elements[0])?, self.e.as_f32(elem, elements[1])?];
-                    self.halves(x, y)?
+        input: &Spread<'c>,
+    ) -> Result<Vec<[V<'c>; QUAD]>> {
+        let op = product.op;
+        let is_same = match (input.s, op.interpretation) {
+            (Scalar::F16, Component::F16) => true,
+            (Scalar::I8, Component::S8) => op.input_signed,
+            (Scalar::I8, Component::U8) => !op.input_signed,
+            _ => false,
+        };
+        let mut words = if is_same { words_of_rows(input) } else { Vec::new() };
+        if !is_same {
+            let mut rows: [Vec<V<'c>>; QUAD] = Default::default();
+            for (row, from) in rows.iter_mut().zip(&input.rows) {
+                let mut elements = Vec::new();
+                for &word in from {
+                    for i in 0..in_word(input.s) as u32 {
+                        let x = self.element_of_word(input.s, word, i)?;
+                        elements.push(self.as_factor(together, product, x)?);
+                    }
                 }
-            };
-            words.push(match exists {
-                Some(exists) => self.e.select(exists, word, self.e.i32(0))?,
-                None => word,
-            });
+                for elements in elements.chunks(together.in_word as usize) {
+                    row.push(self.word(together.factor, elements)?);
+                }
+            }
+            words = words_of_rows(&Spread { s: together.factor, rows });
+        }
+        // What is beyond the last column was made of whatever was there.
+        let mut first = 0;
+        for block in blocks(op.k, together.in_word) {
+            let count = (block.own / together.in_word) as usize;
+            if block.first + QUAD as u32 * block.own > op.k {
+                for (number, words) in words[first..first + count].iter_mut().enumerate() {
+                    let mask = self.mask_of_word(together, op.k, block, number as u32)?;
+                    for word in words {
+                        *word = self.e.and(*word, mask)?;
+                    }
+                }
+            }
+            first += count;
         }
         Ok(words)
     }
 
-    /// What a thread's sums of eight results begin with: the bias of two of them, for both rows.
-    fn sums_at(&mut self, product: &Product<'_, 'c>, first: u32, turn: V<'c>) -> Result<Vec<V<'c>>> {
-        let Some((component, p)) = product.bias else {
-            return Ok(vec![self.e.zero(product.input.1); 4]);
-        };
-        let (s, most) = (component.scalar(), product.op.m - 1);
-        let mut pair = Vec::new();
-        for i in 0..2 {
-            let number = self.e.add(self.e.shl(turn, self.e.i32(1))?, self.e.i32(first + i))?;
-            let number = self.e.map2("llvm.umin", number, self.e.i32(most))?;
-            let step = self.e.mul(self.e.zext_trunc(number, 64)?, self.e.i64(s.bytes().into()))?;
-            let p = Ptr { offset: self.e.add(p.offset, step)?, ..p };
-            let x = self.scalar_at(&p, s, true)?;
-            let x = self.multiplicand(component, x)?;
-            pair.push(match component.is_float() {
-                // No sum is a zero with a sign: what begins without one does not get one.
-                true => self.e.bin(InstructionOpcode::FAdd, x, self.e.zero(x.get_type()))?,
-                false => x,
-            });
+    /// The bits of a thread's word that are columns of the matrix.
+    fn mask_of_word(&mut self, together: Together, k: u32, block: Block, number: u32) -> Result<V<'c>> {
+        let turn = self.number_in_quad()?;
+        let first = self.e.mul(turn, self.e.i32(block.own))?;
+        let first = self.e.add(first, self.e.i32(block.first + number * together.in_word))?;
+        let mut mask = self.e.i32(0);
+        let bits = together.factor.bits();
+        for i in 0..together.in_word {
+            let element = self.e.i32((u32::MAX >> (32 - bits)) << (i * bits));
+            let column = self.e.add(first, self.e.i32(i))?;
+            let exists = self.e.icmp(IntPredicate::ULT, column, self.e.i32(k))?;
+            let element = self.e.select(exists, element, self.e.i32(0))?;
+            mask = self.e.or(mask, element)?;
         }
-        Ok([pair.as_slice(), &pair].concat())
+        Ok(mask)
     }
 
-    /// Eight results of a thread's own vector, of which the threads of a quad have two each, for four vectors.
-    fn bring_back(&mut self, s: Scalar, pairs: &[[V<'c>; 2]], turn: V<'c>) -> Result<Vec<V<'c>>> {
-        let sums: Vec<V<'c>> = pairs.iter().flatten().copied().collect();
-        let mut results = Vec::new();
-        if s == Scalar::F16 {
-            let mut words = Vec::new();
-            for pair in sums.as_chunks::<2>().0 {
-                words.push(self.halves(pair[0], pair[1])?);
-            }
-            for word in self.transpose_quad([words[0], words[1], words[2], words[3]], turn)? {
-                for i in 0..2 {
-                    results.push(self.element_of_word(s, word, i)?);
+    /// A component as it is multiplied.
+    fn as_factor(&mut self, together: Together, product: &Product<'_, 'c>, x: V<'c>) -> Result<V<'c>> {
+        let op = product.op;
+        let (_, from) = self.vector(op.input)?;
+        if (from, op.interpretation) == (Scalar::F16, Component::F16) {
+            return Ok(x);
+        }
+        let x = self.interpreted(from, op.input_signed, op.interpretation, x)?;
+        match together.factor {
+            Scalar::F16 => self.e.round_f32(Scalar::F16, x),
+            _ => self.e.zext_trunc(x, 8),
+        }
+    }
+
+    /// The product with a spread factor.
+    pub(super) fn multiply_spread(
+        &mut self,
+        together: Together,
+        product: &Product<'_, 'c>,
+        left: &[[V<'c>; QUAD]],
+    ) -> Result<Spread<'c>> {
+        let (m, (_, s)) = (product.op.m, self.vector(product.op.result)?);
+        let lane = self.lane()?;
+        let column = self.e.lshr(lane, self.e.i32(2))?;
+        let mut rows: [Vec<V<'c>>; QUAD] = Default::default();
+        for block in blocks(m, together.in_word) {
+            // Two of an instruction's eight columns are of the same thread.
+            let thread = self.e.lshr(column, self.e.i32(1))?;
+            let of_pair = self.e.and(column, self.e.i32(1))?;
+            let row = self.e.add(self.e.mul(thread, self.e.i32(block.own))?, of_pair)?;
+            let biases = self.biases(product, block)?;
+            let starts = self.starts(together, product, block, row)?;
+            let row = self.e.add(row, self.e.i32(block.first))?;
+            for pair in 0..block.own / 2 {
+                let mut sums = [self.sums(product, &biases, pair)?, self.sums(product, &biases, pair)?];
+                let right = self.right_factor(together, product, (row, starts.as_deref()), 2 * pair)?;
+                for (left, right) in left.as_chunks::<WORDS>().0.iter().zip(right.as_chunks::<WORDS>().0) {
+                    for (sums, first) in sums.iter_mut().zip([0, 2]) {
+                        let [low, high] = left;
+                        let left = [low[first], low[first + 1], high[first], high[first + 1]];
+                        *sums = self.multiply(together.product, &left, right, sums)?;
+                    }
+                }
+                for (i, row) in rows.iter_mut().enumerate() {
+                    let pair = &sums[i / 2][2 * (i % 2)..][..2];
+                    match s {
+                        Scalar::F16 => row.push(self.halves(pair[0], pair[1])?),
+                        _ => row.extend(pair),
+                    }
                 }
             }
-            return Ok(results);
         }
-        let mut bits = Vec::new();
-        for &x in &sums {
-            bits.push(self.as_bits(s, x)?);
+        Ok(Spread { s, rows })
+    }
+
+    /// Where what a thread has of a row of the matrix begins, for each block along K; none where a row of the block is beyond
+    /// the last one.
+    fn starts(
+        &mut self,
+        together: Together,
+        product: &Product<'_, 'c>,
+        block: Block,
+        row: V<'c>,
+    ) -> Result<Option<Vec<Ptr<'c>>>> {
+        if block.first + QUAD as u32 * block.own > product.op.m {
+            return Ok(None);
         }
-        let of = |i: usize| [bits[i], bits[2 + i], bits[4 + i], bits[6 + i]];
-        let (even, odd) = (self.transpose_quad(of(0), turn)?, self.transpose_quad(of(1), turn)?);
-        for (even, odd) in even.into_iter().zip(odd) {
-            results.push(self.with_bits(s, even)?);
-            results.push(self.with_bits(s, odd)?);
+        let row = self.e.add(row, self.e.i32(block.first))?;
+        self.starts_at(together, product, row).map(Some)
+    }
+
+    /// The same for a row.
+    fn starts_at(
+        &mut self,
+        together: Together,
+        product: &Product<'_, 'c>,
+        row: V<'c>,
+    ) -> Result<Vec<Ptr<'c>>> {
+        let turn = self.number_in_quad()?;
+        let row = self.e.zext_trunc(row, 64)?;
+        let mut starts = Vec::new();
+        for columns in blocks(product.op.k, together.in_word) {
+            let first = self.e.mul(turn, self.e.i32(columns.own))?;
+            let first = self.e.zext_trunc(first, 64)?;
+            starts.push(self.place_in(&product.matrix, row, first)?);
         }
-        Ok(results)
+        Ok(starts)
+    }
+
+    /// What a thread has of a row of the matrix, so many rows further on: words, step by step along K.
+    fn right_factor(
+        &mut self,
+        together: Together,
+        product: &Product<'_, 'c>,
+        (row, starts): (V<'c>, Option<&[Ptr<'c>]>),
+        further: u32,
+    ) -> Result<Vec<V<'c>>> {
+        let (op, matrix) = (product.op, &product.matrix);
+        let (starts, skipped) = match (starts, const_int(matrix.steps[1])) {
+            (Some(starts), Some(stride)) => (starts.to_vec(), stride * u64::from(further)),
+            _ => {
+                // A row beyond the last one is that one again, and nobody looks at it.
+                let row = self.e.add(row, self.e.i32(further))?;
+                let row = self.e.map2("llvm.umin", row, self.e.i32(op.m - 1))?;
+                (self.starts_at(together, product, row)?, 0)
+            }
+        };
+        let turn = self.number_in_quad()?;
+        let bytes = u64::from(matrix.elem.bytes());
+        let mut words = Vec::new();
+        for (columns, start) in blocks(op.k, together.in_word).into_iter().zip(starts) {
+            let pieces = self.pieces(op, columns.own);
+            let is_whole = columns.first + QUAD as u32 * columns.own <= op.k;
+            let start = self.place(&start)?;
+            let mut elements: Vec<V<'c>> = Vec::new();
+            for piece in (0..columns.own).step_by(pieces.count as usize) {
+                let further = skipped + bytes * u64::from(columns.first + piece);
+                let mut at = self.e.field(start, further)?;
+                let mut exists = None;
+                if !is_whole {
+                    let first = self.e.mul(turn, self.e.i32(columns.own))?;
+                    let column = self.e.add(first, self.e.i32(columns.first + piece))?;
+                    let is_there = self.e.icmp(IntPredicate::ULT, column, self.e.i32(op.k))?;
+                    // The first of the row stands in for one that is not there.
+                    let back = self.e.mul(column, self.e.i32(matrix.elem.bytes()))?;
+                    let back = self.e.sub(self.e.i64(0), self.e.zext_trunc(back, 64)?)?;
+                    let back = self.e.select(is_there, self.e.i64(0), back)?;
+                    at = self.e.offset(at.into(), back)?.into_pointer_value();
+                    exists = Some(is_there);
+                }
+                for x in self.factors_at(together, matrix.elem, at, pieces)? {
+                    elements.push(match exists {
+                        Some(exists) => self.e.select(exists, x, self.e.zero(x.get_type()))?,
+                        None => x,
+                    });
+                }
+            }
+            // Pieces are of whole words, or of what words are made of.
+            match pieces.count.is_multiple_of(together.in_word) {
+                true => words.append(&mut elements),
+                false => {
+                    for elements in elements.chunks(together.in_word as usize) {
+                        words.push(self.word(together.factor, elements)?);
+                    }
+                }
+            }
+        }
+        Ok(words)
+    }
+
+    /// A piece of a row: words of factors, or factors where it is less than a word.
+    fn factors_at(
+        &mut self,
+        together: Together,
+        elem: Scalar,
+        at: PointerValue<'c>,
+        pieces: Pieces,
+    ) -> Result<Vec<V<'c>>> {
+        let (count, flags) = (pieces.count as usize, MemFlags::default());
+        let is_words = pieces.count.is_multiple_of(together.in_word);
+        if elem == together.factor && is_words {
+            return self.read_aligned(
+                at,
+                Scalar::I32,
+                count / together.in_word as usize,
+                pieces.align,
+                flags,
+            );
+        }
+        let mut factors = Vec::new();
+        let elements = self.read_aligned(at, elem, count, pieces.align, flags)?;
+        if elem == together.factor {
+            return Ok(elements);
+        }
+        let mut numbers = Vec::new();
+        for x in elements {
+            numbers.push(self.e.as_f32(elem, x)?);
+        }
+        match is_words {
+            true => {
+                for pair in numbers.as_chunks::<2>().0 {
+                    factors.push(self.halves(pair[0], pair[1])?);
+                }
+            }
+            false => {
+                for x in numbers {
+                    factors.push(self.e.round_f32(Scalar::F16, x)?);
+                }
+            }
+        }
+        Ok(factors)
+    }
+
+    /// The biases of the columns that a thread has of a block, as sums begin with them.
+    fn biases(&mut self, product: &Product<'_, 'c>, block: Block) -> Result<Vec<V<'c>>> {
+        let Some((component, p)) = product.bias else { return Ok(Vec::new()) };
+        let (s, m) = (component.scalar(), product.op.m);
+        let pieces = Pieces::of(m, block.own, s);
+        let turn = self.number_in_quad()?;
+        let first = self.e.add(self.e.mul(turn, self.e.i32(block.own))?, self.e.i32(block.first))?;
+        let is_whole = block.first + QUAD as u32 * block.own <= m;
+        let mut biases = Vec::new();
+        for piece in (0..block.own).step_by(pieces.count as usize) {
+            let mut number = self.e.add(first, self.e.i32(piece))?;
+            if !is_whole {
+                // Nobody looks at what is beyond the last one.
+                let exists = self.e.icmp(IntPredicate::ULT, number, self.e.i32(m))?;
+                number = self.e.select(exists, number, self.e.i32(0))?;
+            }
+            let step = self.e.mul(self.e.zext_trunc(number, 64)?, self.e.i64(s.bytes().into()))?;
+            let at = self.place(&Ptr { offset: self.e.add(p.offset, step)?, ..p })?;
+            for x in self.read_aligned(at, s, pieces.count as usize, pieces.align, MemFlags::default())? {
+                let x = self.multiplicand(component, x)?;
+                biases.push(match component.is_float() {
+                    // No sum is a zero with a sign: what begins without one does not get one.
+                    true => self.e.bin(InstructionOpcode::FAdd, x, self.e.zero(x.get_type()))?,
+                    false => x,
+                });
+            }
+        }
+        Ok(biases)
+    }
+
+    /// What the sums of two columns begin with, for both rows of an instruction's.
+    fn sums(&mut self, product: &Product<'_, 'c>, biases: &[V<'c>], pair: u32) -> Result<Vec<V<'c>>> {
+        let pair = match biases.get(2 * pair as usize..2 * pair as usize + 2) {
+            Some(pair) => pair.to_vec(),
+            None => vec![self.e.zero(self.number_ty(product.op)); 2],
+        };
+        Ok([pair.as_slice(), &pair].concat())
     }
 
     /// Two `f32` as halves in a word, the first in its low bits.
@@ -264,20 +450,9 @@ impl<'c> Lower<'_, 'c> {
         let word = self.e.cx.i32_type().into();
         Ok(self.assembly("cvt.rn.f16x2.f32 $0, $1, $2;", &[word], &[high, low], Memory::None)?[0])
     }
+}
 
-    /// Of four words of each thread of a quad: number `i` of thread `j` becomes number `j` of thread `i`.
-    fn transpose_quad(&mut self, mut words: [V<'c>; QUAD], turn: V<'c>) -> Result<[V<'c>; QUAD]> {
-        for (bit, pairs) in [(1, [(0, 1), (2, 3)]), (2, [(0, 2), (1, 3)])] {
-            let own = self.e.and(turn, self.e.i32(bit))?;
-            let is_second = self.e.icmp(IntPredicate::NE, own, self.e.i32(0))?;
-            for (i, j) in pairs {
-                let given = self.e.select(is_second, words[i], words[j])?;
-                let args = [self.e.i32(u32::MAX), given, self.e.i32(bit), self.e.i32(31)];
-                let got = self.e.intrinsic("llvm.nvvm.shfl.sync.bfly.i32", &[], &args)?;
-                words[i] = self.e.select(is_second, got, words[i])?;
-                words[j] = self.e.select(is_second, words[j], got)?;
-            }
-        }
-        Ok(words)
-    }
+/// What a thread has of a spread factor, word by word.
+fn words_of_rows<'c>(spread: &Spread<'c>) -> Vec<[V<'c>; QUAD]> {
+    (0..spread.rows[0].len()).map(|i| [0, 1, 2, 3].map(|row| spread.rows[row][i])).collect()
 }

@@ -22,14 +22,17 @@
 //!
 //! Loops are unrolled for their indices if the index of a matrix or of a short array, or the lane that a shuffle
 //! reads, depends on the loop's counter, or within narrower limits if they hold matrix operations; for targets that run
-//! invocations as threads, short ones whatever they hold, and those over the elements of vectors that are multiplied.
+//! invocations as threads, short ones whatever they hold, and those over the elements of vectors that are multiplied. But
+//! what does the same to each component of such vectors stays one loop: it is for the target to say where components are.
 
 use super::walk::Walk;
+use crate::componentwise::Componentwise;
 use crate::effects::VarUse;
 use crate::entities::{Block, Inst, Label, Value, Var};
 use crate::module::Function;
 use crate::op::{Op, SubgroupOp};
 use crate::types::Type;
+use std::collections::BTreeSet;
 
 /// Most times a body is copied: 32 iterations, and the test that ends them.
 const MAX_COPIES: usize = 33;
@@ -77,8 +80,8 @@ pub(super) struct Budget {
     short: usize,
     /// The same for one loop that has indices by its counter, but no multiplication of matrices.
     beside: usize,
-    /// Longer arrays that are worth turning into registers, in order.
-    vectors: Vec<Var>,
+    /// Vectors that are multiplied by matrices, and those that are made of them component by component.
+    vectors: BTreeSet<Var>,
 }
 
 impl Budget {
@@ -97,21 +100,13 @@ impl Budget {
             plain: MAX_CLONED_PLAIN,
             short: 0,
             beside: most,
-            vectors: Vec::new(),
+            vectors: BTreeSet::new(),
         }
     }
 
     /// For threads.
     pub(super) fn for_threads(func: &Function) -> Self {
-        let mut vectors = Vec::new();
-        for info in &func.insts {
-            if let Op::VecMatMul(op) = &info.op {
-                vectors
-                    .extend([op.result, op.input].into_iter().filter(|&v| func.var(v).count <= MAX_VECTOR));
-            }
-        }
-        vectors.sort_unstable();
-        Self { short: MAX_CLONED_SHORT, vectors, ..Self::of(MAX_CLONED) }
+        Self { short: MAX_CLONED_SHORT, vectors: Componentwise::multiplied(func), ..Self::of(MAX_CLONED) }
     }
 
     /// For indices alone.
@@ -125,6 +120,12 @@ impl Walk<'_> {
     /// has changed.
     pub(super) fn unroll(&mut self, label: Label, body: Block, stored: &[Var]) -> bool {
         let Some(budget) = self.budget.clone() else { return false };
+        let is_multiplied = |var: Var| budget.vectors.contains(&var);
+        if Componentwise::of(self.old, label, body)
+            .is_some_and(|found| found.vectors(self.old).any(is_multiplied))
+        {
+            return false;
+        }
         let limit = match gain(self.old, body, stored, &budget.vectors) {
             Gain::None => budget.short,
             Gain::Matrices => budget.plain,
@@ -179,7 +180,7 @@ impl Walk<'_> {
     }
 }
 
-fn gain(func: &Function, body: Block, stored: &[Var], vectors: &[Var]) -> Gain {
+fn gain(func: &Function, body: Block, stored: &[Var], vectors: &BTreeSet<Var>) -> Gain {
     let mut inner = Vec::new();
     stores_in_loops(func, body, false, &mut inner);
     inner.sort_unstable();
@@ -217,17 +218,17 @@ fn stores_in_loops(func: &Function, block: Block, in_loop: bool, vars: &mut Vec<
     }
 }
 
-fn gain_of_block(func: &Function, block: Block, counters: &[Var], vectors: &[Var]) -> Gain {
+fn gain_of_block(func: &Function, block: Block, counters: &[Var], vectors: &BTreeSet<Var>) -> Gain {
     let gains = func.block(block).iter().map(|&inst| gain_of_inst(func, inst, counters, vectors));
     gains.max().unwrap_or(Gain::None)
 }
 
-fn gain_of_inst(func: &Function, inst: Inst, counters: &[Var], vectors: &[Var]) -> Gain {
+fn gain_of_inst(func: &Function, inst: Inst, counters: &[Var], vectors: &BTreeSet<Var>) -> Gain {
     let info = func.inst(inst);
     let gains = |var: Var| {
         func.var(var).ty.mat().is_some()
             || func.var(var).count <= MAX_ELEMENTS
-            || vectors.binary_search(&var).is_ok()
+            || func.var(var).count <= MAX_VECTOR && vectors.contains(&var)
     };
     let index = match info.op {
         Op::VarLoad(var) | Op::VarComponentLoad(var) | Op::VarComponentStore(var) if gains(var) => {

@@ -438,7 +438,7 @@ fn loops_over_lanes_are_unrolled() {
 /// Threads have vectors that they multiply in registers, for which their elements have constant numbers.
 #[test]
 fn loops_over_vectors_are_unrolled_for_threads() {
-    let code = |product: &str| {
+    let code = |component: &str, product: &str| {
         format!(
             "binding buf0 = 0.0 storage var $i: i32 var $x: f16[40] var $y: f16[8] {{
             %0: i32 = const 0
@@ -451,7 +451,7 @@ fn loops_over_vectors_are_unrolled_for_threads() {
                 %i: i32 = var_load<$i>
                 %c: bool = ult %i, %40
                 if %c {{
-                    %x: f16 = u_to_f %i
+                    {component}
                     var_store<$x> %i, %x
                     %j: i32 = iadd %i, %1
                     var_store<$i> %j
@@ -467,9 +467,13 @@ fn loops_over_vectors_are_unrolled_for_threads() {
         module.to_string().matches("loop").count()
     };
     let product = "vec_mat_mul<$y, $x, m=8, k=40, f16, f16, inferencing> %p, %stride";
-    assert_eq!(loops(code(product), &THREADS), 0);
-    assert_eq!(loops(code(product), &LANES), 1);
-    assert_eq!(loops(code(""), &THREADS), 1);
+    let indexed = "%x: f16 = u_to_f %i";
+    assert_eq!(loops(code(indexed, product), &THREADS), 0);
+    assert_eq!(loops(code(indexed, product), &LANES), 1);
+    assert_eq!(loops(code(indexed, ""), &THREADS), 1);
+    // What is the same for each component, the target does where components are.
+    let alike = "%old: f16 = var_load<$x> %i %x: f16 = fmul %old, %old";
+    assert_eq!(loops(code(alike, product), &THREADS), 1);
 }
 
 /// A long loop that fills an array of sums leaves the copies to the one that multiplies.
