@@ -51,6 +51,35 @@ fn operand(
     (0..count).map(|_| Matrix::from_fn(elem, rows, cols, &mut number)).collect()
 }
 
+/// A number of any type; a float has no whole one.
+#[derive(Clone, Copy)]
+struct Number {
+    real: f64,
+    whole: i128,
+}
+
+impl Number {
+    fn read(elem: Elem, bits: u64, signed: bool) -> Self {
+        if elem.is_float() {
+            return Self { real: float(elem, bits), whole: 0 };
+        }
+        let whole = integer(elem, bits, signed);
+        Self { real: whole as f64, whole }
+    }
+}
+
+/// The numbers of a matrix, row by row.
+struct Factor {
+    cols: usize,
+    numbers: Vec<Number>,
+}
+
+impl Factor {
+    fn at(&self, row: usize, col: usize) -> Number {
+        self.numbers[row * self.cols + col]
+    }
+}
+
 struct Run {
     case: Case,
     shape: (u32, u32, u32),
@@ -117,12 +146,13 @@ impl Run {
             );
         }
         let results = if self.in_place { &mut ct } else { &mut rt };
+        let (a, b) = (self.factors(0, a), self.factors(1, b));
         for (tile, result) in results.iter_mut().enumerate() {
             let (i, j) = (tile / grid.n as usize, tile % grid.n as usize);
             let result = Matrix::from_tile(&op.r, result);
             for row in 0..m as usize {
                 for col in 0..n as usize {
-                    let want = self.expected((a, b, &c[tile]), (i, j), (row, col));
+                    let want = self.expected((&a, &b, &c[tile]), (i, j), (row, col));
                     let got = result.at(row, col);
                     assert!(
                         same(er, got, want),
@@ -138,10 +168,20 @@ impl Run {
         plan.kernel
     }
 
+    /// The numbers of the matrices of an operand. They are read once: each is in many products.
+    fn factors(&self, operand: usize, matrices: &[Matrix]) -> Vec<Factor> {
+        let (elem, signed) = (self.case.elems[operand], self.case.signed[operand]);
+        let read = |matrix: &Matrix| Factor {
+            cols: matrix.cols,
+            numbers: matrix.bits.iter().map(|&bits| Number::read(elem, bits, signed)).collect(),
+        };
+        matrices.iter().map(read).collect()
+    }
+
     /// The chain of steps, one by one; a relaxed one is a single step over all tiles.
     fn expected(
         &self,
-        (a, b, c): (&[Matrix], &[Matrix], &Matrix),
+        (a, b, c): (&[Factor], &[Factor], &Matrix),
         (i, j): (usize, usize),
         (row, col): (usize, usize),
     ) -> u64 {
@@ -158,23 +198,17 @@ impl Run {
     }
 
     /// Adds products to a number of a type, with or without a sign.
-    fn step(&self, pairs: &[(u64, u64)], (ec, c, c_signed): (Elem, u64, bool)) -> u64 {
-        let [ea, eb, _, er] = self.case.elems;
-        let [a_signed, b_signed, _, r_signed] = self.case.signed;
-        let real = |elem: Elem, bits, signed| {
-            if elem.is_float() { float(elem, bits) } else { integer(elem, bits, signed) as f64 }
-        };
-        let approximate: f64 =
-            pairs.iter().map(|&(a, b)| real(ea, a, a_signed) * real(eb, b, b_signed)).sum();
-        let approximate = approximate + real(ec, c, c_signed);
+    fn step(&self, pairs: &[(Number, Number)], (ec, c, c_signed): (Elem, u64, bool)) -> u64 {
+        let (er, r_signed) = (self.case.elems[3], self.case.signed[3]);
+        let c = Number::read(ec, c, c_signed);
+        let approximate: f64 = pairs.iter().map(|&(a, b)| a.real * b.real).sum();
+        let approximate = approximate + c.real;
         if self.case.elems.iter().any(|elem| elem.is_float()) {
             return if er.is_float() { nearest(er, approximate) } else { truncate(er, approximate as i128) };
         }
         // Exact modulo 2^128, and so exact if it is small.
-        let total = pairs
-            .iter()
-            .map(|&(a, b)| integer(ea, a, a_signed).wrapping_mul(integer(eb, b, b_signed)))
-            .fold(integer(ec, c, c_signed), i128::wrapping_add);
+        let total =
+            pairs.iter().map(|&(a, b)| a.whole.wrapping_mul(b.whole)).fold(c.whole, i128::wrapping_add);
         if !self.case.saturating {
             return truncate(er, total);
         }
@@ -337,7 +371,7 @@ fn saturating_sums_are_exact() {
             let run = Run { case, shape: (3, 5, depth), grid: Grid::ONE, in_place: false };
             let all = |bits, rows, cols| [Matrix::from_fn(elem, rows, cols, |_, _| bits)];
             let (a, b, c) = (all(x, 3, depth), all(y, depth, 5), all(c, 3, 5));
-            assert_eq!(run.expected((&a, &b, &c[0]), (0, 0), (0, 0)), want);
+            assert_eq!(run.expected((&run.factors(0, &a), &run.factors(1, &b), &c[0]), (0, 0), (0, 0)), want);
             run.check_these(isa, &run.op(isa), (&a, &b, &c));
         }
     }
@@ -451,7 +485,10 @@ fn sums_that_overflow_on_the_way_stay_infinite() {
         let case = Case { relaxed, ..Case::floats(Elem::F16, Elem::F16, Elem::F16, Elem::F16) };
         let run = Run { case, shape: (16, 16, 16), grid: Grid { m: 1, n: 1, k: 4 }, in_place: false };
         let c = [matrix(0.0)];
-        assert_eq!(run.expected((&a, &b, &c[0]), (0, 0), (3, 5)), nearest(Elem::F16, want));
+        assert_eq!(
+            run.expected((&run.factors(0, &a), &run.factors(1, &b), &c[0]), (0, 0), (3, 5)),
+            nearest(Elem::F16, want)
+        );
         Isa::available().into_iter().chain(with_sums_of_f16().filter(|_| !relaxed)).for_each(|isa| {
             run.check_these(isa, &run.op(isa), (&a, &b, &c));
         });
