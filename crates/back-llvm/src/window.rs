@@ -349,7 +349,7 @@ mod tests {
 
     /// The assembly of a kernel in which four lanes each read four halves of a block of 34 bytes and store the sum of dot
     /// products of the two words that they are.
-    fn assembly() -> String {
+    fn assembly(processor: &str) -> String {
         let module = "kernel \"main\"
 workgroup_size 16 1 1
 subgroup_size 16
@@ -386,12 +386,12 @@ binding buf1 = 0.1 storage writable
   store %to, %sum
 }
 ";
-        assembly_of(module)
+        assembly_of(module, processor)
     }
 
-    fn assembly_of(module: &str) -> String {
+    fn assembly_of(module: &str, processor: &str) -> String {
         let module = verify(text::parse(module).unwrap()).unwrap();
-        let target = Target::new(Processor::named("znver4").unwrap());
+        let target = Target::new(Processor::named(processor).unwrap());
         let compiled = compile(&module, &target, &Options { dump_asm: true, ..Options::default() }).unwrap();
         compiled.dumps.asm.unwrap()
     }
@@ -419,13 +419,14 @@ binding buf1 = 0.1 storage writable
   store %to, %sum
 }
 ",
+            "znver4",
         );
         assert!(asm.contains("load_edge_"), "{asm}");
     }
 
     #[test]
     fn each_word_is_one_shuffle_of_two_windows() {
-        let asm = assembly();
+        let asm = assembly("znver4");
         let shuffles = ["vpermt2", "vpermi2", "vperm"].map(|name| asm.matches(name).count());
         // Of these, the first two are of the third, too.
         assert_eq!(shuffles[2], 2, "{asm}");
@@ -433,5 +434,12 @@ binding buf1 = 0.1 storage writable
         assert_eq!((asm.matches("vpdpbusd").count(), asm.matches("vpaddd").count()), (4, 0), "{asm}");
         // What is copied at the edge of a buffer costs no vector register.
         assert_eq!(asm.matches("call").count(), 0, "{asm}");
+    }
+
+    /// Without an instruction for four bytes, pairs of them are multiplied: those at even places and those at odd ones.
+    #[test]
+    fn bytes_are_multiplied_by_pairs() {
+        let asm = assembly("haswell");
+        assert_eq!((asm.matches("vpmaddwd").count(), asm.matches("vpmulld").count()), (8, 0), "{asm}");
     }
 }

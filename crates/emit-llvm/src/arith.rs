@@ -11,6 +11,7 @@ mod dot;
 mod float;
 mod fused;
 mod integer;
+mod pairs;
 mod pick;
 mod table;
 
@@ -18,6 +19,7 @@ use crate::error::Result;
 use crate::{Emit, V, lanes};
 use inkwell::values::InstructionOpcode;
 use inkwell::{FloatPredicate, IntPredicate};
+pub(crate) use pairs::PairSums;
 use phalanx_ir::{BinaryOp, CompareOp, Scalar, UnaryOp};
 use pick::Pick;
 

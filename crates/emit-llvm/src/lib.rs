@@ -74,6 +74,8 @@ pub struct Emit<'c> {
     intrinsics: FxHashMap<(&'static str, Vec<TypeKey>), FunctionValue<'c>>,
     /// Halves that integers were made, which are these numbers of f32 exactly.
     exact: FxHashMap<V<'c>, V<'c>>,
+    /// What dot products of bytes are sums of.
+    pair_sums: FxHashMap<V<'c>, arith::PairSums<'c>>,
     /// About how many instructions were appended since the last conditional branch.
     pub straight: Cell<u32>,
 }
@@ -91,6 +93,7 @@ impl<'c> Emit<'c> {
             has_notes: false,
             intrinsics: FxHashMap::default(),
             exact: FxHashMap::default(),
+            pair_sums: FxHashMap::default(),
             straight: Cell::new(0),
         }
     }

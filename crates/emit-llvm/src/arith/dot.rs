@@ -10,7 +10,7 @@
 //! Bytes that are masked so that they have no highest bit, as weights of four bits are, have no sign either way.
 //! What a product is added to is where the instruction begins.
 //!
-//! Without it, bytes are extended and multiplied as words.
+//! Without it x86 multiplies pairs (`pairs`), and others extend bytes and multiply words.
 
 use crate::error::Result;
 use crate::{Emit, V, const_elems, lanes};
@@ -22,14 +22,14 @@ const HIGH: u64 = 0x8080_8080;
 impl<'c> Emit<'c> {
     /// The sum of the products of four bytes, which have a sign or not.
     pub(super) fn dot_bytes(&mut self, signs: (bool, bool), x: V<'c>, y: V<'c>) -> Result<V<'c>> {
-        // The unsigned one is the first.
-        let (signs, x, y) = match signs {
-            (true, true) if has_no_high_bits(x) => ((false, true), x, y),
-            (true, true) if has_no_high_bits(y) => ((false, true), y, x),
-            _ => (signs, x, y),
-        };
         match lanes(x) {
             Some(n) if self.caps.vnni && n >= 4 => {
+                // The unsigned one is the first.
+                let (signs, x, y) = match signs {
+                    (true, true) if has_no_high_bits(x) => ((false, true), x, y),
+                    (true, true) if has_no_high_bits(y) => ((false, true), y, x),
+                    _ => (signs, x, y),
+                };
                 let register = (self.caps.register_bytes / 4).max(8).min(n);
                 let part = |l: &Self, v: V<'c>, k: u32| l.permute(v, k * register..(k + 1) * register);
                 let mut parts = Vec::new();
@@ -39,6 +39,7 @@ impl<'c> Emit<'c> {
                 }
                 self.concat(parts)
             }
+            Some(n) if self.caps.is_x86 && n >= 4 => self.dot_by_pairs(signs, x, y),
             _ => self.dot_extended(signs, x, y),
         }
     }
@@ -91,7 +92,10 @@ impl<'c> Emit<'c> {
             let first = self.dot_unsigned_signed(start, a, b)?;
             return self.dot_unsigned_signed(first, c, d);
         }
-        self.add(x, y)
+        match self.add_pair_sums(x, y)? {
+            Some(sum) => Ok(sum),
+            None => self.add(x, y),
+        }
     }
 
     /// By products of extended bytes.
@@ -125,10 +129,14 @@ pub(super) fn maker(x: V<'_>) -> Option<InstructionValue<'_>> {
 
 /// Whether a vector is the result of a mask that clears the highest bit of each byte.
 fn has_no_high_bits(x: V<'_>) -> bool {
-    let Some(inst) = maker(x).filter(|inst| inst.get_opcode() == I::And) else { return false };
-    (0..2)
-        .filter_map(|i| inst.get_operand(i)?.value())
-        .any(|operand| const_elems(operand).is_some_and(|elems| elems.iter().all(|mask| mask & HIGH == 0)))
+    let masks = maker(x).and_then(masks_of).unwrap_or_default();
+    masks.into_iter().any(|masks| masks.iter().all(|mask| mask & HIGH == 0))
+}
+
+/// The constants, element by element, that an instruction is the conjunction with, if it is one.
+pub(super) fn masks_of(inst: InstructionValue<'_>) -> Option<Vec<Vec<u64>>> {
+    let operands = || (0..2).filter_map(|i| inst.get_operand(i)?.value());
+    (inst.get_opcode() == I::And).then(|| operands().filter_map(const_elems).collect())
 }
 
 /// What a product of bytes begins with, and its factors.
