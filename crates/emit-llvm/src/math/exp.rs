@@ -3,7 +3,10 @@
 use crate::error::Result;
 use crate::{Emit, V, lanes};
 use inkwell::FloatPredicate as P;
-use phalanx_polynomials::{EXP, EXP_LIMITS, EXP2, EXP2_LIMITS, LN2_PARTS, ROUND_F32, SINH, TANH};
+use phalanx_polynomials::{EXP, EXP_LIMITS, EXP2, EXP2_LIMITS, LN2_PARTS, SINH, TANH};
+
+/// What the exponent of the `f32` 1 is.
+const ONE: u32 = 127;
 
 /// A number times a power of two.
 #[derive(Clone, Copy, Debug)]
@@ -11,8 +14,8 @@ struct Scaled<'c> {
     number: V<'c>,
     /// The power, a float that is an integer.
     power: V<'c>,
-    /// The same as an integer.
-    exponent: V<'c>,
+    /// The same in the low nine bits of an integer, and twice [`ONE`] more.
+    bits: V<'c>,
 }
 
 impl<'c> Emit<'c> {
@@ -26,17 +29,16 @@ impl<'c> Emit<'c> {
     /// 2^x.
     pub(super) fn exp2(&mut self, x: V<'c>) -> Result<V<'c>> {
         let x = self.clamped(x, EXP2_LIMITS)?;
-        let (power, bits) = self.round_scaled(x, 1.0_f32)?;
+        let (power, bits) = self.round_biased(x, 1.0_f32, 2 * ONE)?;
         let rest = self.fsub(x, power)?;
         let p = self.even_odd(rest, &EXP2)?;
         let number = self.madd_num(p, rest, 1.0_f32)?;
-        let exponent = self.exponent(bits)?;
-        self.scaled(Scaled { number, power, exponent })
+        self.scaled(Scaled { number, power, bits })
     }
 
     /// e^x for |x| up to 2^13.
     fn exp_parts(&mut self, x: V<'c>) -> Result<Scaled<'c>> {
-        let (power, bits) = self.round_scaled(x, std::f32::consts::LOG2_E)?;
+        let (power, bits) = self.round_biased(x, std::f32::consts::LOG2_E, 2 * ONE)?;
         let mut rest = x;
         for part in LN2_PARTS {
             rest = self.madd(power, self.num(-part, x), rest)?;
@@ -45,12 +47,7 @@ impl<'c> Emit<'c> {
         let p = self.even_odd_of(rest, square, &EXP)?;
         let p = self.madd(p, square, rest)?;
         let number = self.fadd(p, self.num(1.0_f32, x))?;
-        Ok(Scaled { number, power, exponent: self.exponent(bits)? })
-    }
-
-    /// The integer in the sum with [`ROUND_F32`].
-    fn exponent(&self, sum: V<'c>) -> Result<V<'c>> {
-        self.sub(sum, self.int_like(sum, ROUND_F32.to_bits().into()))
+        Ok(Scaled { number, power, bits })
     }
 
     /// (e^x − e^−x) / 2.
@@ -75,7 +72,7 @@ impl<'c> Emit<'c> {
         let x = self.clamped(x, [0.0_f32, 90.0])?;
         let mut y = self.exp_parts(x)?;
         y.power = self.fsub(y.power, self.num(1.0, x))?;
-        y.exponent = self.sub(y.exponent, self.int_like(y.exponent, 1))?;
+        y.bits = self.sub(y.bits, self.int_like(y.bits, 1))?;
         self.scaled(y)
     }
 
@@ -86,7 +83,8 @@ impl<'c> Emit<'c> {
         let magnitude = self.clamped(magnitude, [0.0_f32, 10.0])?;
         let near = self.odd(magnitude, |e, square| e.even_odd(square, &TANH))?;
         let y = self.exp_parts(self.fadd(magnitude, magnitude)?)?;
-        let power = self.power_of_two_f32(y.exponent)?;
+        let biased = self.sub(y.bits, self.int_like(y.bits, ONE.into()))?;
+        let power = self.float_of(self.exponent_field(biased)?)?;
         let sum = self.madd_num(y.number, power, 1.0)?;
         let far = self.fsub(self.num(1.0, x), self.fdiv(self.num(2.0, x), sum)?)?;
         let y = self.choose(magnitude, P::OLT, self.num(0.625, x), near, far)?;
@@ -104,10 +102,9 @@ impl<'c> Emit<'c> {
         self.madd(p, self.fmul(square, x)?, x)
     }
 
-    /// 2^k as an `f32`, for the exponent of a normal number.
-    fn power_of_two_f32(&self, k: V<'c>) -> Result<V<'c>> {
-        let biased = self.add(k, self.int_like(k, 127))?;
-        self.float_of(self.shl(biased, self.int_like(k, 23))?)
+    /// The exponent of an `f32` from the low bits of an integer.
+    fn exponent_field(&self, bits: V<'c>) -> Result<V<'c>> {
+        self.shl(bits, self.int_like(bits, 23))
     }
 
     /// Right also where the result is a denormal or the power alone overflows.
@@ -123,7 +120,7 @@ impl<'c> Emit<'c> {
                 }
                 self.concat(parts)
             }
-            _ => self.scale_in_steps(x.number, x.exponent),
+            _ => self.scale_in_steps(x.number, x.bits),
         }
     }
 
@@ -143,13 +140,14 @@ impl<'c> Emit<'c> {
         self.intrinsic(name, &[], &args)
     }
 
-    /// In two steps: the power itself may be no `f32`. The first product is exact.
-    fn scale_in_steps(&mut self, number: V<'c>, exponent: V<'c>) -> Result<V<'c>> {
-        let half = self.ashr(exponent, self.int_like(exponent, 1))?;
-        let rest = self.sub(exponent, half)?;
+    /// In two steps: the power itself may be no `f32`, but that of its halves are, and what [`Scaled::bits`] has more is what
+    /// both their exponents have. The first product is exact.
+    fn scale_in_steps(&mut self, number: V<'c>, bits: V<'c>) -> Result<V<'c>> {
+        let half = self.exponent_field(self.lshr(bits, self.int_like(bits, 1))?)?;
+        let rest = self.sub(self.exponent_field(bits)?, half)?;
         let mut y = number;
         for power in [half, rest] {
-            y = self.fmul(y, self.power_of_two_f32(power)?)?;
+            y = self.fmul(y, self.float_of(power)?)?;
         }
         Ok(y)
     }

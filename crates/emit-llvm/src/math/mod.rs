@@ -195,8 +195,14 @@ impl<'c> Emit<'c> {
     /// The integer nearest to `x * scale`, as a float and as the low bits of what is given second. Needs a product
     /// below 2^22 in magnitude, of `f64` 2^51.
     fn round_scaled(&mut self, x: V<'c>, scale: impl Into<f64>) -> Result<(V<'c>, V<'c>)> {
+        self.round_biased(x, scale, 0)
+    }
+
+    /// The same, but the low bits are so much more.
+    fn round_biased(&mut self, x: V<'c>, scale: impl Into<f64>, bias: u32) -> Result<(V<'c>, V<'c>)> {
         let is_wide = elem_ty(x) == self.cx.f64_type().into();
-        let large = self.num(if is_wide { ROUND_F64 } else { ROUND_F32.into() }, x);
+        let large = if is_wide { ROUND_F64 } else { ROUND_F32.into() } + f64::from(bias);
+        let large = self.num(large, x);
         let scale: f64 = scale.into();
         let sum = if scale == 1.0 { self.fadd(x, large)? } else { self.madd(x, self.num(scale, x), large)? };
         Ok((self.fsub(sum, large)?, self.bits_of(sum)?))
