@@ -28,6 +28,7 @@ mod neighbours;
 mod optimize;
 mod pick;
 mod pieces;
+mod pin;
 mod pointer;
 mod prologue;
 mod repeated;

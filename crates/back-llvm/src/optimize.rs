@@ -4,6 +4,7 @@ use crate::effort::{self, Effort, Extent};
 use crate::error::{Error, Result};
 use crate::halves;
 use crate::masks;
+use crate::pin;
 use crate::report::{self, Report};
 use crate::roll;
 use crate::sink;
@@ -60,6 +61,9 @@ pub(crate) fn to_object<'c>(
                 set_attributes(cx, repeat, target);
             }
             sink::sink(cx, function)?;
+            if target.has_few_registers() {
+                pin::pin(cx, function, target.caps().register_bytes)?;
+            }
         }
     }
     debug_assert!(module.verify().is_ok(), "{:?}", module.verify());

@@ -94,6 +94,11 @@ impl Target {
         }
     }
 
+    /// Whether there are 16 vector registers, not 32.
+    pub(crate) fn has_few_registers(&self) -> bool {
+        self.is_x86() && !self.has_wide_vectors()
+    }
+
     /// LLVM's name for the processor that code is scheduled for.
     pub(crate) fn tune(&self) -> &str {
         &self.tune
