@@ -236,11 +236,18 @@ impl<'c> Lower<'_, 'c> {
     }
 
     pub(crate) fn lower_loop(&mut self, label: Label, body: Block) -> Result<Flow> {
+        self.lower_rounds(label, body, true)
+    }
+
+    /// A loop whose rounds look whether the dispatch shall end, or leave that to what they wait for.
+    pub(crate) fn lower_rounds(&mut self, label: Label, body: Block, looks: bool) -> Result<Flow> {
         let mask = self.mask_if_any()?;
         let [header, latch, end] = ["loop", "latch", "endloop"].map(|name| self.new_block(name));
         self.e.br(header)?;
         self.e.b.position_at_end(header);
-        self.look_whether_to_stop()?;
+        if looks {
+            self.look_whether_to_stop()?;
+        }
         let round = self.mask_if_any()?;
         self.constructs.stack.push(Frame { label: Some(label), target: Some(header), end: latch });
         if self.block(body)? == Flow::Next {

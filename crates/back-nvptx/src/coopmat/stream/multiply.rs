@@ -137,11 +137,9 @@ impl<'c> Lower<'_, 'c> {
             return self.set_mat(inst, c);
         }
         let puts_off = delay.is_some_and(|delay| delay.first == inst);
+        // The slot of what was put off is full with this one: those that filled it had done so before.
         let at = self.ring()?.at;
         self.wait_full_at(at)?;
-        if puts_off {
-            self.wait_for_delayed()?;
-        }
         if puts_off || turns.is_some_and(|turns| turns.second == inst) {
             self.take_turn()?;
         }
@@ -273,7 +271,7 @@ impl<'c> Lower<'_, 'c> {
 
     /// A left factor in a slot.
     fn left_in_slot(&mut self, part: Part, slot: V<'c>) -> Result<Left<'c>> {
-        let group = self.group()?;
+        let group = self.ring()?.group.ok_or_else(|| Error::bug("a thread of no group multiplies"))?;
         let blocks = self.e.mul(group, self.e.i32(part.blocks * ROWS))?;
         let of_group = match part.along_k {
             true => self.e.mul(blocks, self.e.i32(part.span))?,
@@ -284,7 +282,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Which group of four warps this thread is of, known to be the same for the warp.
-    pub(super) fn group(&mut self) -> Result<V<'c>> {
+    pub(super) fn find_group(&mut self) -> Result<V<'c>> {
         let thread = self.thread()?;
         let group = self.e.lshr(thread, self.e.i32(7))?;
         let (all, first, within) = (self.e.i32(u32::MAX), self.e.i32(0), self.e.i32(31));

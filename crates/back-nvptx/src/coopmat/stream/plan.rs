@@ -81,6 +81,13 @@ impl Plan {
         self.streams.iter().position(|stream| stream.stays.is_some_and(|(_, from)| from == inst))
     }
 
+    /// Whether producers copy words as they are, for which they have few numbers at a time.
+    fn only_copies(&self, ir: &Module) -> bool {
+        let mut fills = ir.body.insts.iter().zip(&self.fills).filter(|(_, fill)| fill.is_some());
+        let are_halves = self.streams.iter().all(|stream| stream.b.m.elem.bits() == 16);
+        are_halves && fills.all(|(info, _)| matches!(info.op, Op::MatLoad { .. }))
+    }
+
     /// Registers of a producer and of an invocation, where they share out what a multiprocessor has: where invocations hold
     /// factors or sums of a part of K besides sums, and do not have all that a thread can have anyway.
     pub(crate) fn registers(&self, ir: &Module) -> Option<[u32; 2]> {
@@ -91,7 +98,11 @@ impl Plan {
         }
         // A work-group shares out what it began with, and waits for ever for more.
         let all = REGISTERS / (ir.workgroup_invocations() + PRODUCERS) / 8 * 8 * (groups + 1);
-        let producer = if groups == 2 { 72 } else { 56 };
+        let producer = match groups {
+            2 if self.only_copies(ir) => 40,
+            2 => 72,
+            _ => 56,
+        };
         Some([producer, (all - producer) / groups / 8 * 8])
     }
 }

@@ -58,6 +58,8 @@ pub(crate) struct Ring<'c> {
     pub(super) kept: Option<Kept<'c>>,
     /// Whether what is added behind a loop is lowered.
     pub(super) adds_late: bool,
+    /// Which group of four warps a thread that multiplies is of.
+    pub(super) group: Option<V<'c>>,
 }
 
 /// Where the words and the first slot are, and how many slots of how many bytes there are. What stays lies before the slots.
@@ -109,6 +111,7 @@ impl<'c> Lower<'_, 'c> {
             turns: None,
             kept: None,
             adds_late: false,
+            group: None,
         });
         let thread = self.thread()?;
         let is_first = self.e.icmp(IntPredicate::EQ, thread, self.e.i32(0))?;
@@ -151,9 +154,13 @@ impl<'c> Lower<'_, 'c> {
     /// What a thread that multiplies does first.
     pub(crate) fn start_multiplying(&mut self) -> Result<()> {
         self.share_registers()?;
+        let group = self.find_group()?;
+        if let Some(ring) = &mut self.ring {
+            ring.group = Some(group);
+        }
         if self.ring()?.plan.turns.is_some() {
             let start = self.ring()?.words + TURN_WORDS;
-            let turns = self.start_turns(start)?;
+            let turns = self.start_turns(start, group)?;
             if let Some(ring) = &mut self.ring {
                 ring.turns = Some(turns);
             }
@@ -243,7 +250,8 @@ impl<'c> Lower<'_, 'c> {
         // A word that is empty from the start has left the phase before its first.
         let phase = if word == 1 { self.e.xor(phase, self.e.i32(1))? } else { phase };
         let at = self.word_of(slot, word)?;
-        let looks = self.ring()?.role == Role::Produce;
+        let ring = self.ring()?;
+        let looks = ring.role == Role::Produce || ring.turns.is_some();
         self.wait_at(at, phase, looks)
     }
 

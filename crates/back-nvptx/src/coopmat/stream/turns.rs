@@ -18,7 +18,7 @@ use super::plan::{Places, Plan};
 use crate::lower::{Flow, Lower};
 use inkwell::IntPredicate;
 use inkwell::values::PointerValue;
-use phalanx_emit_llvm::Result;
+use phalanx_emit_llvm::{Result, V};
 use phalanx_ir::{Block, Function, Inst, Label, Module, Op};
 
 /// Groups that take turns.
@@ -85,11 +85,10 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// What a thread that multiplies knows of turns. The first turn is that of the first group.
-    pub(super) fn start_turns(&mut self, start: u32) -> Result<Words<'c>> {
+    pub(super) fn start_turns(&mut self, start: u32, group: V<'c>) -> Result<Words<'c>> {
         let ty = self.e.cx.i32_type();
         let words = Words { own: self.reserve(ty)?, other: self.reserve(ty)?, phase: self.reserve(ty)? };
         let start = self.shared_address(start)?;
-        let group = self.group()?;
         let further = self.e.mul(group, self.e.i32(8))?;
         let own = self.e.add(start, further)?;
         let other = self.e.xor(further, self.e.i32(8))?;
@@ -102,10 +101,11 @@ impl<'c> Lower<'_, 'c> {
         Ok(words)
     }
 
-    /// A loop in which groups take turns.
+    /// A loop in which groups take turns. Those that take them look whether the dispatch shall end where they wait.
     pub(crate) fn lower_loop_of_two(&mut self, label: Label, body: Block) -> Result<Flow> {
         if self.ring()?.plan.delay.is_some() {
-            let flow = self.lower_loop(label, body)?;
+            let looks = self.ring()?.turns.is_none();
+            let flow = self.lower_rounds(label, body, looks)?;
             self.finish_delayed()?;
             return Ok(flow);
         }
