@@ -1,6 +1,6 @@
 // Loops that multiply twice in a round, the second time what they computed of the first product, as attention does: a factor
-// that stays, conditions of several parts in the function for an element, rows whose columns are all the same, and rounds of
-// which the last one is cut off or that are none.
+// that stays, conditions of several parts in the function for an element, rows whose columns are all the same, sums of rows,
+// and rounds of which the last one is cut off or that are none.
 //
 // test run
 // define INVOCATIONS THREADS
@@ -40,6 +40,8 @@ const uint NARROW = 16;
 
 float larger(const in float x, const in float y) { return max(x, y); }
 
+float add(const in float x, const in float y) { return x + y; }
+
 float largerOfBoth(const in uint32_t row, const in uint32_t column, const in float x, const in float y) { return max(x, y); }
 
 // What does not count is little: elements behind the last of the depth and, of some rows, all from a place on.
@@ -71,6 +73,7 @@ void main()
     coopMatLoadTensorNV(matQ, q, 0, sliceTensorLayoutNV(rows(M - 3), 0, M, 0, WIDTH));
     MAT(float, M, WIDTH, Accumulator) result = MAT(float, M, WIDTH, Accumulator)(KIND == 2 ? 3.0 : 0.0);
     MAT(float, M, NARROW, Accumulator) maxima = MAT(float, M, NARROW, Accumulator)(-16.0);
+    MAT(float, M, NARROW, Accumulator) weights = MAT(float, M, NARROW, Accumulator)(0.0);
     for (uint again = 0; again < (KIND == 4 ? 2 : 1); again++) {
         for (uint at = 0; at < depth; at += T) {
             const tensorLayoutNV<2, ZEROS> step = sliceTensorLayoutNV(rows(depth), at, T, 0, WIDTH);
@@ -92,6 +95,9 @@ void main()
             coopMatReduceNV(wideMost, maxima, gl_CooperativeMatrixReduceRowNV, larger);
             coopMatReduceNV(wideCorrection, correction, gl_CooperativeMatrixReduceRowNV, larger);
             coopMatPerElementNV(scores, scores, weigh, wideMost);
+            MAT(float, M, NARROW, Accumulator) newWeights;
+            coopMatReduceNV(newWeights, scores, gl_CooperativeMatrixReduceRowNV, add);
+            weights = weights * correction + newWeights;
             if (KIND == 3 && at > first)
                 break;
             MAT(float16_t, T, WIDTH, B) matV;
@@ -101,7 +107,8 @@ void main()
         if (KIND == 4)
             result = result * 0.5;
     }
-    MAT(float, M, WIDTH, Accumulator) wideMaxima;
+    MAT(float, M, WIDTH, Accumulator) wideMaxima, wideWeights;
     coopMatReduceNV(wideMaxima, maxima, gl_CooperativeMatrixReduceRowNV, larger);
-    coopMatStoreTensorNV(result + wideMaxima, sums, 0, sliceTensorLayoutNV(rows(M), 0, M, 0, WIDTH));
+    coopMatReduceNV(wideWeights, weights, gl_CooperativeMatrixReduceRowNV, larger);
+    coopMatStoreTensorNV(result + wideMaxima + wideWeights, sums, 0, sliceTensorLayoutNV(rows(M), 0, M, 0, WIDTH));
 }

@@ -464,6 +464,54 @@ fn elements_stay_in_registers_and_equal_ones_are_not_exchanged() {
     assert_has(&ptx, &["ex2.approx.ftz.f32"]);
 }
 
+/// The loop of a work-group of 256 with more in a round.
+fn two_products_and(within: &str, sums: &str, vars: &str, behind: &str) -> String {
+    two_products(256, within)
+        .replace("fadd %o, %o", sums)
+        .replace("var $k: i32\n", &format!("var $k: i32\n{vars}"))
+        .replace("%last:", &format!("{behind}%last:"))
+}
+
+/// What `ptxas` accepts without waiting for each multiplication.
+fn made_for_hopper(source: &str) -> String {
+    let ptx = compile(&module(source), Arch::Sm90a).expect("it is supported").ptx;
+    if let Some(said) = said_of(&ptx) {
+        assert!(said.contains("registers") && !said.contains("serialized"), "{said}");
+    }
+    ptx
+}
+
+#[test]
+fn sums_are_scaled_where_a_factor_is_not_1() {
+    let factor = "%wide: mat<128x64xf32, workgroup, acc> = mat_reduce<row> %m {\n%a4: f32, %b4: f32 = params\n\
+                  %c4: f32 = fmax %a4, %b4\nyield %c4\n}\n";
+    let scaled = made_for_hopper(&two_products_and(factor, "fmul %o, %wide", "", ""));
+    assert_eq!(times(&scaled, "vote.sync.all"), 1, "{scaled}");
+    let added = made_for_hopper(&two_products_and(factor, "fadd %o, %wide", "", ""));
+    assert_eq!(times(&added, "vote.sync.all"), 0, "{added}");
+}
+
+#[test]
+fn sums_of_rows_are_added_up_by_lanes_and_together_where_they_are_looked_at() {
+    let narrow = "mat<128x16xf32, workgroup, acc>";
+    let vars = format!("var $l: {narrow}\n");
+    let within = format!(
+        "%rows: {narrow} = mat_reduce<row> %y {{\n%a5: f32, %b5: f32 = params\n%c5: f32 = fadd %a5, %b5\n\
+         yield %c5\n}}\n%l0: {narrow} = var_load<$l>\n%l1: {narrow} = fmul %l0, %m\n\
+         %l2: {narrow} = fadd %l1, %rows\nvar_store<$l> %l2\n"
+    );
+    let behind = format!("%l3: {narrow} = var_load<$l>\nmat_store %out, %l3, %l\n");
+    let shuffles = |ptx: &str| times(ptx, "shfl.sync.idx");
+    let plain = made_for_hopper(&two_products(256, ""));
+    let by_lanes = made_for_hopper(&two_products_and(&within, "fadd %o, %o", &vars, &behind));
+    // Of two rows of a thread, behind the loop.
+    assert_eq!(shuffles(&by_lanes), shuffles(&plain) + 2 * 2, "{by_lanes}");
+    // Whole rows where one may not reassociate: pairs of neighbours are added up last, as docs/ir.md has it.
+    let exact = within.replace("fadd %l1, %rows", "fadd %l1, %rows exact");
+    let whole = made_for_hopper(&two_products_and(&exact, "fadd %o, %o", &vars, &behind));
+    assert_eq!(shuffles(&whole), shuffles(&plain) + 2 * 2 * 2, "{whole}");
+}
+
 /// The same with factors and sums of other types, and B by columns or by rows.
 fn streamed_of(elem: &str, sum: &str, b_by_columns: bool) -> String {
     let mut source = streamed("", "").replace("ptr_add<scale=2>", "ptr_add<scale=1>");

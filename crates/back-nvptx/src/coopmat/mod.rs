@@ -17,6 +17,7 @@ mod ldmatrix;
 mod map;
 mod memory;
 mod mma;
+mod partial;
 mod prepare;
 mod reduce;
 mod regroup;
@@ -29,6 +30,7 @@ mod words;
 use crate::lower::Lower;
 use inkwell::values::{FunctionValue, PointerValue};
 use layout::{Grid, Kind, LANES, Layout, Share};
+use partial::Partial;
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{
     BinaryOp, Function, Inst, InstInfo, MatReduceKind, MatType, Module, Op, Rounding, Scalar, Scope,
@@ -63,6 +65,8 @@ pub(crate) struct Matrices<'c> {
     is_extracted: Vec<bool>,
     /// By value: whether all columns are the same.
     alike: Vec<bool>,
+    /// Variables of whose rows each lane has a part.
+    partials: Vec<Partial>,
     /// Whether the code for an element is being made.
     pub(crate) in_region: bool,
     vars: Vec<Option<vars::Slot<'c>>>,
@@ -82,12 +86,14 @@ impl Matrices<'_> {
         for info in f.insts.iter().filter(|info| info.op == Op::MatExtract) {
             is_extracted[info.args[0].index()] = true;
         }
+        let alike = alike::find(f, uniformity);
         Self {
             grid: grid(ir, streams),
             values: vec![None; count],
             components: vec![None; count],
             is_extracted,
-            alike: alike::find(f, uniformity),
+            partials: partial::find(f, &alike),
+            alike,
             in_region: false,
             vars: vec![None; f.vars.len()],
             routines: Vec::new(),
@@ -241,6 +247,9 @@ impl<'c> Lower<'_, 'c> {
         let info = f.inst(inst);
         let to = self.mat_ty(info.results[0])?;
         let layout = self.share_of(to).layout;
+        if let Some(scaled) = self.scaled_rows(inst) {
+            return self.scale_rows(inst, scaled);
+        }
         match (&info.op, &info.args[..]) {
             (Op::Select, &[cond, x, y]) => {
                 let (cond, x, y) = (self.scalar(cond)?, self.mat(x)?, self.mat(y)?);

@@ -25,15 +25,17 @@ impl<'c> Lower<'_, 'c> {
         let in_block = (m.layout.steps() * width) as usize;
         let is_idempotent = alike::is_idempotent(self.f, body);
         let is_same = self.matrices.alike[info.args[0].index()] && is_idempotent;
+        let is_partial = self.matrices.partials.iter().any(|partial| partial.reduce == inst);
         let mut results = Vec::new();
         for block in elements.chunks(in_block) {
             let mut list = if is_same { vec![block[0]] } else { block.to_vec() };
-            // The order does not matter to the largest or the least element: what is in the lane comes first.
-            let in_lane = if is_idempotent { 1 } else { width as usize };
+            // The order does not matter to the largest or the least element: what is in the lane comes first. What a lane adds up by
+            // itself is in no other.
+            let in_lane = if is_idempotent || is_partial { 1 } else { width as usize };
             while list.len() > in_lane {
                 list = self.halve(body, &list)?;
             }
-            for distance in if is_same { &[][..] } else { &[2, 1][..] } {
+            for distance in if is_same || is_partial { &[][..] } else { &[2, 1][..] } {
                 for x in &mut list {
                     *x = self.combine_lanes(body, m.elem, *x, *distance, is_idempotent)?;
                 }

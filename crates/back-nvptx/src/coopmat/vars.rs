@@ -179,7 +179,10 @@ impl<'c> Lower<'_, 'c> {
                 None => word,
             });
         }
-        let m = Mat { layout: slot.layout, elem: slot.elem, words: words.into() };
+        let mut m = Mat { layout: slot.layout, elem: slot.elem, words: words.into() };
+        if self.matrices.partials.iter().any(|partial| partial.var == var && partial.load != inst) {
+            m = self.add_parts(&m)?;
+        }
         let to = self.share_of(self.mat_ty(f.inst(inst).results[0])?).layout;
         let m = self.regroup(&m, to, false)?;
         self.set_mat(inst, m)

@@ -19,6 +19,7 @@ mod late;
 mod multiply;
 mod plan;
 mod ring;
+mod scale;
 mod slot;
 mod turn;
 mod turns;
