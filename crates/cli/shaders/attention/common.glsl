@@ -37,21 +37,31 @@ uint visibleKeys(uint end)
     return CAUSAL ? min(end, tokens) : tokens;
 }
 
-// The number of a work-group among all of them. With CAUSAL the last queries see the most keys, so their tiles come first,
-// those of all heads: what starts last should not take longest.
-uint numberOfWorkGroup()
+// How many heads are worked on at a time with CAUSAL: so their keys and values stay in a cache.
+const uint HEADS_AT_ONCE = 8;
+
+// The number of a work-group among those of some heads, the first of them, and how many there are. With CAUSAL the last queries
+// see the most keys, so their tiles come first, those of all these heads: what starts last should not take longest.
+void placeOfWorkGroup(out uint number, out uint first, out uint heads)
 {
-    return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+    const uint all = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+    first = all / (HEADS_AT_ONCE * gl_NumWorkGroups.x) * HEADS_AT_ONCE;
+    number = all - first * gl_NumWorkGroups.x;
+    heads = min(gl_NumWorkGroups.y - first, HEADS_AT_ONCE);
 }
 
 // Which tile of queries a work-group takes.
 uint tileOfQueries()
 {
-    return CAUSAL ? gl_NumWorkGroups.x - 1 - numberOfWorkGroup() / gl_NumWorkGroups.y : gl_WorkGroupID.x;
+    uint number, first, heads;
+    placeOfWorkGroup(number, first, heads);
+    return CAUSAL ? gl_NumWorkGroups.x - 1 - number / heads : gl_WorkGroupID.x;
 }
 
 // Of which head.
 uint headOfQueries()
 {
-    return CAUSAL ? numberOfWorkGroup() % gl_NumWorkGroups.y : gl_WorkGroupID.y;
+    uint number, first, heads;
+    placeOfWorkGroup(number, first, heads);
+    return CAUSAL ? first + number % heads : gl_WorkGroupID.y;
 }

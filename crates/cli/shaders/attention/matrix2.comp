@@ -20,6 +20,10 @@ const uint NARROW = 16;
 #define RESULT_F32 ACCUMULATOR(float, QUERIES, HEAD)
 #define NARROW_F32 ACCUMULATOR(float, QUERIES, NARROW)
 
+// How far the largest score may be above what is subtracted from all of a row, before exponentials are powers of two. So
+// weights are at most 2^8, which halves hold as well, and the result hardly ever has to shrink: it shrinks by 1.
+const float SLACK = 8.0;
+
 float larger(const in float x, const in float y)
 {
     return max(x, y);
@@ -30,9 +34,10 @@ float add(const in float x, const in float y)
     return x + y;
 }
 
-float largerOfBoth(const in uint32_t row, const in uint32_t column, const in float x, const in float y)
+// The largest score, if it is far above what was subtracted before.
+float raised(const in uint32_t row, const in uint32_t column, const in float x, const in float before)
 {
-    return max(x, y);
+    return scale * (x - before) > SLACK ? x : before;
 }
 
 // Hides what must not be seen of the scores of the tile that starts at a query and a key.
@@ -42,7 +47,13 @@ float hide(const in uint32_t row, const in uint32_t column, const in float score
     return isHidden(query + row, key + column) ? LOWEST : score;
 }
 
-// exp(scale * (x - y)), where y is the same for a row: so the second product is computed once for it.
+// exp(scale * (x - y)): exactly 1 where both are the same.
+float shrinking(const in uint32_t row, const in uint32_t column, const in float x, const in float y)
+{
+    return exp2(scale * (x - y));
+}
+
+// The same, where y is the same for a row: so the second product is computed once for it.
 float exponential(const in uint32_t row, const in uint32_t column, const in float x, const in float y)
 {
     return exp2(scale * x - scale * y);
@@ -76,8 +87,8 @@ void main()
 
         NARROW_F32 newMaxima, correction, newSums;
         coopMatReduceNV(newMaxima, scores, gl_CooperativeMatrixReduceRowNV, larger);
-        coopMatPerElementNV(newMaxima, newMaxima, largerOfBoth, maxima);
-        coopMatPerElementNV(correction, maxima, exponential, newMaxima);
+        coopMatPerElementNV(newMaxima, newMaxima, raised, maxima);
+        coopMatPerElementNV(correction, maxima, shrinking, newMaxima);
         maxima = newMaxima;
 
         // Columns of a row are the same: the largest of them is each of them.
