@@ -26,7 +26,7 @@ use crate::lower::Lower;
 use crate::memory::Access;
 use inkwell::IntPredicate;
 use inkwell::values::{InstructionOpcode, PointerValue};
-use phalanx_ir::{BinaryOp, Block, Builtin, Function, Inst, Op, Space, Type, Value, Var};
+use phalanx_ir::{BinaryOp, Block, Builtin, Function, Inst, InstInfo, Op, Space, Type, Value, Var};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Bytes of a line of the cache.
@@ -49,28 +49,10 @@ pub(crate) fn streams(func: &Function) -> FxHashSet<Inst> {
     if func.insts.iter().any(|i| matches!(i.op, Op::MatMulAdd(_))) {
         return FxHashSet::default();
     }
-    let mut values = vec![false; func.values.len()];
-    let mut vars = vec![false; func.vars.len()];
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for info in &func.insts {
-            let is_id =
-                matches!(info.op, Op::Builtin(Builtin::WorkgroupId(0) | Builtin::GlobalInvocationId(0)));
-            let depends = is_id
-                || info.args.iter().any(|v| values[v.index()])
-                || info.op.vars().any(|(var, how)| !how.writes() && vars[var.index()]);
-            if !depends {
-                continue;
-            }
-            for (var, _) in info.op.vars().filter(|(_, how)| how.writes()) {
-                changed |= !std::mem::replace(&mut vars[var.index()], true);
-            }
-            for v in &info.results {
-                changed |= !std::mem::replace(&mut values[v.index()], true);
-            }
-        }
-    }
+    let is_id = |info: &InstInfo| {
+        matches!(info.op, Op::Builtin(Builtin::WorkgroupId(0) | Builtin::GlobalInvocationId(0)))
+    };
+    let values = func.made_of(is_id, |_| true);
     let mut streams = FxHashSet::default();
     let jumps = jumps(func);
     for block in &func.blocks {

@@ -43,11 +43,7 @@ impl<'c> Lower<'_, 'c> {
         addresses: Val<'c>,
         what: Checked<'c>,
     ) -> Result<()> {
-        if space != Space::Global {
-            return Ok(());
-        }
-        self.note_place(inst)?;
-        if !self.common.checks_addresses {
+        if !self.is_checked(inst, space)? {
             return Ok(());
         }
         let addresses = self.vector(addresses)?;
@@ -64,11 +60,7 @@ impl<'c> Lower<'_, 'c> {
         address: V<'c>,
         what: Checked<'c>,
     ) -> Result<()> {
-        if space != Space::Global {
-            return Ok(());
-        }
-        self.note_place(inst)?;
-        if !self.common.checks_addresses {
+        if !self.is_checked(inst, space)? {
             return Ok(());
         }
         let mask = self.e.int(128, 1);
@@ -77,13 +69,19 @@ impl<'c> Lower<'_, 'c> {
 
     /// Takes an access of which nobody says in advance where it goes, if that need not be checked.
     pub(crate) fn go_unchecked(&mut self, inst: Inst, space: Space) -> Result<()> {
-        if space != Space::Global {
-            return Ok(());
-        }
-        if self.common.checks_addresses {
+        if self.is_checked(inst, space)? {
             return Err(Error::unsupported("checking device addresses of accesses through tensor layouts"));
         }
-        self.note_place(inst)
+        Ok(())
+    }
+
+    /// Whether an access is checked: one by a device address, where that is asked for. It may fault if not.
+    fn is_checked(&mut self, inst: Inst, space: Space) -> Result<bool> {
+        if space != Space::Global {
+            return Ok(false);
+        }
+        self.note_place(inst)?;
+        Ok(self.common.checks_addresses)
     }
 
     fn ask(&mut self, addresses: V<'c>, mask: V<'c>, what: Checked<'c>) -> Result<()> {

@@ -255,15 +255,7 @@ impl<'c> Lower<'_, 'c> {
         offset: V<'c>,
         size: V<'c>,
     ) -> Result<PointerValue<'c>> {
-        if !a.is_bounded() {
-            return Ok(at.into_pointer_value());
-        }
-        let inside = self.is_inside(offset, size, a.elem_bytes())?;
-        if const_int(inside) == Some(1) {
-            return Ok(at.into_pointer_value());
-        }
-        let zeros = self.zeros().into();
-        Ok(self.e.select(inside, at, zeros)?.into_pointer_value())
+        self.inside_or(a, at, (offset, size), |l| Ok(l.zeros()))
     }
 
     /// The address of one scalar, or of a place that nobody reads if it is out of bounds.
@@ -274,6 +266,17 @@ impl<'c> Lower<'_, 'c> {
         offset: V<'c>,
         size: V<'c>,
     ) -> Result<PointerValue<'c>> {
+        self.inside_or(a, at, (offset, size), |l| l.spill_slot(l.e.cx.i64_type().into(), u32::MAX))
+    }
+
+    /// The address of one scalar, or another one if it is out of bounds.
+    fn inside_or(
+        &mut self,
+        a: &Access<'c>,
+        at: V<'c>,
+        (offset, size): (V<'c>, V<'c>),
+        other: impl FnOnce(&mut Self) -> Result<PointerValue<'c>>,
+    ) -> Result<PointerValue<'c>> {
         if !a.is_bounded() {
             return Ok(at.into_pointer_value());
         }
@@ -281,8 +284,8 @@ impl<'c> Lower<'_, 'c> {
         if const_int(inside) == Some(1) {
             return Ok(at.into_pointer_value());
         }
-        let nowhere = self.spill_slot(self.e.cx.i64_type().into(), u32::MAX)?.into();
-        Ok(self.e.select(inside, at, nowhere)?.into_pointer_value())
+        let other = other(self)?.into();
+        Ok(self.e.select(inside, at, other)?.into_pointer_value())
     }
 
     fn store_uniform(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<()> {

@@ -17,7 +17,7 @@ use crate::lower::Lower;
 use crate::memory::Access;
 use crate::pieces::Pieces;
 use crate::value::Val;
-use phalanx_ir::{Function, Inst, Op, Uniformity};
+use phalanx_ir::{Function, Inst, InstInfo, Op, Uniformity};
 use rustc_hash::FxHashSet;
 
 /// Blocks of a function from which on it gets no further ones for this: its compilation would take too long.
@@ -25,26 +25,9 @@ const MANY_BLOCKS: u32 = 200;
 
 /// The accesses to places that are made by arithmetic of numbers of invocations, and of what all lanes have in common.
 pub(crate) fn computed(func: &Function, uniformity: &Uniformity) -> FxHashSet<Inst> {
-    let mut values = vec![false; func.values.len()];
-    let mut vars = vec![false; func.vars.len()];
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for info in &func.insts {
-            let is_found = matches!(info.op, Op::Load(_) | Op::Atomic(_) | Op::Image(..) | Op::Subgroup(_))
-                || info.args.iter().any(|v| values[v.index()])
-                || info.op.vars().any(|(var, how)| !how.writes() && vars[var.index()]);
-            if !is_found {
-                continue;
-            }
-            for (var, _) in info.op.vars().filter(|(_, how)| how.writes()) {
-                changed |= !std::mem::replace(&mut vars[var.index()], true);
-            }
-            for &v in info.results.iter().filter(|&&v| !uniformity.is_uniform(v)) {
-                changed |= !std::mem::replace(&mut values[v.index()], true);
-            }
-        }
-    }
+    let is_found =
+        |info: &InstInfo| matches!(info.op, Op::Load(_) | Op::Atomic(_) | Op::Image(..) | Op::Subgroup(_));
+    let values = func.made_of(is_found, |v| !uniformity.is_uniform(v));
     let accesses =
         func.insts.iter().enumerate().filter(|(_, info)| {
             matches!(info.op, Op::Load(_) | Op::Store(_)) && !values[info.args[0].index()]

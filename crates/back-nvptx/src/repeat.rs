@@ -2,8 +2,9 @@
 
 use crate::lower::Lower;
 use inkwell::IntPredicate;
-use inkwell::types::BasicType;
-use phalanx_emit_llvm::{Error, Result, V};
+use inkwell::basic_block::BasicBlock;
+use inkwell::values::PhiValue;
+use phalanx_emit_llvm::{Result, V};
 
 impl<'c> Lower<'_, 'c> {
     /// Does something so many times, at least once, with the number of the round (`i64`) and what the last round gave;
@@ -22,13 +23,8 @@ impl<'c> Lower<'_, 'c> {
         let before = self.e.here()?;
         self.e.br(again)?;
         self.e.b.position_at_end(again);
-        let phi = |l: &Self, v: V<'c>| {
-            let phi = l.e.b.build_phi(v.get_type().as_basic_type_enum(), "")?;
-            phi.add_incoming(&[(&v, before)]);
-            Ok::<_, Error>(phi)
-        };
-        let round = phi(self, self.e.i64(0))?;
-        let phis = start.iter().map(|&v| phi(self, v)).collect::<Result<Vec<_>>>()?;
+        let round = self.carried(self.e.i64(0), before)?;
+        let phis = start.iter().map(|&v| self.carried(v, before)).collect::<Result<Vec<_>>>()?;
         let state: Vec<V<'c>> = phis.iter().map(|phi| phi.as_basic_value()).collect();
         let next = body(self, round.as_basic_value(), &state)?;
         let number = self.e.add(round.as_basic_value(), self.e.i64(1))?;
@@ -41,5 +37,12 @@ impl<'c> Lower<'_, 'c> {
         self.e.cond_br(more, again, done)?;
         self.e.b.position_at_end(done);
         Ok(next)
+    }
+
+    /// What a round of a loop has from the one before; the first has a value that comes from a block.
+    pub(crate) fn carried(&self, first: V<'c>, before: BasicBlock<'c>) -> Result<PhiValue<'c>> {
+        let phi = self.e.b.build_phi(first.get_type(), "")?;
+        phi.add_incoming(&[(&first, before)]);
+        Ok(phi)
     }
 }

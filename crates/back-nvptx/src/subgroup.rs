@@ -5,7 +5,6 @@
 
 use crate::lower::Lower;
 use inkwell::IntPredicate;
-use inkwell::types::BasicType;
 use inkwell::values::BasicValue;
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::eval::reduce_identity;
@@ -294,13 +293,8 @@ impl<'c> Lower<'_, 'c> {
         let before = self.e.here()?;
         self.e.br(again)?;
         self.e.b.position_at_end(again);
-        let phi = |l: &Self, v: V<'c>| {
-            let phi = l.e.b.build_phi(v.get_type().as_basic_type_enum(), "")?;
-            phi.add_incoming(&[(&v, before)]);
-            Ok::<_, Error>(phi)
-        };
-        let rest = phi(self, mask)?;
-        let state = [phi(self, start[0])?, phi(self, start[1])?];
+        let rest = self.carried(mask, before)?;
+        let state = [self.carried(start[0], before)?, self.carried(start[1], before)?];
         let lanes = rest.as_basic_value();
         let lane = self.first_of(lanes)?;
         let bit = self.e.shl(self.e.i32(1), lane)?;

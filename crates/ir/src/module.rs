@@ -13,6 +13,7 @@ use crate::image::ImageKind;
 use crate::op::Op;
 use crate::types::{MatType, Scope, Type};
 use smallvec::SmallVec;
+use std::mem::replace;
 
 /// Most invocations of a dispatch along an axis, the dispatch's base included. A device refuses a
 /// greater dispatch, so that invocation ids are known not to be negative.
@@ -177,6 +178,36 @@ impl Function {
         types.any(|ty| ty.mat().is_some_and(|m| m.scope == scope))
     }
 
+    /// By number: the values that are made of what the named instructions give, by way of operands and variables; these
+    /// results too. `passes_on` says through which values it spreads.
+    pub fn made_of(
+        &self,
+        is_source: impl Fn(&InstInfo) -> bool,
+        passes_on: impl Fn(Value) -> bool,
+    ) -> Vec<bool> {
+        let mut values = vec![false; self.values.len()];
+        let mut vars = vec![false; self.vars.len()];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for info in &self.insts {
+                let is_made_so = is_source(info)
+                    || info.args.iter().any(|v| values[v.index()])
+                    || info.op.vars().any(|(var, how)| !how.writes() && vars[var.index()]);
+                if !is_made_so {
+                    continue;
+                }
+                for (var, _) in info.op.vars().filter(|(_, how)| how.writes()) {
+                    changed |= !replace(&mut vars[var.index()], true);
+                }
+                for &v in info.results.iter().filter(|&&v| passes_on(v)) {
+                    changed |= !replace(&mut values[v.index()], true);
+                }
+            }
+        }
+        values
+    }
+
     /// A new value of type `ty`, the result of `def`.
     pub fn new_value(&mut self, ty: Type, def: Inst) -> Value {
         self.values.push(ValueInfo { ty, def });
@@ -262,5 +293,47 @@ impl Module {
     /// A binding.
     pub fn binding(&self, b: Binding) -> &BindingInfo {
         &self.bindings[b.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_of_a_load_is_followed_through_variables_and_rounds() {
+        let code = r#"
+            kernel "main" workgroup_size 4 1 1 subgroup_size 4
+            binding buf0 = 0.0 storage
+            var $early: i32
+            var $late: i32
+            {
+                %0: i32 = const 0
+                %p: ptr<buffer> = buffer_ptr<buf0> %0
+                loop @1 {
+                    %early: i32 = var_load<$early>
+                    %late: i32 = var_load<$late>
+                    var_store<$early> %late
+                    %x: i32 = load %p
+                    %y: i32 = iadd %x, %0
+                    var_store<$late> %y
+                    %again: bool = ieq %early, %0
+                    if %again {
+                        br @1
+                    }
+                }
+            }"#;
+        let module = crate::text::parse(code).expect("a module");
+        let f = &module.body;
+        let made =
+            |stops: Option<Value>| f.made_of(|info| matches!(info.op, Op::Load(_)), |v| Some(v) != stops);
+        let names = |made: Vec<bool>| -> Vec<&'static str> {
+            let values = (0..f.values.len()).map(Value::new).filter(|v| made[v.index()]);
+            values.map(|v| crate::text::mnemonic(&f.def(v).op)).collect()
+        };
+        assert_eq!(names(made(None)), ["var_load", "var_load", "load", "iadd", "ieq"]);
+        let sum = f.insts.iter().find(|info| matches!(info.op, Op::Binary(_))).expect("a sum").results[0];
+        // The variables are written all the same, by what the sum is made of.
+        assert_eq!(names(made(Some(sum))), ["load"]);
     }
 }
