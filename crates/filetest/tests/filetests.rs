@@ -18,6 +18,7 @@ use phalanx_filetest::runner::{Failure, Settings, discover, read, run_test};
 use phalanx_filetest::sample::Sample;
 use phalanx_filetest::target::{Target, gpu, is_unsupported, processors};
 use phalanx_filetest::{coopvec, harness, judges, mutate, tally};
+use phalanx_kernels::Processor;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -253,19 +254,35 @@ fn random_trials() -> Vec<Trial> {
 /// Cases made from tables: the CPU agrees with the interpreter. What is run is said in a line of its own.
 fn generated_trials(lists: bool) -> Vec<Trial> {
     let plan = Plan::new(times());
-    let targets = Arc::new(Target::list(&[TargetKind::Cpu], true));
+    let is_all = is_set("PHALANX_ALL_CASES");
+    let processors = processors();
     if !lists {
-        print!("{}", plan.summary(targets.len()));
+        print!("{}", plan.summary(in_turn(&processors, 0, is_all).len()));
     }
-    let trial = |kernel: Kernel| {
-        let targets = Arc::clone(&targets);
+    let trial = |(number, kernel): (usize, Kernel)| {
+        let processors = in_turn(&processors, number, is_all);
         Trial::test(kernel.name().to_owned(), move || {
+            let targets: Vec<_> = processors.iter().copied().map(Target::Cpu).collect();
             kernel.run(&targets).map_err(Failed::from)?;
-            processors().into_iter().for_each(|processor| tally::add(processor, kernel.cases() as u64));
+            processors.iter().for_each(|&processor| tally::add(processor, kernel.cases() as u64));
             Ok(())
         })
     };
-    plan.kernels.into_iter().map(trial).collect()
+    plan.kernels.into_iter().enumerate().map(trial).collect()
+}
+
+/// Kernels in a row that have the subgroup sizes in turn.
+const SIZES: usize = 6;
+
+/// The processors that a generated kernel runs as: the machine's own, which is the last, and one of the others in turn, so
+/// that each has every family and size; or all.
+fn in_turn(processors: &[Processor], number: usize, is_all: bool) -> Vec<Processor> {
+    match processors.split_last() {
+        Some((&own, others)) if !is_all && !others.is_empty() => {
+            vec![others[(number + number / SIZES) % others.len()], own]
+        }
+        _ => processors.to_vec(),
+    }
 }
 
 /// Problems of a trial.
