@@ -50,14 +50,17 @@ pub(crate) fn pin<'c>(cx: &'c Context, function: FunctionValue<'c>, register_byt
     Ok(())
 }
 
-/// Elements of a vector in a register, or all; none if these are no numbers.
+/// Elements of a register, of vectors that fill some: words of 32 and of 64 bits, which sums are. LLVM has no registers for
+/// shorter vectors, nor for those of f16.
 fn register_length(ty: VectorType<'_>, register_bytes: u32) -> Option<u32> {
     let bits = match ty.get_element_type() {
-        BasicTypeEnum::IntType(t) if t.get_bit_width() >= 8 => t.get_bit_width(),
+        BasicTypeEnum::IntType(t) => t.get_bit_width(),
         BasicTypeEnum::FloatType(t) => t.get_bit_width(),
         _ => return None,
     };
-    Some((8 * register_bytes / bits).min(ty.get_size()))
+    let length = 8 * register_bytes / bits;
+    let fills = ty.get_size().is_multiple_of(length) && (ty.get_size() / length).is_power_of_two();
+    (matches!(bits, 32 | 64) && fills).then_some(length)
 }
 
 /// What an instruction makes, behind lines of assembly right behind it: one for each register.
@@ -101,6 +104,19 @@ fn keep<'c>(
 mod tests {
     use super::*;
     use inkwell::memory_buffer::MemoryBuffer;
+
+    #[test]
+    fn only_words_that_fill_registers_have_some() {
+        let cx = Context::create();
+        let length = |ty: VectorType<'_>| register_length(ty, 32);
+        assert_eq!(length(cx.f32_type().vec_type(16)), Some(8));
+        assert_eq!(length(cx.i64_type().vec_type(4)), Some(4));
+        assert_eq!(length(cx.f32_type().vec_type(4)), None);
+        assert_eq!(length(cx.f32_type().vec_type(24)), None);
+        assert_eq!(length(cx.f16_type().vec_type(16)), None);
+        assert_eq!(length(cx.i8_type().vec_type(4)), None);
+        assert_eq!(length(cx.bool_type().vec_type(32)), None);
+    }
 
     #[test]
     fn what_a_loop_carries_stays_where_it_is_made() {
