@@ -10,7 +10,7 @@ use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
 use inkwell::values::InstructionOpcode as I;
 use phalanx_emit_llvm::{Error, Result, V, const_int};
-use phalanx_ir::{Inst, MemFlags, Op, Scalar, Space, Use, Value};
+use phalanx_ir::{Block, Function, Inst, MemFlags, Op, Scalar, Space, Use, Value};
 
 /// Bytes of a word.
 pub(super) const WORD: u32 = 16;
@@ -60,6 +60,11 @@ impl Runs {
     }
 }
 
+/// Whether a region is without branches, so that a thread computes words of neighbours.
+pub(super) fn is_straight(f: &Function, body: Block) -> bool {
+    f.block(body).iter().all(|&inst| f.inst(inst).op.bodies().next().is_none())
+}
+
 impl<'c> Lower<'_, 'c> {
     /// Copies what an instruction gives to the slot.
     pub(super) fn fill(&mut self, inst: Inst, stream: usize, use_: Use) -> Result<()> {
@@ -100,9 +105,7 @@ impl<'c> Lower<'_, 'c> {
                     let params = [&[row, col], &scalars[..]].concat();
                     l.region(body, &params)
                 };
-                let is_straight =
-                    self.f.block(body).iter().all(|&i| self.f.inst(i).op.bodies().next().is_none());
-                match Runs::of(&part).filter(|_| is_straight) {
+                match Runs::of(&part).filter(|_| is_straight(self.f, body)) {
                     Some(runs) => self.fill_runs(&part, &runs, slot, element),
                     None => self.fill_each(&part, slot, element),
                 }

@@ -1,6 +1,7 @@
 //! Which multiply-adds get their factors from producers, and what producers execute.
 
 use super::delay::Delay;
+use super::fill::is_straight;
 use super::late::Late;
 use super::slot::{ALIGN, Part, ROWS};
 use super::turns::Turns;
@@ -81,11 +82,16 @@ impl Plan {
         self.streams.iter().position(|stream| stream.stays.is_some_and(|(_, from)| from == inst))
     }
 
-    /// Whether producers copy words as they are, for which they have few numbers at a time.
+    /// Whether producers copy words as they are, or element by element, for which they have few numbers at a time.
     fn only_copies(&self, ir: &Module) -> bool {
-        let mut fills = ir.body.insts.iter().zip(&self.fills).filter(|(_, fill)| fill.is_some());
+        let f = &ir.body;
+        let mut fills = f.insts.iter().zip(&self.fills).filter(|(_, fill)| fill.is_some());
         let are_halves = self.streams.iter().all(|stream| stream.b.m.elem.bits() == 16);
-        are_halves && fills.all(|(info, _)| matches!(info.op, Op::MatLoad { .. }))
+        are_halves
+            && fills.all(|(info, _)| match info.op {
+                Op::MatMap { body } => !is_straight(f, body),
+                _ => true,
+            })
     }
 
     /// Registers of a producer and of an invocation, where they share out what a multiprocessor has: where invocations hold
