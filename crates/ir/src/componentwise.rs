@@ -156,12 +156,12 @@ mod tests {
 
     #[test]
     fn a_loop_about_components_of_one_number_is_found() {
-        assert!(is_found("%x: f16 = var_load<$x> %i %y: f16 = fmax %x, %zero var_store<$y> %i, %y"));
+        assert!(is_found("%x: f16 = var_load<$x> %i\n%y: f16 = fmax %x, %zero\nvar_store<$y> %i, %y"));
         assert!(is_found("var_store<$x> %i, %zero"));
         // Other components, vectors of other lengths, the number itself, and what is no number.
-        assert!(!is_found("%x: f16 = var_load<$x> %one var_store<$y> %i, %x"));
-        assert!(!is_found("%x: f16 = var_load<$z> %i var_store<$y> %i, %x"));
-        assert!(!is_found("%x: f16 = u_to_f %i var_store<$y> %i, %x"));
+        assert!(!is_found("%x: f16 = var_load<$x> %one\nvar_store<$y> %i, %x"));
+        assert!(!is_found("%x: f16 = var_load<$z> %i\nvar_store<$y> %i, %x"));
+        assert!(!is_found("%x: f16 = u_to_f %i\nvar_store<$y> %i, %x"));
         assert!(!is_found("return"));
     }
 }

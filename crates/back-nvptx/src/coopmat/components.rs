@@ -1,17 +1,21 @@
 //! Components of values.
 
 use super::Mat;
-use super::layout::{Calc, Layout};
+use super::layout::{Calc, Kind, LANES, Layout};
 use super::regroup::Later;
 use crate::lower::Lower;
 use inkwell::IntPredicate;
 use phalanx_emit_llvm::{Error, Result, V, const_int};
-use phalanx_ir::{Inst, Value};
+use phalanx_ir::{Inst, MatType, Scope};
 
 impl<'c> Lower<'_, 'c> {
-    /// How components lie of a matrix that one warp holds.
-    pub(super) fn components_of(&self, v: Value) -> Result<Layout> {
-        Ok(self.ir.layout(self.mat_ty(v)?))
+    /// How components lie of a matrix that one warp holds, or of a warp's share: a pass has left no matrix of several warps
+    /// whose components are told apart.
+    pub(super) fn components_of(&self, m: MatType) -> Layout {
+        match m.scope {
+            Scope::Workgroup => Layout { kind: Kind::Rows { holders: LANES }, ..self.share_of(m).layout },
+            _ => self.ir.layout(m),
+        }
     }
 
     pub(super) fn mat_extract(&mut self, inst: Inst) -> Result<()> {
@@ -46,7 +50,7 @@ impl<'c> Lower<'_, 'c> {
         let info = self.f.inst(inst);
         let m = self.mat(info.args[0])?;
         let (component, x) = (self.scalar(info.args[1])?, self.scalar(info.args[2])?);
-        let parts = self.regroup(&m, self.components_of(info.args[0])?, false)?;
+        let parts = self.regroup(&m, self.components_of(self.mat_ty(info.args[0])?), false)?;
         let (pack, known) = (parts.layout.pack(m.elem), const_int(component));
         let mut words = Vec::new();
         for (&old, first) in parts.words.iter().zip((0..).step_by(pack as usize)) {

@@ -202,7 +202,7 @@ impl<'c> Lower<'_, 'c> {
         let v = self.f.inst(inst).results[0];
         debug_assert_eq!(m.layout, self.share_of(self.mat_ty(v)?).layout);
         if self.matrices.is_extracted[v.index()] {
-            let components = self.regroup(&m, self.components_of(v)?, false)?;
+            let components = self.regroup(&m, self.components_of(self.mat_ty(v)?), false)?;
             self.matrices.components[v.index()] = Some(components);
         }
         self.matrices.values[v.index()] = Some(m);
@@ -215,7 +215,7 @@ impl<'c> Lower<'_, 'c> {
         let Share { layout, warps } = self.share_of(m);
         // Of several warps a pass has left no other matrices than those of one scalar.
         let is_uniform = warps != (1, 1) || self.uniformity.is_uniform(scalar);
-        let own = if is_uniform { layout } else { self.ir.layout(m) };
+        let own = if is_uniform { layout } else { self.components_of(m) };
         let spread = self.pack_elements(own, m.elem, &vec![x; own.registers() as usize])?;
         self.regroup(&spread, layout, false)
     }

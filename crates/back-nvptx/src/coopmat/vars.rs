@@ -35,7 +35,7 @@ impl<'c> Lower<'_, 'c> {
             return Ok(());
         }
         let of_type = self.share_of(m).layout;
-        let layout = if has_components(self.f, var) { self.ir.layout(m) } else { of_type };
+        let layout = if has_components(self.f, var) { self.components_of(m) } else { of_type };
         let word = self.e.scalar_ty(Self::word_scalar(m.elem));
         let words = layout.registers() / layout.pack(m.elem);
         let at = self.reserve(word.array_type(words * count))?;

@@ -13,7 +13,7 @@ use std::convert::Infallible;
 
 /// Whether some code asks where a component is.
 pub(super) fn is_open(func: &Function) -> bool {
-    func.insts.iter().any(|info| info.op == Op::MatCoordinate)
+    func.blocks.iter().flatten().any(|&inst| func.inst(inst).op == Op::MatCoordinate)
 }
 
 pub(super) fn run(module: &mut Module, distribution: Distribution) {
