@@ -338,7 +338,7 @@ fn measure_one(
     for (index, pipelines) in pipelines.iter().enumerate() {
         let record = match glances.get(index) {
             Some(glance) if !may_be_best(glance, &glances) => Some(glance.clone()),
-            _ => on.measure(index, pipelines, bench.effort, Some(&mut rival))?,
+            _ => on.measure(index, pipelines, bench.effort, rival.as_mut())?,
         };
         let Some(record) = record else { return Ok(None) };
         records.push(record);
@@ -352,9 +352,9 @@ const CLOSE: f64 = 0.9;
 
 /// Whether a kernel may be the best of those that differ from it in nothing but their tile.
 fn may_be_best(glance: &Record, glances: &[Record]) -> bool {
-    let key = |record: &Record| (record.rung.clone(), record.shape.clone());
+    let is_same = |other: &Record| (&other.rung, &other.shape) == (&glance.rung, &glance.shape);
     let is_close = |other: &Record| glance.share_of_peak >= CLOSE * other.share_of_peak;
-    glances.iter().filter(|other| key(other) == key(glance)).all(is_close)
+    glances.iter().all(|other| !is_same(other) || is_close(other))
 }
 
 /// What the kernels of a workload are measured on.
@@ -366,14 +366,14 @@ struct On<'a, 'lib> {
 }
 
 impl<'lib> On<'_, 'lib> {
-    /// The record of a kernel by its number, beside a library's product or what another library makes of the kernel, if that
-    /// is wanted; nothing if it was interrupted.
+    /// The record of a kernel by its number; nothing if it was interrupted. What is more than glanced at is compared with a
+    /// library's product, or with what another library makes of the kernel.
     fn measure(
         &self,
         index: usize,
         pipelines: &[Pipeline],
         effort: Effort,
-        versus: Option<&mut Option<Rival<'lib>>>,
+        rival: Option<&mut Rival<'lib>>,
     ) -> Result<Option<Record>> {
         let Self { bench: &Bench { device, .. }, workload, problem, watch } = *self;
         let Watch { bar, interrupt } = watch;
@@ -386,7 +386,7 @@ impl<'lib> On<'_, 'lib> {
         bar.set_message(format!("{called}: {} {shape} in {}", kernel.name, kernel.tile));
         let peak = || device.peak(subject.peak.on(device, subject.a), PEAK_TIME);
         let mut elsewhere = match self.bench.versus {
-            Some(library) if versus.is_some() => {
+            Some(library) if effort != Effort::GLANCE => {
                 problem.blank().and_then(|()| pipelines::elsewhere(library, problem, workload, kernel))
             }
             _ => Ok(None),
@@ -396,7 +396,7 @@ impl<'lib> On<'_, 'lib> {
             bar.suspend(|| warn(format!("{called}: {} is not compared: {error:#}", kernel.name)));
             None
         });
-        let rival = elsewhere.as_mut().or(versus.and_then(Option::as_mut));
+        let rival = elsewhere.as_mut().or(rival);
         let versus = rival.as_ref().map(|rival| rival.name().to_owned());
         let mut beside = Beside { peak: &peak, rival, effort };
         let timing = problem.time(device, pipelines, kernel, interrupt, &mut beside);
