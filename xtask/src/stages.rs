@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -43,7 +44,9 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     let llvm = setup::run(setup::Purpose::Test)?;
     println!("setup: LLVM {} at {}", llvm.version, llvm.prefix.display());
     let mut runner = Runner::new(root, llvm)?;
-    let foreign = emulate::find_foreign(&runner);
+    // Builds wait for their largest crates, one after the other, and leave half a core and more to these.
+    let foreign = emulate::prepare_foreign(&runner);
+    let fuzz = runner.prepare_fuzz();
 
     runner.stage("format", |run| run.cargo(&["fmt", "--all", "--check"]));
     runner.stage("clippy", |run| {
@@ -62,7 +65,11 @@ pub(crate) fn test(root: &Path) -> Result<()> {
         run.cargo(&["doc", "--workspace", "--no-deps", "--document-private-items"])
     });
     runner.stage("tidy", |run| tidy::run(&run.root).map(Outcome::Passed));
-    runner.stage("fuzz", Runner::fuzz);
+    runner.stage("fuzz", |run| {
+        // The stage builds what is missing, and says why it can't.
+        let _ = fuzz.join();
+        run.fuzz()
+    });
     runner.finish()
 }
 
@@ -70,7 +77,7 @@ pub(crate) fn test(root: &Path) -> Result<()> {
 pub(crate) fn emulated(root: &Path) -> Result<()> {
     let llvm = setup::run(setup::Purpose::Test)?;
     let mut runner = Runner::new(root, llvm)?;
-    let foreign = emulate::find_foreign(&runner);
+    let foreign = emulate::prepare_foreign(&runner);
     emulate::stages(&mut runner, foreign);
     runner.finish()
 }
@@ -282,6 +289,15 @@ impl Runner {
         counts
     }
 
+    /// Builds the fuzz targets beside the other stages.
+    fn prepare_fuzz(&self) -> JoinHandle<Result<()>> {
+        let beside = self.beside("fuzz-prepared");
+        std::thread::spawn(|| {
+            let beside = beside?;
+            beside.logged(in_background(beside.fuzz_command(&["build"])))
+        })
+    }
+
     /// A short run of every fuzz target, where the tools for it are installed.
     fn fuzz(&mut self) -> Result<Outcome> {
         let skipped = |why: &str| Ok(Outcome::Skipped(why.to_owned()));
@@ -349,6 +365,22 @@ impl Runner {
         }
         command
     }
+}
+
+/// The command with what its programs take only from processors that others leave idle.
+pub(crate) fn in_background(command: Command) -> Command {
+    let mut nice = Command::new("nice");
+    nice.args(["-n", "19"]).arg(command.get_program()).args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        nice.current_dir(folder);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => nice.env(name, value),
+            None => nice.env_remove(name),
+        };
+    }
+    nice
 }
 
 /// Seconds of processors that the programs which were started and have ended took, where the system says so.

@@ -9,10 +9,10 @@ use std::process::Command;
 
 use anyhow::{Error, Result};
 
-use super::foreign::{Foreign, ForeignLlvm, Standard};
+use super::foreign::{Foreign, ForeignLlvm, Standard, folder};
 use super::{Emulator, Suite, binaries, emulate};
 use crate::setup::is_runnable;
-use crate::stages::{Outcome, Runner};
+use crate::stages::{Outcome, Runner, in_background};
 
 const FOREIGN: Foreign =
     Foreign { triple: "aarch64-unknown-linux-gnu", debian: "arm64", gnu: "aarch64-linux-gnu" };
@@ -76,6 +76,15 @@ impl Found {
         Self { tools, llvm }
     }
 
+    /// Builds the test binaries, so that the stages find them made; they say what is wrong if that fails.
+    pub(super) fn build(&self, run: &Runner) {
+        let Ok(tools) = &self.tools else { return };
+        let kernels = binaries(run, in_background(tools.kernels(run)), &KERNELS);
+        if let (Ok(_), Ok(llvm)) = (kernels, &self.llvm) {
+            let _ = binaries(run, in_background(tools.files(run, llvm)), &DEVICE);
+        }
+    }
+
     /// Where nothing could even be looked for.
     pub(super) fn nothing(error: Error) -> Self {
         let why = format!("{error:#}");
@@ -95,8 +104,7 @@ fn kernels(run: &mut Runner, found: &Found, cpu: &'static str, suites: &'static 
         Ok(tools) => tools,
         Err(why) => return Ok(Outcome::Skipped(why.clone())),
     };
-    let cargo = tools.cargo(run, LINKER.into(), &["--package", "phalanx-kernels"]);
-    let tests = binaries(run, cargo, suites)?;
+    let tests = binaries(run, tools.kernels(run), suites)?;
     emulate(run, &tools.emulator(cpu, CROSS_ROOT.into()), &tests)
 }
 
@@ -105,10 +113,7 @@ fn files(run: &mut Runner, found: &Found) -> Result<Outcome> {
         (Ok(tools), Ok(llvm)) => (tools, llvm),
         (Err(why), _) | (_, Err(why)) => return Ok(Outcome::Skipped(why.clone())),
     };
-    let packages = ["--package", "phalanx-cpu", "--package", "phalanx-filetest"];
-    let mut cargo = tools.cargo(run, llvm.linker(), &packages);
-    cargo.args(["--config", GLSLANG]).env(crate::llvm::PREFIX_VARIABLE, &llvm.prefix);
-    let tests = binaries(run, cargo, &DEVICE)?;
+    let tests = binaries(run, tools.files(run, llvm), &DEVICE)?;
     emulate(run, &tools.emulator(CPU, llvm.root.clone()), &tests)
 }
 
@@ -136,10 +141,23 @@ impl Tools {
         }
     }
 
-    /// Builds test binaries for AArch64.
+    fn kernels(&self, run: &Runner) -> Command {
+        self.cargo(run, LINKER.into(), &["--package", "phalanx-kernels"])
+    }
+
+    fn files(&self, run: &Runner, llvm: &ForeignLlvm) -> Command {
+        let packages = ["--package", "phalanx-cpu", "--package", "phalanx-filetest"];
+        let mut cargo = self.cargo(run, llvm.linker(), &packages);
+        cargo.args(["--config", GLSLANG]).env(crate::llvm::PREFIX_VARIABLE, &llvm.prefix);
+        cargo
+    }
+
+    /// Builds test binaries for AArch64, in a folder of their own: in that of all other builds each would wait for the
+    /// others to end.
     fn cargo(&self, run: &Runner, linker: PathBuf, packages: &[&str]) -> Command {
         let mut cargo = crate::cargo(run.root(), run.llvm());
         cargo.args(["test", "--lib", "--tests", "--target", FOREIGN.triple]).args(packages);
+        cargo.arg("--target-dir").arg(folder(run).join("build"));
         cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", linker);
         self.standard.tell(&mut cargo);
         cargo

@@ -87,8 +87,8 @@ fn rustc(run: &Runner, arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }
 
-/// Where everything lies that is fetched for emulation.
-fn folder(run: &Runner) -> PathBuf {
+/// Where everything lies that is fetched and built for emulation.
+pub(super) fn folder(run: &Runner) -> PathBuf {
     run.target().join("emulated")
 }
 

@@ -87,11 +87,16 @@ const FILES: Suite = Suite {
 /// The test binaries that run on each model of this architecture.
 const SUITES: [Suite; 3] = [MATHEMATICS, KERNELS, FILES];
 
-/// Looks for what the tests of another architecture need, and fetches it. That is mostly waiting for others, so it is
-/// done beside the stages that need nothing of it.
-pub(crate) fn find_foreign(runner: &Runner) -> JoinHandle<Result<aarch64::Found>> {
-    let beside = runner.beside("emulated-aarch64-fetched");
-    std::thread::spawn(|| Ok(aarch64::Found::find(&beside?)))
+/// Looks for what the tests of another architecture need, fetches it and builds them, beside the stages that need
+/// nothing of it.
+pub(crate) fn prepare_foreign(runner: &Runner) -> JoinHandle<Result<aarch64::Found>> {
+    let beside = runner.beside("emulated-aarch64-prepared");
+    std::thread::spawn(|| {
+        let beside = beside?;
+        let found = aarch64::Found::find(&beside);
+        found.build(&beside);
+        Ok(found)
+    })
 }
 
 /// Runs a stage for each processor.
