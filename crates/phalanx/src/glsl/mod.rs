@@ -71,7 +71,7 @@ pub fn compile(source: &str, options: &GlslOptions<'_>) -> Result<Vec<u32>, Glsl
         ));
     }
     let source = Source {
-        text: with_preamble(source, &preamble),
+        text: with_preamble(source, options.name, &preamble),
         name: options.name.to_owned(),
         include_dirs: options.include_dirs.to_vec(),
         debug_info: options.debug_info,
@@ -117,12 +117,15 @@ pub fn release_memory() {
 }
 
 /// The source with the preamble after its `#version`, which must come first. glslang has a preamble of
-/// its own, but writes it before `#version` when it preprocesses.
-fn with_preamble(source: &str, preamble: &str) -> String {
+/// its own, but writes it before `#version` when it preprocesses. The line is given its file's name, without which
+/// lines behind an include would be the included file's in the module.
+fn with_preamble(source: &str, name: &str, preamble: &str) -> String {
     let (head, rest) = source.split_at(version_end(source));
     let next_line = head.matches('\n').count() + 1;
     let newline = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
-    format!("{head}{newline}{preamble}#line {next_line}\n{rest}")
+    // Inside of quotes GLSL has no way to write these.
+    let file = if name.contains(['"', '\\', '\n', '\r']) { String::new() } else { format!(" \"{name}\"") };
+    format!("{head}{newline}{preamble}#line {next_line}{file}\n{rest}")
 }
 
 /// Where the line of `#version` ends, after its newline; 0 without one. Only comments and white space
@@ -239,6 +242,40 @@ mod tests {
             ("dir/test.comp", 4),
             "{error}"
         );
+    }
+
+    #[test]
+    fn lines_of_the_module_name_their_file() {
+        const OP_STRING: u32 = 7;
+        const OP_LINE: u32 = 8;
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("a.glsl"), "int one() {\n  return 1;\n}\n").unwrap();
+        let include_dirs = [directory.path().to_path_buf()];
+        let source = "#version 450\n#include \"a.glsl\"\nlayout(binding = 0) buffer B { int b; };\nvoid main() {\n  \
+                      b = one();\n}\n";
+        for name in ["dir/test.comp", "dir/\"test\".comp"] {
+            let options = GlslOptions { name, include_dirs: &include_dirs, ..options() };
+            let words = compile(source, &options).unwrap();
+            // Instructions are their number of words and opcode in a word, then operands (SPIR-V 2.3).
+            let mut instructions = Vec::new();
+            let mut rest = &words[5..];
+            while let [first, ..] = *rest {
+                let (instruction, behind) = rest.split_at((first >> 16) as usize);
+                instructions.push((first & 0xFFFF, &instruction[1..]));
+                rest = behind;
+            }
+            let file_of = |line: u32| {
+                let (_, line) = instructions.iter().find(|(op, words)| *op == OP_LINE && words[1] == line)?;
+                let named = |(op, words): &&(u32, &[u32])| *op == OP_STRING && words[0] == line[0];
+                let (_, string) = instructions.iter().find(named)?;
+                let bytes: Vec<u8> = string[1..].iter().flat_map(|word| word.to_le_bytes()).collect();
+                Some(String::from_utf8(bytes).unwrap().trim_end_matches('\0').to_owned())
+            };
+            // The include has no line 5.
+            let of_source = file_of(5).unwrap();
+            assert_eq!(of_source == name, !name.contains('"'), "{of_source}");
+            assert!(file_of(2).unwrap().ends_with("a.glsl"));
+        }
     }
 
     #[test]
