@@ -147,6 +147,15 @@ pub(crate) trait Dot: Copy {
     const SINGLE: bool;
     /// Whether bytes of both factors have a sign, or neither have; otherwise one of them has.
     const ALIKE: bool = false;
+    /// Whether instructions are what a product waits for, as they compute little each: its loop then does two words at a
+    /// time, with few additions of addresses.
+    const SPARES_INSTRUCTIONS: bool = false;
+    /// An address, of which the compiler does not see how it came about: it would make one chain of additions of all
+    /// addresses in a loop.
+    #[inline(always)]
+    fn hidden(address: *const u8) -> *const u8 {
+        address
+    }
     /// A vector of accumulators.
     type Acc: Copy;
     /// A broadcast word.

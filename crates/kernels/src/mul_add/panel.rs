@@ -237,7 +237,8 @@ pub(crate) unsafe fn panel<D: Dot, const MR: usize, const NV: usize>(panel: &Pan
 #[inline(always)]
 unsafe fn blocks<D: Dot, R: Sums, const MR: usize, const NV: usize, const ASKS: bool>(panel: &Panel<'_>) {
     let params = panel.params;
-    let (lda, ldb) = (params.lda as usize, params.ldb as usize);
+    let lda = params.lda as usize;
+    let apart = Apart { row: lda, word: D::WORD, vector: params.ldb as usize };
     let (words, depth) = (params.words as usize, params.k as usize);
     let steps = panel.steps.clone();
     let last = steps.end.wrapping_sub(1);
@@ -253,24 +254,19 @@ unsafe fn blocks<D: Dot, R: Sums, const MR: usize, const NV: usize, const ASKS: 
                 let mut acc = start::<D, MR, NV>(panel, &places);
                 let mut turn = if ASKS { panel.ahead.turn() } else { None };
                 for kt in steps.clone() {
-                    let mut a = (*panel.operands.a.add(i * depth + kt)).add(row * lda);
+                    let a = (*panel.operands.a.add(i * depth + kt)).add(row * lda);
                     let mut lo = [std::ptr::null(); NV];
                     let mut hi = [std::ptr::null(); NV];
                     for x in 0..NV {
                         (lo[x], hi[x]) = b_vector(params, panel.operands.b, panel.columns[x], kt);
                     }
-                    let mut at = 0;
                     if let Some(turn) = &mut turn {
                         turn.ask();
                     }
                     if ASKS {
                         panel.ahead.ask_for_wishes();
                     }
-                    for _ in 0..words {
-                        step::<D, MR, NV>(&mut acc, a, lda, lo, hi, at);
-                        a = a.add(D::WORD);
-                        at += ldb;
-                    }
+                    multiply_add::<D, MR, NV>(&mut acc, a, (lo, hi), &apart, words);
                     if R::ROUND && (kt == last || !params.relaxed) {
                         for row in &mut acc {
                             for acc in row {
@@ -327,27 +323,77 @@ impl<const NV: usize> Places<NV> {
     }
 }
 
-/// One word of K: `MR` broadcasts times `NV` vectors.
+/// How many bytes the words of a product lie apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Apart {
+    /// A row of A and the next.
+    pub(crate) row: usize,
+    /// A word of a row of A and the next.
+    pub(crate) word: usize,
+    /// A row of B and the next.
+    pub(crate) vector: usize,
+}
+
+/// So many words of K: `MR` broadcasts times `NV` vectors each.
 ///
 /// # Safety
-/// As for [`Dot`]: there are `MR` words at `a`, `lda` bytes from one to the next, and a vector at each `lo` (and `hi`).
+/// As for [`Dot`]: there are `MR` rows of words at `a`, and as many vectors at each of the first (and second) half.
+#[inline(always)]
+pub(crate) unsafe fn multiply_add<D: Dot, const MR: usize, const NV: usize>(
+    acc: &mut [[D::Acc; NV]; MR],
+    mut a: *const u8,
+    mut halves: ([*const u8; NV], [*const u8; NV]),
+    apart: &Apart,
+    words: usize,
+) {
+    // SAFETY: forwarded.
+    unsafe {
+        if !D::SPARES_INSTRUCTIONS {
+            let mut at = 0;
+            for _ in 0..words {
+                step::<D, MR, NV>(acc, |y| a.wrapping_add(y * apart.row), halves, at);
+                a = a.wrapping_add(apart.word);
+                at += apart.vector;
+            }
+            return;
+        }
+        // Every third row: from each of these an address reaches the next two with their distance as its index.
+        let mut thirds = [a, a.wrapping_add(3 * apart.row), a.wrapping_add(6 * apart.row)];
+        let row = |thirds: &[*const u8; 3], y: usize| thirds[y / 3].wrapping_add(y % 3 * apart.row);
+        for _ in 0..words / 2 {
+            thirds = thirds.map(|a| D::hidden(a));
+            halves.0 = halves.0.map(|b| D::hidden(b));
+            let next = thirds.map(|a| a.wrapping_add(apart.word));
+            step::<D, MR, NV>(acc, |y| row(&thirds, y), halves, 0);
+            step::<D, MR, NV>(acc, |y| row(&next, y), halves, apart.vector);
+            thirds = next.map(|a| a.wrapping_add(apart.word));
+            halves.0 = halves.0.map(|b| b.wrapping_add(2 * apart.vector));
+        }
+        if !words.is_multiple_of(2) {
+            step::<D, MR, NV>(acc, |y| row(&thirds, y), halves, 0);
+        }
+    }
+}
+
+/// One word of K.
+///
+/// # Safety
+/// As for [`multiply_add`]; `row` says where the word of each row is.
 #[inline(always)]
 pub(crate) unsafe fn step<D: Dot, const MR: usize, const NV: usize>(
     acc: &mut [[D::Acc; NV]; MR],
-    a: *const u8,
-    lda: usize,
-    lo: [*const u8; NV],
-    hi: [*const u8; NV],
+    row: impl Fn(usize) -> *const u8,
+    (lo, hi): ([*const u8; NV], [*const u8; NV]),
     at: usize,
 ) {
-    // SAFETY: as for `panel`.
+    // SAFETY: forwarded.
     unsafe {
-        let mut b = [D::load_b(lo[0].add(at), hi[0].wrapping_add(at)); NV];
+        let mut b = [D::load_b(lo[0].wrapping_add(at), hi[0].wrapping_add(at)); NV];
         for x in 1..NV {
-            b[x] = D::load_b(lo[x].add(at), hi[x].wrapping_add(at));
+            b[x] = D::load_b(lo[x].wrapping_add(at), hi[x].wrapping_add(at));
         }
         for (y, acc) in acc.iter_mut().enumerate() {
-            let word = D::splat(a.add(y * lda));
+            let word = D::splat(row(y));
             for (acc, b) in acc.iter_mut().zip(b) {
                 *acc = D::dot(*acc, word, b);
             }

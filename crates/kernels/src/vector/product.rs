@@ -5,7 +5,7 @@
 
 use super::VecMatMulParams;
 use super::places::Columns;
-use crate::mul_add::panel::step;
+use crate::mul_add::panel::{Apart, multiply_add, step};
 use crate::simd::{Dot, MAX_LANES, Simd};
 
 /// Most vectors of columns in a block.
@@ -116,7 +116,11 @@ unsafe fn rows<S: Simd, D: Dot, const MR: usize, const NV: usize, const HALVES: 
             let mut acc = start::<D, MR, NV>(p, row, from);
             let mut a = p.a.wrapping_add(row * p.along_column);
             let mut x = p.x.add(from);
-            if NV == 1 {
+            let x_of = |x: *const u8| std::array::from_fn(|v| x.wrapping_add(v * D::LANES * 4));
+            if D::SPARES_INSTRUCTIONS {
+                let apart = Apart { row: p.along_column, word: p.along_row, vector: p.x_pitch };
+                multiply_add::<D, MR, NV>(&mut acc, a, (x_of(x), x_of(x)), &apart, p.words);
+            } else if NV == 1 {
                 let mut bases = bases(a, p.along_column);
                 for _ in 0..p.words {
                     let b = D::load_b(x, x);
@@ -129,8 +133,12 @@ unsafe fn rows<S: Simd, D: Dot, const MR: usize, const NV: usize, const HALVES: 
                 }
             } else {
                 for _ in 0..p.words {
-                    let x_of: [*const u8; NV] = std::array::from_fn(|v| x.wrapping_add(v * D::LANES * 4));
-                    step::<D, MR, NV>(&mut acc, a, p.along_column, x_of, x_of, 0);
+                    step::<D, MR, NV>(
+                        &mut acc,
+                        |y| a.wrapping_add(y * p.along_column),
+                        (x_of(x), x_of(x)),
+                        0,
+                    );
                     a = a.wrapping_add(p.along_row);
                     x = x.wrapping_add(p.x_pitch);
                 }

@@ -1,6 +1,7 @@
 //! 256-bit vectors with FMA and F16C, and the dot product of AVX-VNNI.
 
 use crate::simd::{Dot, MAX_LANES, Simd};
+use std::arch::asm;
 use std::arch::x86_64::*;
 
 /// AVX2.
@@ -279,6 +280,14 @@ macro_rules! dot {
             const HALVES: bool = false;
             const WORD: usize = size_of::<$word>();
             const SINGLE: bool = $single;
+            const SPARES_INSTRUCTIONS: bool = true;
+            #[expect(clippy::pointers_in_nomem_asm_block, reason = "nothing is read by way of the address")]
+            #[inline(always)]
+            fn hidden(mut address: *const u8) -> *const u8 {
+                // SAFETY: there is no instruction.
+                unsafe { asm!("/* {} */", inout(reg) address, options(pure, nomem, nostack, preserves_flags)) };
+                address
+            }
             type Acc = __m256i;
             type A = __m256i;
             type B = __m256i;
