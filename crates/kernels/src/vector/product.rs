@@ -5,7 +5,7 @@
 
 use super::VecMatMulParams;
 use super::places::Columns;
-use crate::mul_add::panel::{Apart, multiply_add, step};
+use crate::mul_add::panel::{Apart, block_count, multiply_add, step};
 use crate::simd::{Dot, MAX_LANES, Simd};
 
 /// Most vectors of columns in a block.
@@ -75,7 +75,7 @@ pub(super) unsafe fn multiply(product: &Product, kernel: MicroKernel) {
         let mut rows = kernel.rows[vectors - 1];
         let mut row = 0;
         while row < product.rows {
-            let blocks = (product.rows - row) / rows;
+            let blocks = block_count(product.rows - row, rows);
             if blocks > 0 {
                 // SAFETY: the span is inside the product.
                 unsafe { (kernel.run)(product, Span { row, blocks, vector }, rows, vectors) };
