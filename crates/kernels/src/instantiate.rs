@@ -494,26 +494,26 @@ mod avx2 {
     use crate::arch::x86_64::avx2::{self, Avx2};
     basic!(Avx2, #[target_feature(enable = "avx2,fma,f16c")]);
     family!(f32, Avx2, avx2::F32, Ready,
-        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2)],
         #[target_feature(enable = "avx2,fma,f16c")]);
     family!(i16, Avx2, avx2::I16, Pairs,
-        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2)],
         #[target_feature(enable = "avx2,fma,f16c")]);
     family!(i32, Avx2, avx2::I32, Words,
-        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2)],
         #[target_feature(enable = "avx2,fma,f16c")]);
     family!(f64, Avx2, avx2::F64, Ready,
-        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2)],
         #[target_feature(enable = "avx2,fma,f16c")]);
     family!(i64, Avx2, avx2::I64, Ready,
-        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2)],
         #[target_feature(enable = "avx2,fma,f16c")]);
     saturating!(avx2::I64, #[target_feature(enable = "avx2,fma,f16c")]);
     family!(u8s8, Avx2, avx2::U8S8, Quads,
-        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2)],
         #[target_feature(enable = "avx2,fma,f16c,avxvnni")]);
     family!(s8u8, Avx2, avx2::S8U8, Quads,
-        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2), (1, 3), (2, 3), (4, 3)],
+        blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2)],
         #[target_feature(enable = "avx2,fma,f16c,avxvnni")]);
     vector_family!(vec_f32, Avx2, avx2::F32, 1, [8, 6],
         blocks: [(1, 1), (2, 1), (4, 1), (8, 1), (1, 2), (2, 2), (4, 2), (6, 2)],

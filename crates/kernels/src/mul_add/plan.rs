@@ -197,7 +197,8 @@ fn blocking(level: Level, narrow: bool, rows: u32, vectors: u32) -> (u8, [u8; 4]
     let group = match (level, vectors) {
         (_, 1) => 1,
         (Level::Avx512, _) if narrow => 2,
-        (Level::Avx512 | Level::Avx2, 3) => 3,
+        // 16 registers are too few for 4 rows of three: two vectors, and then one.
+        (Level::Avx512, 3) => 3,
         // As many accumulators as with 8 rows of two vectors, but fewer loads.
         (Level::Avx512, _) if vectors.is_multiple_of(4) => 4,
         _ => 2,
@@ -205,7 +206,7 @@ fn blocking(level: Level, narrow: bool, rows: u32, vectors: u32) -> (u8, [u8; 4]
     let block_rows = match level {
         // A single vector of columns needs 16 rows to cover the latency and the broadcasts.
         Level::Avx512 => [if rows.is_multiple_of(16) { 16 } else { 8 }, 8, 8, 4],
-        Level::Avx2 => [8, 6, 4, 1],
+        Level::Avx2 => [8, 6, 1, 1],
         Level::Neon => [8, 8, 4, 4],
         Level::Portable => [4, 4, 2, 1],
     };
