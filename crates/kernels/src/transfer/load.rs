@@ -6,17 +6,17 @@
 
 use super::bounds::Range;
 use super::{Access, Path, Source};
-use crate::cache::want_soon;
+use crate::cache::{LINE, want_soon};
 use crate::elem::{Elem, Use};
 use crate::element::run::{At, CHUNK, copy_run};
 use crate::element::{native_row, zero_padding};
 use crate::simd::{Bf16, E4m3, E5m2, F16, MAX_LANES, Simd, Widen, Word};
 use std::marker::PhantomData;
 
-/// So many vectors before one is written, the first cache is asked for its place. Tiles of longer rows are in the
+/// So many lines before one is written, the first cache is asked for its place. Tiles of longer rows are in the
 /// second.
 const AHEAD: usize = 16;
-/// So many vectors before sums are read, the first cache is asked for them: they come from memory, their rows are far apart.
+/// So many lines before sums are read, the first cache is asked for them: they come from memory, their rows are far apart.
 const FAR_AHEAD: usize = 32;
 
 /// What stands in for lines beyond the last one.
@@ -325,6 +325,7 @@ unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Li
             1 if whole => return whole_rows::<S, F, 1>(access, dst, lines),
             2 if whole => return whole_rows::<S, F, 2>(access, dst, lines),
             4 if whole => return whole_rows::<S, F, 4>(access, dst, lines),
+            8 if whole && S::LANES < MAX_LANES => return whole_rows::<S, F, 8>(access, dst, lines),
             _ => {}
         }
     }
@@ -353,22 +354,43 @@ unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Li
 /// The same for rows of `N` whole vectors.
 #[inline(always)]
 unsafe fn whole_rows<S: Simd, F: Fetch<S>, const N: usize>(access: &Access, dst: *mut u8, lines: &Lines) {
-    let row_bytes = access.layout.row_bytes();
+    let bytes = N * S::LANES * 4;
     // Factors have been asked for.
-    let is_far = N > 1 && access.layout.use_ == Use::Accumulator;
-    let far_rows = if is_far { F::rows(lines) } else { 0 };
-    for row in 0..F::rows(lines) {
+    let is_far = bytes > LINE && access.layout.use_ == Use::Accumulator;
+    // SAFETY: forwarded.
+    unsafe {
+        if is_far {
+            rows_asked_for::<S, F, N, true>(access, dst, lines);
+        } else {
+            rows_asked_for::<S, F, N, false>(access, dst, lines);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn rows_asked_for<S: Simd, F: Fetch<S>, const N: usize, const IS_FAR: bool>(
+    access: &Access,
+    dst: *mut u8,
+    lines: &Lines,
+) {
+    let row_bytes = access.layout.row_bytes();
+    let (rows, row_lines) = (F::rows(lines), (N * S::LANES * 4).div_ceil(LINE));
+    for row in 0..rows {
+        let to = dst.wrapping_add(row * row_bytes);
+        let soon = to.wrapping_add(AHEAD / row_lines * row_bytes);
         for x in 0..N {
-            if N > 1 {
-                want_soon(dst.wrapping_add((row + AHEAD / N) * row_bytes + x * S::LANES * 4));
+            let at = x * S::LANES * 4;
+            let is_line = row_lines > 1 && at.is_multiple_of(LINE);
+            if is_line {
+                want_soon(soon.wrapping_add(at));
             }
-            if row + FAR_AHEAD / N < far_rows {
-                want_soon(lines.line(row + FAR_AHEAD / N).wrapping_add(lines.bytes / N * x));
+            if IS_FAR && is_line && row + FAR_AHEAD / row_lines < rows {
+                want_soon(lines.line(row + FAR_AHEAD / row_lines).wrapping_add(lines.bytes / N * x));
             }
             // SAFETY: the words are in the row of the tile.
             unsafe {
                 let words = F::fetch_whole(lines, row, x * S::LANES);
-                S::store(dst.add(row * row_bytes + x * S::LANES * 4), S::LANES * 4, words);
+                S::store(to.add(at), S::LANES * 4, words);
             }
         }
     }
