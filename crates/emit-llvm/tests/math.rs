@@ -45,7 +45,8 @@ const OPS: [(MathFn, Op); 19] = [
 
 fn caps(fma: bool) -> Caps {
     Caps {
-        is_x86: false,
+        // Vectors are then taken by registers, of which they have several.
+        is_x86: cfg!(target_arch = "x86_64"),
         native_f16: false,
         f16_conversion: false,
         fma,

@@ -21,19 +21,23 @@ struct Scaled<'c> {
 impl<'c> Emit<'c> {
     /// e^x.
     pub(super) fn exp(&mut self, x: V<'c>) -> Result<V<'c>> {
-        let x = self.clamped(x, EXP_LIMITS)?;
-        let y = self.exp_parts(x)?;
-        self.scaled(y)
+        self.by_few_registers(x, |e, x| {
+            let x = e.clamped(x, EXP_LIMITS)?;
+            let y = e.exp_parts(x)?;
+            e.scaled(y)
+        })
     }
 
     /// 2^x.
     pub(super) fn exp2(&mut self, x: V<'c>) -> Result<V<'c>> {
-        let x = self.clamped(x, EXP2_LIMITS)?;
-        let (power, bits) = self.round_biased(x, 1.0_f32, 2 * ONE)?;
-        let rest = self.fsub(x, power)?;
-        let p = self.even_odd(rest, &EXP2)?;
-        let number = self.madd_num(p, rest, 1.0_f32)?;
-        self.scaled(Scaled { number, power, bits })
+        self.by_few_registers(x, |e, x| {
+            let x = e.clamped(x, EXP2_LIMITS)?;
+            let (power, bits) = e.round_biased(x, 1.0_f32, 2 * ONE)?;
+            let rest = e.fsub(x, power)?;
+            let p = e.even_odd(rest, &EXP2)?;
+            let number = e.madd_num(p, rest, 1.0_f32)?;
+            e.scaled(Scaled { number, power, bits })
+        })
     }
 
     /// e^x for |x| up to 2^13.

@@ -12,7 +12,7 @@ mod rem;
 mod trig;
 
 use crate::error::{Error, Result};
-use crate::{Emit, V, elem_ty};
+use crate::{Emit, V, elem_ty, lanes};
 use inkwell::values::InstructionOpcode as I;
 use inkwell::{FloatPredicate, IntPredicate};
 use phalanx_ir::{BinaryOp, Scalar, UnaryOp};
@@ -88,6 +88,23 @@ impl<'c> Emit<'c> {
 
     fn fdiv(&self, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         self.bin(I::FDiv, x, y)
+    }
+
+    /// A function of `f32`, two registers after the other where there are 16: LLVM does each step to the whole of a long vector,
+    /// and moves what no register is left for to the stack and back between two steps.
+    fn by_few_registers(&mut self, x: V<'c>, f: impl Fn(&mut Self, V<'c>) -> Result<V<'c>>) -> Result<V<'c>> {
+        let length = 2 * self.caps.register_bytes / 4;
+        let (n, has_few) = (lanes(x).unwrap_or(1), self.caps.is_x86 && self.caps.register_bytes < 64);
+        let count = n / length;
+        if !has_few || count < 2 || !n.is_multiple_of(length) || !count.is_power_of_two() {
+            return f(self, x);
+        }
+        let parts = (0..count).map(|k| {
+            let part = self.permute(x, k * length..(k + 1) * length)?;
+            f(self, part)
+        });
+        let parts = parts.collect::<Result<_>>()?;
+        self.concat(parts)
     }
 
     fn magnitude(&mut self, x: V<'c>) -> Result<V<'c>> {
