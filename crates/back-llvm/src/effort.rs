@@ -5,6 +5,7 @@
 //! by a walk over the blocks. Ordinary code gets all of it. Code that is so large that this would take seconds gets
 //! what takes time with its length alone: each block by itself, variables in memory where there are very many.
 
+use crate::lanes::leaves_registers;
 use inkwell::OptimizationLevel;
 use inkwell::values::{BasicValue, CallSiteValue, FunctionValue, InstructionOpcode, InstructionValue};
 use rustc_hash::FxHashMap;
@@ -119,10 +120,11 @@ fn calls_kernel(inst: InstructionValue<'_>) -> bool {
     CallSiteValue::try_from(inst).is_ok_and(|call| call.get_called_fn_value().is_none())
 }
 
-/// Whether this calls a function. Intrinsics are instructions.
+/// Whether this calls a function that may change registers. Intrinsics are instructions.
 pub(crate) fn is_call(inst: InstructionValue<'_>) -> bool {
-    let callee = CallSiteValue::try_from(inst).map(|call| call.get_called_fn_value());
-    callee.is_ok_and(|callee| callee.is_none_or(|f| f.get_intrinsic_id() == 0))
+    let Ok(call) = CallSiteValue::try_from(inst) else { return false };
+    let is_function = call.get_called_fn_value().is_none_or(|f| f.get_intrinsic_id() == 0);
+    is_function && !leaves_registers(&call)
 }
 
 /// How much is done.

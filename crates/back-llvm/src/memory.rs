@@ -12,7 +12,7 @@
 //! - what is left (volatile, elements too narrow to scatter, no scatter at all): lane by lane, in a
 //!   loop, because code that is rarely run should be small.
 
-use crate::emit::{V, const_int};
+use crate::emit::{V, const_int, lanes};
 use crate::error::{Error, Result};
 use crate::lower::Lower;
 use crate::value::{Lowered, Ptr, Shape, Val};
@@ -177,15 +177,23 @@ impl<'c> Lower<'_, 'c> {
 
 /// Checks.
 impl<'c> Lower<'_, 'c> {
-    /// Whether `bytes` bytes from an offset are inside.
+    /// Whether `bytes` bytes from an offset are inside; for each of several offsets, which may have one size.
     pub(crate) fn is_inside(&mut self, offset: V<'c>, size: V<'c>, bytes: u64) -> Result<V<'c>> {
-        let beyond = match const_int(size) {
+        let mut beyond = match const_int(size) {
             _ if bytes == 1 => size,
             // Thus a known offset is known to be inside.
             Some(size) => self.e.i64(size.saturating_sub(bytes - 1).cast_signed()),
             None => self.e.map2("llvm.usub.sat", size, self.e.int_like(size, bytes - 1))?,
         };
+        if let (Some(w), None) = (lanes(offset), lanes(beyond)) {
+            beyond = self.e.splat(beyond, w)?;
+        }
         self.e.icmp(IntPredicate::ULT, offset, beyond)
+    }
+
+    /// The size of the object that an access goes to, or of that of each lane.
+    pub(crate) fn size_of(&self, a: &Access<'c>) -> Result<V<'c>> {
+        if a.ptr.size.is_uniform() { Ok(a.ptr.size.v) } else { self.vector(a.ptr.size) }
     }
 
     /// Whether everything between the first scalar of lane 0 and the end of the last lane is
@@ -248,7 +256,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// The address of one scalar, or of a zero if it is out of bounds.
-    fn readable(
+    pub(crate) fn readable(
         &mut self,
         a: &Access<'c>,
         at: V<'c>,
@@ -259,7 +267,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// The address of one scalar, or of a place that nobody reads if it is out of bounds.
-    fn writable(
+    pub(crate) fn writable(
         &mut self,
         a: &Access<'c>,
         at: V<'c>,
@@ -412,8 +420,7 @@ impl<'c> Lower<'_, 'c> {
         let offset = self.vector(offset)?;
         let mut mask = self.exec_mask();
         if a.is_bounded() {
-            let size = self.vector(a.ptr.size)?;
-            let inside = self.is_inside(offset, size, a.elem_bytes())?;
+            let inside = self.is_inside(offset, self.size_of(a)?, a.elem_bytes())?;
             mask = self.e.and(inside, mask)?;
         }
         let at = self.at(&a.ptr, a.ptr.base.v, offset)?;
@@ -465,52 +472,6 @@ impl<'c> Lower<'_, 'c> {
         let bits = self.e.lshr(words, shift)?;
         let narrow = self.e.zext_trunc(bits, s.bits())?;
         self.e.bitcast(narrow, self.e.ty_like(self.e.scalar_ty(s), narrow))
-    }
-
-    pub(crate) fn load_lane_by_lane(&mut self, a: &Access<'c>) -> Result<Vec<Val<'c>>> {
-        let elem = self.e.scalar_ty(a.scalar);
-        let ty: BasicTypeEnum<'c> = self.e.vec_of(elem, self.w).into();
-        let mut slots = Vec::new();
-        for k in 0..a.n {
-            let slot = self.spill_slot(ty, k)?;
-            self.e.b.build_store(slot, self.e.zero(ty))?;
-            slots.push(slot);
-        }
-        self.each_active_lane(|l, lane| {
-            for (k, slot) in (0..).zip(&slots) {
-                let (at, offset, size) = l.lane_address(a, k, lane)?;
-                let at = l.readable(a, at, offset, size)?;
-                let v = l.e.load(elem, at, 1)?;
-                if a.volatile {
-                    l.e.set_volatile(v)?;
-                }
-                let to = l.e.element_ptr(elem, (*slot).into(), lane)?;
-                l.e.store(v, to.into_pointer_value(), 1)?;
-            }
-            Ok(())
-        })?;
-        slots.iter().map(|&slot| Ok(Val::varying(self.e.b.build_load(ty, slot, "")?))).collect()
-    }
-
-    pub(crate) fn store_lane_by_lane(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<()> {
-        self.each_active_lane(|l, lane| {
-            for (k, &value) in (0..).zip(values) {
-                let (at, offset, size) = l.lane_address(a, k, lane)?;
-                let at = l.writable(a, at, offset, size)?;
-                let v = l.at_lane(value, lane)?;
-                let inst = l.e.store(v, at, 1)?;
-                inst.set_volatile(a.volatile).map_err(|e| Error::bug(e.to_string()))?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Address, offset and size of the object of scalar `k` in one lane.
-    fn lane_address(&mut self, a: &Access<'c>, k: u32, lane: V<'c>) -> Result<(V<'c>, V<'c>, V<'c>)> {
-        let offset = self.at_lane(a.ptr.offset, lane)?;
-        let offset = self.e.add(offset, self.e.i64(i64::from(k) * a.elem_bytes() as i64))?;
-        let (base, size) = (self.at_lane(a.ptr.base, lane)?, self.at_lane(a.ptr.size, lane)?);
-        Ok((self.at(&a.ptr, base, offset)?, offset, size))
     }
 
     /// The number of the last active lane (`i32`).

@@ -33,11 +33,11 @@ const MIN_BYTES: u64 = 8;
 
 /// Where pieces are.
 pub(crate) struct Pieces<'c> {
-    at: Vec<PointerValue<'c>>,
+    pub(crate) at: Vec<PointerValue<'c>>,
     /// Lanes for each of these addresses.
-    lanes: u32,
+    pub(crate) lanes: u32,
     /// Whether that is right: no object ends within a piece, and lanes are together that are said to be.
-    right: V<'c>,
+    pub(crate) right: V<'c>,
 }
 
 /// The scalars of all lanes that were read, and the registers of memory that they are parts of.
@@ -122,8 +122,14 @@ impl<'c> Lower<'_, 'c> {
             self.e.br(join)?;
             self.e.b.position_at_end(other);
         }
-        let slow = self.load_lane_by_lane(a)?;
-        read.push((self.registers_of(a, &slow)?, self.e.here()?));
+        let slow = if self.moves_by_function(a) {
+            let copy = self.read_pieces_by_function(a)?;
+            self.read_copy(a, copy)?
+        } else {
+            let slow = self.load_lane_by_lane(a)?;
+            self.registers_of(a, &slow)?
+        };
+        read.push((slow, self.e.here()?));
         self.e.br(join)?;
         self.e.b.position_at_end(join);
         let registers = (0..read[0].0.len()).map(|i| {
@@ -155,7 +161,11 @@ impl<'c> Lower<'_, 'c> {
             self.e.br(join)?;
             self.e.b.position_at_end(other);
         }
-        self.store_lane_by_lane(a, values)?;
+        if self.moves_by_function(a) {
+            self.write_pieces_by_function(a, &registers)?;
+        } else {
+            self.store_lane_by_lane(a, values)?;
+        }
         self.e.br(join)?;
         self.e.b.position_at_end(join);
         Ok(true)
@@ -189,14 +199,21 @@ impl<'c> Lower<'_, 'c> {
         {
             return Ok(vec![self.known_places(a, &steps)?]);
         }
+        // Of a part of a group nothing is known.
+        if is_free && let Some(groups) = self.groups(a, a.piece_bytes())? {
+            return Ok(vec![groups]);
+        }
         // A gather moves single scalars as fast.
         if a.n == 1 || a.piece_bytes() < MIN_BYTES {
             return Ok(Vec::new());
         }
+        if self.moves_by_function(a) {
+            return Ok(vec![self.one_way(a, may_run, elsewhere)?]);
+        }
         let offset = self.vector(a.ptr.offset)?;
         let mut whole = self.e.bool(true);
         if a.is_bounded() {
-            let size = self.vector(a.ptr.size)?;
+            let size = self.size_of(a)?;
             let inside = self.is_inside(offset, size, a.piece_bytes())?;
             let begins = self.is_inside(offset, size, a.elem_bytes())?;
             let split = self.e.icmp(IntPredicate::NE, inside, begins)?;
@@ -207,14 +224,46 @@ impl<'c> Lower<'_, 'c> {
         if may_run && a.ptr.base.is_uniform() {
             ways.extend(self.runs(a, offset, used)?);
         }
+        ways.push(self.single_pieces(a, offset, (used, elsewhere), whole)?);
+        Ok(ways)
+    }
+
+    /// The way to pieces where a function takes what is rare: that they follow one another, or else that all are inside.
+    fn one_way(&mut self, a: &Access<'c>, may_run: bool, elsewhere: PointerValue<'c>) -> Result<Pieces<'c>> {
+        let offset = self.vector(a.ptr.offset)?;
+        if may_run {
+            let used = self.used_lanes(a, offset, a.piece_bytes())?;
+            if let Some(run) = self.runs(a, offset, used)? {
+                return Ok(run);
+            }
+        }
+        let mut whole = self.e.bool(true);
+        if a.is_bounded() {
+            let inside = self.is_inside(offset, self.size_of(a)?, a.piece_bytes())?;
+            let mut ends = self.e.not(inside)?;
+            if let Some(mask) = self.exec.mask {
+                ends = self.e.and(ends, mask)?;
+            }
+            whole = self.e.not(self.e.any(ends)?)?;
+        }
+        self.single_pieces(a, offset, (self.exec.mask, elsewhere), whole)
+    }
+
+    /// Pieces each by itself, of lanes that are used; of others something elsewhere.
+    fn single_pieces(
+        &mut self,
+        a: &Access<'c>,
+        offset: V<'c>,
+        (used, elsewhere): (Option<V<'c>>, PointerValue<'c>),
+        right: V<'c>,
+    ) -> Result<Pieces<'c>> {
         let mut at = self.at(&a.ptr, a.ptr.base.v, offset)?;
         if let Some(used) = used {
             let elsewhere = self.e.splat(elsewhere.into(), self.w)?;
             at = self.e.select(used, at, elsewhere)?;
         }
         let at = (0..self.w).map(|l| Ok(self.e.extract_at(at, l)?.into_pointer_value()));
-        ways.push(Pieces { at: at.collect::<Result<_>>()?, lanes: 1, right: whole });
-        Ok(ways)
+        Ok(Pieces { at: at.collect::<Result<_>>()?, lanes: 1, right })
     }
 
     /// The lanes that execute and of which so many bytes are inside of the object; all without a mask.
@@ -222,8 +271,7 @@ impl<'c> Lower<'_, 'c> {
         if !a.is_bounded() {
             return Ok(self.exec.mask);
         }
-        let size = self.vector(a.ptr.size)?;
-        let inside = self.is_inside(offset, size, bytes)?;
+        let inside = self.is_inside(offset, self.size_of(a)?, bytes)?;
         Ok(Some(match self.exec.mask {
             Some(mask) => self.e.and(inside, mask)?,
             None => inside,
@@ -293,6 +341,18 @@ impl<'c> Lower<'_, 'c> {
             registers.push(self.e.concat(parts)?);
         }
         Ok(registers)
+    }
+
+    /// Reads the registers of a copy in which the scalars of each lane follow one another.
+    fn read_copy(&mut self, a: &Access<'c>, copy: PointerValue<'c>) -> Result<Vec<V<'c>>> {
+        let total = a.n * self.w;
+        let length = self.register_elems(a).min(total);
+        let ty = self.e.vec_of(self.e.scalar_ty(a.scalar), length);
+        let registers = (0..total).step_by(length as usize).map(|first| {
+            let at = self.e.field(copy, u64::from(first) * a.elem_bytes())?;
+            self.e.load(ty, at, 1)
+        });
+        registers.collect()
     }
 
     /// The scalars in registers in which those of each lane follow one another.

@@ -28,10 +28,11 @@ impl<'c> Emit<'c> {
         Ok(call.try_as_basic_value().basic())
     }
 
-    /// Calls a function of this module.
+    /// Calls a function of this module by its own convention.
     pub fn call_direct(&self, function: FunctionValue<'c>, args: &[V<'c>]) -> Result<()> {
         let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|&a| a.into()).collect();
-        self.b.build_call(function, &args, "")?;
+        let call = self.b.build_call(function, &args, "")?;
+        call.set_call_convention(function.get_call_conventions());
         Ok(())
     }
 
