@@ -78,7 +78,8 @@ fn lower_only<'c>(
         let (e, function, meta) = Lower::module(e, common, start, module, &uniformity, isa, subgroups)?;
         return Ok((e, vec![function], meta));
     }
-    let start = Prologue::new(&e, "general", Linkage::Internal);
+    let mut start = Prologue::new(&e, "general", Linkage::Internal);
+    start.is_rare = true;
     let (e, general, meta) = Lower::module(e, common, start, module, &uniformity, isa, subgroups)?;
     let uniformity = Uniformity::analyse_if(module, &assumptions);
     // Where lengths are multiples, more is known to follow one another.

@@ -208,7 +208,12 @@ impl<'c> Lower<'_, 'c> {
             return Ok(Vec::new());
         }
         if self.moves_by_function(a) {
-            return Ok(vec![self.one_way(a, may_run, elsewhere)?]);
+            // What is rare is the function's alone.
+            return if self.prologue.is_rare {
+                Ok(Vec::new())
+            } else {
+                Ok(vec![self.one_way(a, may_run, elsewhere)?])
+            };
         }
         let offset = self.vector(a.ptr.offset)?;
         let mut whole = self.e.bool(true);

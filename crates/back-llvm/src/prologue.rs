@@ -71,6 +71,8 @@ pub(crate) struct Prologue<'c> {
     group_builder: Builder<'c>,
     /// Where that goes on.
     body: BasicBlock<'c>,
+    /// Whether another form is for what programs mostly do, so that this one should be small.
+    pub(crate) is_rare: bool,
     /// Whether it may run subgroups in a row: not if it is for one of them only.
     pub(crate) may_run_groups: bool,
     /// If it does, the one that runs.
@@ -101,6 +103,7 @@ impl<'c> Prologue<'c> {
             group_builder,
             body,
             may_run_groups: true,
+            is_rare: false,
             current: None,
             fields: FxHashMap::default(),
             spills: FxHashMap::default(),

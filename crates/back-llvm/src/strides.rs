@@ -71,7 +71,9 @@ impl<'c> Lower<'_, 'c> {
     fn late_run(&mut self, a: &Access<'c>) -> Result<Option<Pieces<'c>>> {
         let is_worth_it = a.n == 1 && !a.volatile && a.ptr.base.is_uniform() && a.ptr.size.is_uniform();
         let is_varying = a.ptr.offset.shape == crate::value::Shape::Varying;
+        let is_rare = self.prologue.is_rare && self.moves_by_function(a);
         if !(is_worth_it && is_varying && self.computed.contains(&a.inst))
+            || is_rare
             || self.prologue.function.count_basic_blocks() > MANY_BLOCKS
         {
             return Ok(None);
