@@ -273,25 +273,38 @@ impl<'c> Lower<'_, 'c> {
         self.arrive(end, mask, pending, None)
     }
 
-    /// A loop in which multiplications of one round go on in the next. The first round is apart, so that within the loop and
-    /// behind it they are known to: `ptxas` waits for each otherwise, and where the loop may be left to end the dispatch, so
-    /// that only producers look.
+    /// A loop in which multiplications of one round go on in the next. Where they are added to what the sums were before, the
+    /// first round is apart, so that within the loop and behind it they are known to: `ptxas` waits for each otherwise, and
+    /// where the loop may be left to end the dispatch, so that only producers look.
     pub(crate) fn lower_chained_loop(&mut self, label: Label, body: Block, sums: &[Var]) -> Result<Flow> {
         let mask = self.mask_if_any()?;
         let [header, done] = ["loop", "endloop"].map(|name| self.new_block(name));
-        for name in ["endfirst", "endrounds"] {
-            let end = self.new_block(name);
-            self.constructs.stack.push(Frame { label: Some(label), target: Some(header), end });
-            if self.block(body)? == Flow::Next {
-                self.e.br(end)?;
-            }
-            self.constructs.stack.pop();
-            self.e.b.position_at_end(end);
-            self.settle(sums)?;
-            self.e.br(done)?;
-            self.e.b.position_at_end(header);
+        if self.begins_with_products() {
+            self.e.br(header)?;
+        } else {
+            self.chained_round((label, body), sums, [header, done])?;
         }
+        self.e.b.position_at_end(header);
+        self.chained_round((label, body), sums, [header, done])?;
         self.arrive(done, mask, false, None)
+    }
+
+    /// A round, from which control goes on to the next, or leaves the loop when the sums are there.
+    fn chained_round(
+        &mut self,
+        (label, body): (Label, Block),
+        sums: &[Var],
+        [next, done]: [BasicBlock<'c>; 2],
+    ) -> Result<()> {
+        let end = self.new_block("endround");
+        self.constructs.stack.push(Frame { label: Some(label), target: Some(next), end });
+        if self.block(body)? == Flow::Next {
+            self.e.br(end)?;
+        }
+        self.constructs.stack.pop();
+        self.e.b.position_at_end(end);
+        self.settle(sums)?;
+        self.e.br(done)
     }
 
     /// In a round of a loop: now and then, ends the thread if the dispatch shall end. What others of its warp wait for

@@ -30,9 +30,9 @@ use std::convert::Infallible;
 /// Invocations that hold fragments.
 pub const LANES: u32 = 32;
 /// Groups of invocations, one for each of so many lines.
-const GROUPS: u32 = 8;
+pub const GROUPS: u32 = 8;
 /// Invocations of a group.
-const GROUP: u32 = 4;
+pub const GROUP: u32 = 4;
 
 /// Which components of matrices belong to which invocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -8,6 +8,7 @@ use super::Mat;
 use super::layout::Layout;
 use super::memory::Place;
 use super::regroup::Later;
+use super::rows::place_spaced;
 use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -28,19 +29,21 @@ pub(super) struct Kind {
     flags: MemFlags,
     /// Rows and columns of the whole matrix, of which this warp holds a part.
     whole: Option<(u32, u32)>,
+    /// Whether elements lie in the array as [`rows`](super::rows) has them.
+    is_spaced: bool,
 }
 
 impl<'c> Lower<'_, 'c> {
     pub(super) fn load_each(&mut self, place: &Place<'c>) -> Result<Vec<V<'c>>> {
         let array = self.array(place.elem, place.layout.registers())?;
-        self.call_routine(place, false, array)?;
+        self.call_routine(place, false, (array, false))?;
         self.read_array(place, array)
     }
 
     pub(super) fn store_each(&mut self, place: &Place<'c>, m: &Mat<'c>) -> Result<()> {
         let array = self.array(place.elem, place.layout.registers())?;
         self.write_array(place, array, m)?;
-        self.call_routine(place, true, array)
+        self.call_routine(place, true, (array, false))
     }
 
     /// The words of a matrix whose elements are in an array.
@@ -81,16 +84,16 @@ impl<'c> Lower<'_, 'c> {
         Ok(array)
     }
 
-    /// Loads or stores a matrix whose elements go to an array or come from one.
+    /// Loads or stores a matrix whose elements go to an array or come from one, where they may be spaced.
     pub(super) fn call_routine(
         &mut self,
         place: &Place<'c>,
         is_store: bool,
-        array: PointerValue<'c>,
+        (array, is_spaced): (PointerValue<'c>, bool),
     ) -> Result<()> {
         let &Place { p, part, stride, column_major, flags, layout, elem, .. } = place;
         let whole = part.map(|[(_, rows), (_, cols)]| (rows, cols));
-        let kind = Kind { is_store, layout, elem, space: p.space, column_major, flags, whole };
+        let kind = Kind { is_store, layout, elem, space: p.space, column_major, flags, whole, is_spaced };
         let zero = self.e.i32(0);
         let [(row, _), (col, _)] = part.unwrap_or([(zero, 0); 2]);
         let base = if p.space == Space::Shared { self.in_part(p.base)? } else { p.base };
@@ -155,8 +158,10 @@ impl<'c> Lower<'_, 'c> {
         };
         let ty = self.e.scalar_ty(kind.elem);
         self.each_register(&place, |l, p, exists, register| {
-            let register = l.e.zext_trunc(register, 64)?;
-            let at = l.e.element_ptr(ty, array, register)?.into_pointer_value();
+            let element =
+                if kind.is_spaced { place_spaced(&kind.layout, &mut Later(l), register)? } else { register };
+            let element = l.e.zext_trunc(element, 64)?;
+            let at = l.e.element_ptr(ty, array, element)?.into_pointer_value();
             if kind.is_store {
                 let x = l.e.b.build_load(ty, at, "")?;
                 let write =

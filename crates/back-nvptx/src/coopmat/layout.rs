@@ -9,7 +9,7 @@
 
 use phalanx_ir::{MatType, Scope, Use};
 
-pub(super) use phalanx_ir::distribution::{Calc, Kind, LANES, Layout};
+pub(super) use phalanx_ir::distribution::{Calc, GROUP, GROUPS, Kind, LANES, Layout};
 
 /// What rows and columns of a matrix that is shared out are held in multiples of.
 const BLOCK: u32 = 16;

@@ -3,6 +3,7 @@
 
 use super::layout::Share;
 use super::regroup::Later;
+use super::rows::place_spaced;
 use super::straight;
 use crate::lower::{Flow, Lower};
 use inkwell::IntPredicate;
@@ -38,18 +39,43 @@ impl<'c> Lower<'_, 'c> {
                 let map = |number| self.map_register((share, to), body, &operands, number);
                 numbers.into_iter().map(map).collect::<Result<Vec<_>>>()?
             }
-            _ => self.map_in_loop((share, to), body, operands)?,
+            _ => {
+                let ty = self.e.scalar_ty(to.elem);
+                let array = self.reserve(self.array_ty(ty, registers))?;
+                self.map_to_array((share, to), body, operands, (array, false))?;
+                let mut results = Vec::new();
+                for i in 0..registers {
+                    let at = self.e.element_ptr(ty, array.into(), self.e.i64(i.into()))?.into_pointer_value();
+                    results.push(self.e.b.build_load(ty, at, "")?);
+                }
+                results
+            }
         };
         let result = self.pack_elements(layout, to.elem, &results)?;
         self.set_mat(inst, result)
     }
 
-    fn map_in_loop(
+    /// The results of a map of matrices of one scalar, in an array in which they are spaced ([`rows`](super::rows)).
+    pub(super) fn map_spaced(&mut self, inst: Inst, body: Block, array: PointerValue<'c>) -> Result<()> {
+        let info = self.f.inst(inst);
+        let to = self.mat_ty(info.results[0])?;
+        let share = self.share_of(to);
+        let mut operands = Vec::new();
+        for &arg in &info.args {
+            let m = self.mat_in(arg, share.layout.kind)?;
+            operands.push(Operand::Values(self.elements(&m)?));
+        }
+        self.map_to_array((share, to), body, operands, (array, true))
+    }
+
+    /// The results of a region, by register, in an array in which they may be spaced.
+    fn map_to_array(
         &mut self,
         (share, to): (Share, MatType),
         body: Block,
         mut operands: Vec<Operand<'c>>,
-    ) -> Result<Vec<V<'c>>> {
+        (array, is_spaced): (PointerValue<'c>, bool),
+    ) -> Result<()> {
         let registers = share.layout.registers();
         for operand in &mut operands {
             if let Operand::Values(values) = operand
@@ -65,7 +91,6 @@ impl<'c> Lower<'_, 'c> {
             }
         }
         let ty = self.e.scalar_ty(to.elem);
-        let array = self.reserve(self.array_ty(ty, registers))?;
         let [again, done] = ["map", "mapped"].map(|name| self.new_block(name));
         let before = self.e.here()?;
         self.e.br(again)?;
@@ -74,7 +99,9 @@ impl<'c> Lower<'_, 'c> {
         phi.add_incoming(&[(&self.e.cx.i32_type().const_zero(), before)]);
         let register = phi.as_basic_value();
         let x = self.map_register((share, to), body, &operands, register)?;
-        let number = self.e.zext_trunc(register, 64)?;
+        let number =
+            if is_spaced { place_spaced(&share.layout, &mut Later(self), register)? } else { register };
+        let number = self.e.zext_trunc(number, 64)?;
         let at = self.e.element_ptr(ty, array.into(), number)?.into_pointer_value();
         self.e.b.build_store(at, x)?;
         let next = self.e.add(register, self.e.i32(1))?;
@@ -82,12 +109,7 @@ impl<'c> Lower<'_, 'c> {
         let more = self.e.icmp(IntPredicate::ULT, next, self.e.i32(registers))?;
         self.e.cond_br(more, again, done)?;
         self.e.b.position_at_end(done);
-        let mut results = Vec::new();
-        for i in 0..registers {
-            let at = self.e.element_ptr(ty, array.into(), self.e.i64(i.into()))?.into_pointer_value();
-            results.push(self.e.b.build_load(ty, at, "")?);
-        }
-        Ok(results)
+        Ok(())
     }
 
     /// What the region makes of a register.

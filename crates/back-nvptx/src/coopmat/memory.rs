@@ -9,11 +9,12 @@ use super::layout::Calc;
 use super::layout::{Layout, Share};
 use super::ldmatrix;
 use super::regroup::Later;
+use super::rows::{Pieces, has_rows};
 use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
 use inkwell::values::PointerValue;
-use phalanx_emit_llvm::{Error, Result, V};
-use phalanx_ir::{Builtin, Inst, MatType, MemFlags, Op, Scalar, Space, Value, Var};
+use phalanx_emit_llvm::{Result, V};
+use phalanx_ir::{Builtin, Inst, MatType, MemFlags, Scalar, Space, Value};
 
 /// The longest stride with which it is asked whether a whole matrix is inside.
 const MAX_STRIDE: i64 = 1 << 31;
@@ -43,6 +44,16 @@ impl Place<'_> {
         self.layout.by_cols() == self.column_major
     }
 
+    pub(super) fn pieces(&self) -> Pieces {
+        Pieces { layout: self.layout, elem: self.elem, flags: self.flags }
+    }
+
+    /// Whether one piece of code loads it wherever it lies.
+    pub(super) fn has_rows(&self) -> bool {
+        let is_large = self.part.is_some() && self.p.space == Space::Buffer;
+        is_large && self.is_along() && has_rows(&self.layout)
+    }
+
     /// Bytes that are moved at once.
     pub(super) fn piece(&self) -> u64 {
         let bytes = u64::from(self.elem.bytes());
@@ -67,40 +78,10 @@ impl<'c> Lower<'_, 'c> {
                     _ => l.load_if_easy(&place, place.piece(), Self::load_words, |l| l.load_each(&place)),
                 })?
             }
+            false if place.has_rows() => self.load_by_rows(&place)?,
             false => self.load_if_easy(&place, place.piece(), Self::load_words, |l| l.load_each(&place))?,
         };
         self.set_mat(inst, Mat { layout, elem: m.elem, words: words.into() })
-    }
-
-    /// Loads a matrix and adds it to a variable of one. What is loaded is held no longer than it takes to be added, as sums
-    /// fill the registers.
-    pub(super) fn mat_load_and_add(&mut self, inst: Inst, var: Var) -> Result<()> {
-        let info = self.f.inst(inst);
-        let Op::MatLoad { column_major, flags } = info.op else {
-            return Err(Error::bug("what is added is loaded"));
-        };
-        let m = self.mat_ty(info.results[0])?;
-        let place = self.mat_place(info.args[0], info.args[1], column_major, flags, m)?;
-        let layout = place.layout;
-        let words = layout.width() / layout.pack(m.elem);
-        let easily = |l: &mut Self| {
-            let lane_at = l.lane_at(&place)?;
-            for (first, i) in (0..layout.registers()).step_by(layout.width() as usize).zip(0..) {
-                let piece = l.load_piece(&place, lane_at, first)?;
-                l.add_words(var, i * words, &piece)?;
-            }
-            Ok(Vec::new())
-        };
-        let each = |l: &mut Self| {
-            let words = l.load_each(&place)?;
-            l.add_words_rarely(var, &words).map(|()| Vec::new())
-        };
-        match self.is_easy(&place, place.piece())? {
-            Easy::Always => easily(self)?,
-            Easy::Never => each(self)?,
-            Easy::If(easy) => self.either(easy, easily, each)?,
-        };
-        Ok(())
     }
 
     pub(super) fn mat_store(&mut self, inst: Inst, column_major: bool, flags: MemFlags) -> Result<()> {
@@ -137,7 +118,7 @@ impl<'c> Lower<'_, 'c> {
         }
     }
 
-    fn mat_place(
+    pub(super) fn mat_place(
         &mut self,
         pointer: Value,
         stride: Value,
@@ -242,7 +223,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Where the first register of this lane is, of a matrix without padding.
-    fn lane_at(&mut self, place: &Place<'c>) -> Result<V<'c>> {
+    pub(super) fn lane_at(&mut self, place: &Place<'c>) -> Result<V<'c>> {
         let start = self.place(&place.p)?;
         let lane = self.lane()?;
         let zero = self.e.i32(0);

@@ -21,6 +21,8 @@ mod partial;
 mod prepare;
 mod reduce;
 mod regroup;
+pub(crate) mod round;
+pub(crate) mod rows;
 mod straight;
 pub(crate) mod stream;
 mod together;

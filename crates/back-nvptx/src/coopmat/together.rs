@@ -101,7 +101,11 @@ impl<'c> Lower<'_, 'c> {
     }
 
     fn wait(&mut self, place: &Place<'c>, use_: Use, what: What<'c>) -> Result<bool> {
-        let may_wait = use_ == Use::Accumulator && place.p.space == Space::Buffer && !place.flags.volatile;
+        let is_load = matches!(what, What::Load(_));
+        let may_wait = use_ == Use::Accumulator
+            && place.p.space == Space::Buffer
+            && !place.flags.volatile
+            && !(is_load && place.has_rows());
         let easy = if may_wait { self.is_easy(place, place.piece())? } else { Easy::Never };
         let Easy::If(is_easy) = easy else {
             self.move_waiting()?;
@@ -163,7 +167,7 @@ impl<'c> Lower<'_, 'c> {
         }
         let is_store = moves[0].is_store();
         if count == 1 {
-            self.call_routine(&place, is_store, array)?;
+            self.call_routine(&place, is_store, (array, false))?;
         } else {
             let ty = self.e.cx.i64_type();
             let places = self.array(Scalar::I64, 2 * count)?;
@@ -185,7 +189,7 @@ impl<'c> Lower<'_, 'c> {
                 let start = l.e.mul(number, l.e.i64(registers.into()))?;
                 let part = l.part_of_array(&place, array, start)?;
                 let place = Place { p: Ptr { offset, ..place.p }, stride, ..place };
-                l.call_routine(&place, is_store, part)?;
+                l.call_routine(&place, is_store, (part, false))?;
                 Ok(Vec::new())
             })?;
         }

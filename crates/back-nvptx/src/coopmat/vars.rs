@@ -4,7 +4,6 @@
 //! accessed holds components: an invocation accesses its own alone, whatever the others do. Where they do not lie as in
 //! the matrix unit, all of them move the matrix to its layout and back when they load and store the whole.
 
-use super::fragment::Memory;
 use super::layout::{Calc, LANES, Layout};
 use super::regroup::Later;
 use super::{Mat, has_components};
@@ -13,7 +12,7 @@ use inkwell::IntPredicate;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Error, Result, V, const_int};
-use phalanx_ir::{BinaryOp, Inst, MatType, Scalar, Value, Var};
+use phalanx_ir::{BinaryOp, Inst, MatType, Scalar, Var};
 
 /// Where a variable lives.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +48,11 @@ impl<'c> Lower<'_, 'c> {
             super::check(self.ir, self.matrices.grid, m)?;
         }
         self.matrices.vars[var.index()].ok_or_else(|| Error::bug(format!("{var} has no place")))
+    }
+
+    /// How a variable holds its matrices.
+    pub(super) fn held_by(&self, var: Var) -> Result<(Layout, Scalar)> {
+        self.mat_slot(var).map(|slot| (slot.layout, slot.elem))
     }
 
     /// Whether there is an element with an index, if that is not known to be so, and the number of its first word.
@@ -90,6 +94,15 @@ impl<'c> Lower<'_, 'c> {
         Ok(())
     }
 
+    /// Makes the words of a variable of one matrix undefined.
+    pub(super) fn forget_words(&mut self, var: Var) -> Result<()> {
+        let undefined = |x: &V<'c>| match x.get_type() {
+            BasicTypeEnum::FloatType(ty) => ty.get_undef().into(),
+            ty => ty.into_int_type().get_undef().into(),
+        };
+        self.change_words(var, |_, words| Ok(words.iter().map(undefined).collect()))
+    }
+
     /// Changes the words of matrices of 16×16 sums that lie side by side in a variable, in the order in which `wgmma` has
     /// them: of eight columns the upper eight rows and the lower.
     pub(crate) fn change_cells(
@@ -124,44 +137,13 @@ impl<'c> Lower<'_, 'c> {
     /// Adds to words of a variable of one matrix, from one on. Its elements have 32 bits.
     pub(super) fn add_words(&mut self, var: Var, first: u32, words: &[V<'c>]) -> Result<()> {
         let slot = self.mat_slot(var)?;
-        for (&word, i) in words.iter().zip(first..) {
-            self.add_word(slot, i, word, |_, sum| Ok(sum))?;
-        }
-        Ok(())
-    }
-
-    /// The same of a matrix.
-    pub(super) fn add_rarely(&mut self, var: Var, value: Value) -> Result<()> {
-        let kind = self.mat_slot(var)?.layout.kind;
-        let words = self.mat_in(value, kind)?.words;
-        self.add_words_rarely(var, &words)
-    }
-
-    /// The same for all words, where code for a rare case has them. LLVM would join the additions of both cases behind them,
-    /// where all that is added would be in registers beside all sums; it does not know that these are additions.
-    pub(super) fn add_words_rarely(&mut self, var: Var, words: &[V<'c>]) -> Result<()> {
-        let slot = self.mat_slot(var)?;
-        for (&word, i) in words.iter().zip(0..) {
-            self.add_word(slot, i, word, |l, sum| {
-                Ok(l.assembly("mov.b32 $0, $1;", &[sum.get_type()], &[sum], Memory::None)?[0])
-            })?;
-        }
-        Ok(())
-    }
-
-    fn add_word(
-        &mut self,
-        slot: Slot<'c>,
-        number: u32,
-        word: V<'c>,
-        hide: impl FnOnce(&mut Self, V<'c>) -> Result<V<'c>>,
-    ) -> Result<()> {
-        let at = self.word_at(slot, self.e.i64(number.into()))?;
-        let old = self.e.b.build_load(slot.word, at, "")?;
         let op = if slot.elem.is_float() { BinaryOp::Fadd } else { BinaryOp::Iadd };
-        let sum = self.e.binary(op, slot.elem, old, word, true)?;
-        let sum = hide(self, sum)?;
-        self.e.b.build_store(at, sum)?;
+        for (&word, i) in words.iter().zip(first..) {
+            let at = self.word_at(slot, self.e.i64(i.into()))?;
+            let old = self.e.b.build_load(slot.word, at, "")?;
+            let sum = self.e.binary(op, slot.elem, old, word, true)?;
+            self.e.b.build_store(at, sum)?;
+        }
         Ok(())
     }
 

@@ -67,6 +67,13 @@ impl Fused {
         Some(side.at + side.part.place_of(further / side.stride, further % side.stride))
     }
 
+    /// How many units of 16 bytes the factors of each step along K are behind those of the first.
+    pub(super) fn steps(&self) -> Vec<[u32; 2]> {
+        let (a, b) = (&self.a.part, &self.b.part);
+        let count = a.m.cols * a.m.elem.bytes() / DEPTH;
+        (0..count).map(|step| [a.step(0, step) / 16, b.step(0, step) / 16]).collect()
+    }
+
     /// Registers of a thread for the sums of an instruction.
     pub(super) fn words(&self) -> u32 {
         self.columns() * self.sums.bytes() / 8

@@ -4,12 +4,11 @@
 //! back when the one behind it was begun: PTX ISA, *Asynchronous Warpgroup Level Matrix Instructions*.
 
 use super::fuse::{DEPTH, Fused, Side};
-use crate::coopmat::fragment::Memory;
+use crate::coopmat::round::Round;
 use crate::lower::Lower;
 use inkwell::values::InstructionOpcode as I;
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{Inst, Scalar, Use};
-use std::rc::Rc;
 
 /// Rows that a group of four warps multiplies at once.
 const ROWS: u32 = 64;
@@ -52,8 +51,8 @@ impl<'c> Lower<'_, 'c> {
         self.e.or(at, self.e.i64(side.part.descriptor().cast_signed()))
     }
 
-    /// Begins to multiply the block.
-    pub(super) fn multiply_block(&mut self, fused: &Rc<Fused>) -> Result<()> {
+    /// Begins to multiply the block, and waits until what was begun before has ended.
+    pub(super) fn multiply_block(&mut self, fused: &Fused) -> Result<()> {
         let block = self.block_address()?;
         // The group of four warps, known to be the same for the warp.
         let warp = self.hardware_thread()?;
@@ -71,57 +70,28 @@ impl<'c> Lower<'_, 'c> {
         let at = self.e.add(block, self.e.i32(b.at))?;
         let at = self.e.add(at, column)?;
         let right = self.descriptor_at(b, at)?;
-        let text = name(fused);
-        let steps = a.part.m.cols * a.part.m.elem.bytes() / DEPTH;
-        self.act("wgmma.fence.sync.aligned;", &[])?;
-        for (block, cells) in (0..).zip(&fused.cells) {
-            let f = fused.clone();
-            let (text, cells) = (text.clone(), cells.clone());
-            self.change_cells(fused.var, &cells, |l, words| {
-                let mut sums = words;
-                for step in 0..steps {
-                    let x = l.e.add(left, l.e.i64((f.a.part.step(block * ROWS, step) / 16).into()))?;
-                    let y = l.e.add(right, l.e.i64((f.b.part.step(0, step) / 16).into()))?;
-                    sums = l.wgmma_of(&f, &text, &sums, x, y)?;
-                }
-                Ok(sums)
-            })?;
-        }
-        self.act("wgmma.commit_group.sync.aligned;", &[])
-    }
-
-    fn wgmma_of(
-        &mut self,
-        fused: &Fused,
-        name: &str,
-        sums: &[V<'c>],
-        x: V<'c>,
-        y: V<'c>,
-    ) -> Result<Vec<V<'c>>> {
-        let n = 2 * sums.len();
-        let names = (0..sums.len()).map(|i| format!("${i}")).collect::<Vec<_>>().join(",");
         let turned = |side: &Side| u32::from(!side.part.along_k);
-        let more = match fused.a.part.m.elem {
-            Scalar::I8 => String::new(),
-            _ => format!(", 1, 1, {}, {}", turned(&fused.a), turned(&fused.b)),
+        let round = Round {
+            instruction: name(fused),
+            modifiers: match a.part.m.elem {
+                Scalar::I8 => String::new(),
+                _ => format!(", 1, 1, {}, {}", turned(a), turned(b)),
+            },
+            factors: [self.e.zext_trunc(left, 32)?, self.e.zext_trunc(right, 32)?],
+            high: [a, b].map(|side| (side.part.descriptor() >> 32) as u32),
+            parts: (0..fused.cells.len() as u32)
+                .map(|block| [a.part.step(block * ROWS, 0) / 16, 0])
+                .collect(),
+            steps: fused.steps(),
         };
-        let text = format!(
-            "{{ .reg .pred p; setp.eq.u32 p, 0, 0; {name} {{{names}}}, ${n}, ${}, p{more}; }}",
-            n + 1
-        );
-        self.change_registers(&text, sums, &[x, y])
-    }
-
-    fn change_registers(&mut self, text: &str, registers: &[V<'c>], args: &[V<'c>]) -> Result<Vec<V<'c>>> {
-        let results: Vec<_> = registers.iter().map(V::get_type).collect();
-        self.assembly(text, &results, &[registers, args].concat(), Memory::Update(registers.len()))
+        let adds = self.e.i32(1);
+        self.change_cells(fused.var, &fused.cells.concat(), |l, words| l.begin_round(&round, &words, adds))?;
+        self.act("wgmma.wait_group.sync.aligned 1;", &[])
     }
 
     /// Waits for all multiplications.
     pub(super) fn wait_for_cells(&mut self, fused: &Fused) -> Result<()> {
         let all = fused.cells.concat();
-        self.change_cells(fused.var, &all, |l, words| {
-            l.change_registers("wgmma.wait_group.sync.aligned 0;", &words, &[])
-        })
+        self.change_cells(fused.var, &all, |l, words| l.wait_for_sums(&words, &[]))
     }
 }

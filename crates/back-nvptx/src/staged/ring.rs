@@ -214,12 +214,11 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Invocations: begins to multiply the next block, and gives back the one before.
-    fn multiply_next(&mut self, fused: &Rc<Fused>) -> Result<()> {
-        let Ring { slot, holds, behind, .. } = *self.blocks()?;
+    fn multiply_next(&mut self, fused: &Fused) -> Result<()> {
         self.wait_for_block(FULL)?;
         self.act("fence.proxy.async.shared::cta;", &[])?;
         self.multiply_block(fused)?;
-        self.act("wgmma.wait_group.sync.aligned 1;", &[])?;
+        let Ring { slot, holds, behind, .. } = *self.blocks()?;
         self.release_behind()?;
         let now = self.cell(slot)?;
         self.e.b.build_store(behind, now)?;
@@ -246,11 +245,9 @@ impl<'c> Lower<'_, 'c> {
     /// Behind the loop: waits for the sums that it may still be adding to.
     pub(crate) fn settle_blocks(&mut self) -> Result<()> {
         let Some(fused) = self.blocks()?.plan.fused.clone() else { return Ok(()) };
+        // In a branch, `ptxas` would wait for each multiplication.
+        self.wait_for_cells(&fused)?;
         let holds = self.blocks()?.holds;
-        let some = self.cell(holds)?;
-        let some = self.e.icmp(IntPredicate::NE, some, self.e.i32(0))?;
-        let wait = |l: &mut Self| l.wait_for_cells(&fused).map(|()| Vec::new());
-        self.either(some, wait, |_| Ok(Vec::new()))?;
         self.release_behind()?;
         self.e.b.build_store(holds, self.e.i32(0))?;
         Ok(())

@@ -8,8 +8,9 @@ use super::Role;
 use super::multiply::FENCE;
 use super::plan::{Places, Plan, chain, factor, instructions, is_pure};
 use crate::coopmat::has_components;
+use crate::coopmat::rows::Addend;
 use crate::lower::Lower;
-use phalanx_emit_llvm::Result;
+use phalanx_emit_llvm::{Result, V};
 use phalanx_ir::{Inst, Label, Op, Scalar, Space, Type, Var};
 
 /// What a loop's sums would begin with.
@@ -25,6 +26,54 @@ pub(crate) struct Late {
     moves: Vec<Inst>,
 }
 
+/// Sums that a loop begins with zeros.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blank {
+    var: Var,
+    /// What stores the zeros.
+    store: Inst,
+}
+
+impl Blank {
+    /// The sums of the only product of a module, if nothing comes between the zeros and its loop.
+    pub(super) fn of(places: &Places<'_>, plan: &Plan) -> Option<Self> {
+        let f = places.f;
+        let [stream] = &plan.streams[..] else { return None };
+        let (var, around) = chain(places, stream.mul_add).filter(|_| stream.is_chained)?;
+        let store = stored_before(places, var, around)?;
+        let [value] = f.inst(store).args[..] else { return None };
+        let Op::MatSplat = f.def(value).op else { return None };
+        let is_zero = f.const_bits(f.def(value).args[0]) == Some(0);
+        gone_through(places, store, around)?;
+        (is_zero && !has_components(f, var)).then_some(Self { var, store })
+    }
+}
+
+/// What stores to a variable before a loop, in the loop's block, if it is the last that touches the variable there.
+fn stored_before(places: &Places<'_>, var: Var, around: Inst) -> Option<Inst> {
+    let f = places.f;
+    let (block, number) = places.of[around.index()]?;
+    let touches = |&inst: &Inst| f.inst(inst).op.vars().any(|(v, _)| v == var);
+    let store = places.order.get(..number)?.iter().copied().rev().find(touches)?;
+    let (here, _) = places.of[store.index()]?;
+    (here == block && f.inst(store).op == Op::VarStore(var)).then_some(store)
+}
+
+/// What is executed from an instruction to a loop, and within the loop, where nothing in it or before it is but gone through to
+/// what is behind. A barrier would order what is loaded.
+fn gone_through<'a>(places: &'a Places<'_>, first: Inst, around: Inst) -> Option<[&'a [Inst]; 2]> {
+    let f = places.f;
+    let number = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
+    let (first, loop_number) = (number(first)?, number(around)?);
+    let last = f.inst(around).op.bodies().filter_map(|body| places.end.get(body.index())).max()?;
+    let (before, within) = (places.order.get(first..loop_number)?, places.order.get(loop_number..*last)?);
+    let labels: Vec<_> = within.iter().filter_map(|&inst| label(&f.inst(inst).op)).collect();
+    let goes_on = |&inst: &Inst| !matches!(f.inst(inst).op, Op::Return | Op::Barrier(_));
+    let stays = |&inst: &Inst| !matches!(f.inst(inst).op, Op::Br(to) if !labels.contains(&to));
+    let is_straight = before.iter().all(|inst| goes_on(inst) && !matches!(f.inst(*inst).op, Op::Br(_)));
+    (is_straight && within.iter().all(|inst| goes_on(inst) && stays(inst))).then_some([before, within])
+}
+
 impl Late {
     /// The addend of the only product of a module, if it is loaded and can as well be loaded behind the loop.
     pub(super) fn of(places: &Places<'_>, plan: &Plan) -> Option<Self> {
@@ -35,16 +84,20 @@ impl Late {
             return None;
         }
         let (var, around) = chain(places, stream.mul_add)?;
-        let (block, loop_number) = places.of[around.index()]?;
-        let touches = |&inst: &Inst| f.inst(inst).op.vars().any(|(v, _)| v == var);
-        let store = places.order.get(..loop_number)?.iter().copied().rev().find(touches)?;
+        let (block, _) = places.of[around.index()]?;
+        let store = stored_before(places, var, around)?;
         let here = places.of[store.index()]?;
         let [value] = f.inst(store).args[..] else { return None };
-        if here.0 != block || f.inst(store).op != Op::VarStore(var) || has_components(f, var) {
+        if has_components(f, var) {
             return None;
         }
         let parts = factor(places, store, value, here)?;
         let is_loaded = parts.fills.iter().any(|&fill| matches!(f.inst(fill).op, Op::MatLoad { .. }));
+        // Only rows are moved by one piece of code, wherever they lie.
+        let is_by_columns = |fill: &Inst| matches!(f.inst(*fill).op, Op::MatLoad { column_major: true, .. });
+        if parts.fills.iter().any(is_by_columns) {
+            return None;
+        }
         let is_here = |&inst: &Inst| places.of[inst.index()].is_some_and(|(b, _)| b == block);
         let own = parts.moves.iter().copied().filter(is_here);
         let statements: Vec<Inst> = [parts.first].into_iter().chain(own).chain([store]).collect();
@@ -63,18 +116,9 @@ impl Late {
     /// Whether what is executed later does the same there.
     fn can_wait(&self, places: &Places<'_>) -> Option<bool> {
         let f = places.f;
-        let number = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
-        let (first, loop_number) = (number(*self.statements.first()?)?, number(self.around)?);
-        let last = f.inst(self.around).op.bodies().filter_map(|body| places.end.get(body.index())).max()?;
-        let (before, within) = (places.order.get(first..loop_number)?, places.order.get(loop_number..*last)?);
-        // The loop comes behind it, and what is behind the loop is not left out. A barrier would order what is loaded.
-        let labels: Vec<_> = within.iter().filter_map(|&inst| label(&f.inst(inst).op)).collect();
-        let goes_on = |&inst: &Inst| !matches!(f.inst(inst).op, Op::Return | Op::Barrier(_));
-        let stays = |&inst: &Inst| !matches!(f.inst(inst).op, Op::Br(to) if !labels.contains(&to));
-        let is_straight = before.iter().all(|inst| goes_on(inst) && !matches!(f.inst(*inst).op, Op::Br(_)));
-        if !is_straight || !within.iter().all(|inst| goes_on(inst) && stays(inst)) {
+        let Some([before, within]) = gone_through(places, *self.statements.first()?, self.around) else {
             return Some(false);
-        }
+        };
         // All that is executed later, with what is inside of it.
         let mut all = self.statements.clone();
         for &statement in &self.statements {
@@ -115,35 +159,55 @@ impl<'c> Lower<'_, 'c> {
     /// What an invocation does about an instruction that is executed behind its loop; nothing if it is lowered as ever.
     pub(super) fn lower_late(&mut self, inst: Inst) -> Result<Option<()>> {
         let ring = self.ring()?;
+        if let Some(blank) = ring.plan.blank.filter(|blank| blank.store == inst) {
+            return self.forget_words(blank.var).map(Some);
+        }
         let Some(late) = ring.plan.late.as_ref().filter(|late| late.has(inst)) else { return Ok(None) };
-        let (var, is_last, adds) = (late.var, late.statements.last() == Some(&inst), ring.adds_late);
-        let (f, info) = (self.f, self.f.inst(inst));
-        match info.op {
-            _ if !adds => {
-                if is_last {
-                    self.begin_with_zeros(var)?;
-                }
-                Ok(Some(()))
+        let (var, is_last) = (late.var, late.statements.last() == Some(&inst));
+        let Some(addend) = ring.addend.clone() else {
+            match is_last {
+                true if self.begins_with_products() => self.forget_words(var)?,
+                true => self.begin_with_zeros(var)?,
+                false => {}
             }
-            Op::MatLoad { .. } => self.mat_load_and_add(inst, var).map(Some),
-            // What was loaded is added already.
-            Op::VarStore(_) => match info.args[..] {
-                [value] if matches!(f.def(value).op, Op::MatMap { .. }) => {
-                    self.add_rarely(var, value).map(Some)
-                }
-                _ => Ok(Some(())),
-            },
-            Op::VarLoad(_) => Ok(Some(())),
+            return Ok(Some(()));
+        };
+        match self.f.inst(inst).op {
+            Op::MatLoad { .. } => self.load_addend(inst, &addend).map(Some),
+            Op::MatMap { body } => self.map_addend(inst, body, &addend).map(Some),
+            Op::VarStore(_) if is_last => self.add(&addend, var).map(Some),
+            Op::VarStore(_) | Op::VarLoad(_) => Ok(Some(())),
             _ => Ok(None),
         }
     }
 
-    /// Of floats with negative ones, to which adding anything gives that. `ptxas` puts constants into registers where they are
-    /// multiplied first, in a branch, and then waits for each multiplication; so they go through a fence here.
-    fn begin_with_zeros(&mut self, var: Var) -> Result<()> {
+    /// Whether the first products of a loop are its sums, which would begin with zeros. Then `ptxas` sees no sums that meet
+    /// others at the head of the loop, and the first round needs no code of its own.
+    pub(crate) fn begins_with_products(&self) -> bool {
+        let is_chained = |plan: &Plan| plan.streams.iter().all(|stream| stream.is_chained);
+        let is_empty = |plan: &Plan| plan.late.is_some() || plan.blank.is_some();
+        self.ring.as_ref().is_some_and(|ring| is_empty(&ring.plan) && is_chained(&ring.plan))
+    }
+
+    /// Whether a product is added to sums: not where it is the first of a loop that begins with products.
+    pub(super) fn adds_to_sums(&mut self) -> Result<V<'c>> {
+        match self.begins_with_products() {
+            true => self.number(self.ring()?.behind[1]),
+            false => Ok(self.e.i32(1)),
+        }
+    }
+
+    /// What is added behind the loop is added to negative zeros of floats, as adding anything gives that then. `ptxas` puts
+    /// constants into registers where they are multiplied first, in a branch, and then waits for each multiplication; so
+    /// they go through a fence here.
+    pub(super) fn begin_with_zeros(&mut self, var: Var) -> Result<()> {
         let elem = self.f.var(var).ty.mat().map(|m| m.elem);
         let zero = match elem {
-            Some(Scalar::F32) => self.e.scalar_const(Scalar::F32, u64::from((-0.0_f32).to_bits())),
+            Some(Scalar::F32) if self.ring()?.plan.blank.is_none() => -0.0_f32,
+            _ => 0.0,
+        };
+        let zero = match elem {
+            Some(Scalar::F32) => self.e.scalar_const(Scalar::F32, u64::from(zero.to_bits())),
             _ => self.e.i32(0),
         };
         self.change_words(var, |l, words| l.update(FENCE, &vec![zero; words.len()], &[]))
@@ -151,18 +215,23 @@ impl<'c> Lower<'_, 'c> {
 
     /// Behind a loop: adds what its sums would have begun with.
     pub(crate) fn add_late(&mut self, around: Inst) -> Result<()> {
-        let Some(ring) = self.ring.as_mut().filter(|ring| ring.role == Role::Multiply) else {
+        let Some(ring) = self.ring.as_ref().filter(|ring| ring.role == Role::Multiply) else {
             return Ok(());
         };
         let Some(late) = ring.plan.late.as_ref().filter(|late| late.around == around) else { return Ok(()) };
-        let statements = late.statements.clone();
-        ring.adds_late = true;
+        let (var, statements) = (late.var, late.statements.clone());
+        let addend = self.start_addend(var)?;
+        self.set_addend(Some(addend));
         for inst in statements {
             self.inst(inst)?;
         }
-        if let Some(ring) = &mut self.ring {
-            ring.adds_late = false;
-        }
+        self.set_addend(None);
         Ok(())
+    }
+
+    fn set_addend(&mut self, addend: Option<Addend<'c>>) {
+        if let Some(ring) = &mut self.ring {
+            ring.addend = addend;
+        }
     }
 }

@@ -24,6 +24,7 @@ mod slot;
 mod turn;
 mod turns;
 
+pub(crate) use multiply::FENCE;
 pub(crate) use plan::{Plan, may_stream, plan};
 pub(crate) use ring::{Ring, Role};
 pub(crate) use slot::Part;

@@ -13,6 +13,7 @@ use crate::coopmat::Mat;
 use crate::coopmat::fragment::Memory;
 use crate::coopmat::layout::{Kind, Layout};
 use crate::coopmat::mma::SUMS;
+use crate::coopmat::round::Round;
 use crate::lower::Lower;
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Error, Result, V};
@@ -24,7 +25,7 @@ pub(super) const WAIT_FOR_ALL: &str = "wgmma.wait_group.sync.aligned 0;";
 /// Waits until all but what was begun last have ended.
 const WAIT_FOR_ALL_BUT_ONE: &str = "wgmma.wait_group.sync.aligned 1;";
 /// Before registers that were looked at are multiplied or added to.
-pub(super) const FENCE: &str = "wgmma.fence.sync.aligned;";
+pub(crate) const FENCE: &str = "wgmma.fence.sync.aligned;";
 /// Behind what is waited for together.
 const COMMIT: &str = "wgmma.commit_group.sync.aligned;";
 /// Bytes along K of an instruction.
@@ -108,6 +109,19 @@ impl Factors<'_> {
         places
     }
 
+    /// What follows the operands of an instruction.
+    fn modifiers(&self) -> String {
+        let turned = |part: &Part| format!(", {}", u32::from(!part.along_k));
+        match self.b.m.elem {
+            Scalar::I8 => String::new(),
+            Scalar::E4M3 | Scalar::E5M2 => ", 1, 1".to_owned(),
+            _ => match &self.left {
+                Left::Slot(a, _) => format!(", 1, 1{}{}", turned(a), turned(&self.b)),
+                Left::Registers(_) => format!(", 1, 1{}", turned(&self.b)),
+            },
+        }
+    }
+
     /// Instructions along K.
     fn steps(&self) -> u32 {
         self.depth * self.b.m.elem.bytes() / DEPTH
@@ -120,6 +134,15 @@ enum Left<'c> {
     Slot(Part, V<'c>),
     /// In registers: those of eight rows of a warp behind those of the eight above, of which each step has one.
     Registers(Vec<V<'c>>),
+}
+
+/// Words of which some have changed.
+fn reordered<'c>(words: &[V<'c>], places: &[usize], new: &[V<'c>]) -> Vec<V<'c>> {
+    let mut words = words.to_vec();
+    for (&i, &word) in places.iter().zip(new) {
+        words[i] = word;
+    }
+    words
 }
 
 impl<'c> Lower<'_, 'c> {
@@ -149,6 +172,11 @@ impl<'c> Lower<'_, 'c> {
             let words = self.multiply_by_parts(&factors, &c.words, &kept)?;
             return self.set_mat(inst, Mat { words: words.into(), ..c });
         }
+        if is_chained {
+            let words = self.begin_chained(inst, at, &c.words)?;
+            self.release_before()?;
+            return self.set_mat(inst, Mat { words: words.into(), ..c });
+        }
         self.action(FENCE, &[])?;
         let mut words = self.begin(inst, at, left, &c.words)?;
         self.action(COMMIT, &[])?;
@@ -158,15 +186,10 @@ impl<'c> Lower<'_, 'c> {
         if turns.is_some_and(|turns| turns.first == inst) {
             self.give_turn()?;
         }
-        if is_chained {
-            self.action("wgmma.wait_group.sync.aligned 1;", &[])?;
-            self.release_before()?;
-        } else {
-            let wait = if puts_off { WAIT_FOR_ALL_BUT_ONE } else { WAIT_FOR_ALL };
-            words = self.update(wait, &words, &kept)?;
-            self.release_before()?;
-            self.release()?;
-        }
+        let wait = if puts_off { WAIT_FOR_ALL_BUT_ONE } else { WAIT_FOR_ALL };
+        words = self.update(wait, &words, &kept)?;
+        self.release_before()?;
+        self.release()?;
         self.set_mat(inst, Mat { words: words.into(), ..c })
     }
 
@@ -199,6 +222,42 @@ impl<'c> Lower<'_, 'c> {
         let rows = a.rows / 16 / self.ir.num_subgroups();
         let types = [a.elem, b.m.elem, c.elem];
         Ok(Factors { left, right, b, rows, depth: a.cols, layout, types, flags })
+    }
+
+    /// The products of a slot whose left factor is in it, too; and which words of the sums they are added to, in their
+    /// order.
+    fn round(&mut self, inst: Inst, at: [PointerValue<'c>; 2]) -> Result<(Round<'c>, Vec<usize>)> {
+        let factors = self.factors(inst, at, None)?;
+        let Left::Slot(a, left) = factors.left else {
+            return Err(Error::bug("a chain has both factors in slots"));
+        };
+        let (b, columns) = (factors.b, factors.b.m.cols.min(MAX_COLUMNS));
+        let (mut parts, mut places) = (Vec::new(), Vec::new());
+        for block in 0..factors.rows {
+            for first in (0..b.m.cols).step_by(columns as usize) {
+                parts.push([a.step(block * ROWS, 0) / 16, b.step(first, 0) / 16]);
+                places.extend(factors.places(block, first, columns));
+            }
+        }
+        let round = Round {
+            instruction: factors.name(columns),
+            modifiers: factors.modifiers(),
+            factors: [self.e.zext_trunc(left, 32)?, self.e.zext_trunc(factors.right, 32)?],
+            high: [a, b].map(|part| (part.descriptor() >> 32) as u32),
+            parts,
+            steps: (0..factors.steps()).map(|step| [a.step(0, step) / 16, b.step(0, step) / 16]).collect(),
+        };
+        Ok((round, places))
+    }
+
+    /// Begins a product that is added to sums of the rounds before, which may be under way.
+    fn begin_chained(&mut self, inst: Inst, at: [PointerValue<'c>; 2], sums: &[V<'c>]) -> Result<Vec<V<'c>>> {
+        let (round, places) = self.round(inst, at)?;
+        let old: Vec<V<'c>> = places.iter().map(|&i| sums[i]).collect();
+        let adds = self.adds_to_sums()?;
+        let new = self.begin_round(&round, &old, adds)?;
+        self.action("wgmma.wait_group.sync.aligned 1;", &[])?;
+        Ok(reordered(sums, &places, &new))
     }
 
     /// Begins a product with the factors in a slot, or with a left factor in registers.
@@ -311,29 +370,24 @@ impl<'c> Lower<'_, 'c> {
         // Sums that are changed are numbered twice.
         let held = sums.map_or_else(|count| count as usize, <[V<'c>]>::len);
         let inputs = sums.map_or(held, |_| 2 * held);
-        let turned = |part: &Part| format!(", {}", u32::from(!part.along_k));
+        let more = factors.modifiers();
         let names = (0..held).map(|i| format!("${i}")).collect::<Vec<_>>().join(",");
         let (mut args, mut text) = (Vec::new(), String::new());
         for step in range.clone() {
             let n = inputs + args.len();
             let right = self.e.add(factors.right, self.e.i64(i64::from(b.step(first, step) / 16)))?;
-            let (factor, turned_left) = match &factors.left {
+            let factor = match &factors.left {
                 Left::Slot(a, descriptor) => {
                     let further = i64::from(a.step(block * ROWS, step) / 16);
                     args.push(self.e.add(*descriptor, self.e.i64(further))?);
-                    (format!("${n}"), turned(a))
+                    format!("${n}")
                 }
                 Left::Registers(words) => {
                     // Eight rows, the eight below, and both once more for the second half of the step.
                     let at = |half: u32, row: u32| (((2 * block + row) * steps + step) * 2 + half) as usize;
                     args.extend([at(0, 0), at(0, 1), at(1, 0), at(1, 1)].map(|i| words[i]));
-                    (format!("{{${n},${},${},${}}}", n + 1, n + 2, n + 3), String::new())
+                    format!("{{${n},${},${},${}}}", n + 1, n + 2, n + 3)
                 }
-            };
-            let more = match b.m.elem {
-                Scalar::I8 => String::new(),
-                Scalar::E4M3 | Scalar::E5M2 => ", 1, 1".to_owned(),
-                _ => format!(", 1, 1{turned_left}{}", turned(b)),
             };
             let y = inputs + args.len();
             args.push(right);
@@ -351,7 +405,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Waits for all multiplications, after which sums are there.
-    pub(super) fn wait_for_sums(&mut self, sums: &[V<'c>], left: &[V<'c>]) -> Result<Vec<V<'c>>> {
+    pub(crate) fn wait_for_sums(&mut self, sums: &[V<'c>], left: &[V<'c>]) -> Result<Vec<V<'c>>> {
         self.update(WAIT_FOR_ALL, sums, left)
     }
 

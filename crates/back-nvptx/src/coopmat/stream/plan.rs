@@ -2,7 +2,7 @@
 
 use super::delay::Delay;
 use super::fill::is_straight;
-use super::late::Late;
+use super::late::{Blank, Late};
 use super::slot::{ALIGN, Part, ROWS};
 use super::turns::Turns;
 use super::{PRODUCERS, ring};
@@ -66,6 +66,8 @@ pub(crate) struct Plan {
     pub(super) delay: Option<Delay>,
     /// What is added behind a loop.
     pub(super) late: Option<Late>,
+    /// What begins with zeros.
+    pub(super) blank: Option<Blank>,
     /// Bytes of shared memory, with the ring.
     pub(crate) shared_bytes: u32,
 }
@@ -242,6 +244,7 @@ fn find(ir: &Module, arch: Arch, may_stay: bool) -> Option<Plan> {
         turns: None,
         delay: None,
         late: None,
+        blank: None,
         shared_bytes: 0,
     };
     for &mul_add in &places.order {
@@ -251,6 +254,7 @@ fn find(ir: &Module, arch: Arch, may_stay: bool) -> Option<Plan> {
     plan.turns = Turns::of(ir, &places, &plan);
     plan.delay = Delay::of(&places, &plan);
     plan.late = Late::of(&places, &plan);
+    plan.blank = Blank::of(&places, &plan);
     plan.shared_bytes = ring::shared_bytes(ir, arch, &plan)?;
     Some(plan)
 }

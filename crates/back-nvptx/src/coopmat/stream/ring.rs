@@ -14,6 +14,7 @@ use super::slot::ALIGN;
 use super::turns;
 use crate::arch::Arch;
 use crate::coopmat::fragment::Memory;
+use crate::coopmat::rows::Addend;
 use crate::lower::Lower;
 use inkwell::IntPredicate;
 use inkwell::values::{InstructionOpcode as I, PointerValue};
@@ -51,13 +52,13 @@ pub(crate) struct Ring<'c> {
     /// The slot and the phase of its word, in this thread.
     pub(super) at: [PointerValue<'c>; 2],
     /// The slot whose multiplication may be under way, and whether there is one.
-    behind: [PointerValue<'c>; 2],
+    pub(super) behind: [PointerValue<'c>; 2],
     /// What a thread knows of turns, if groups take turns.
     pub(super) turns: Option<turns::Words<'c>>,
     /// What it keeps of a product that is put off.
     pub(super) kept: Option<Kept<'c>>,
-    /// Whether what is added behind a loop is lowered.
-    pub(super) adds_late: bool,
+    /// What is added behind a loop, while it is lowered.
+    pub(super) addend: Option<Addend<'c>>,
     /// Which group of four warps a thread that multiplies is of.
     pub(super) group: Option<V<'c>>,
 }
@@ -110,7 +111,7 @@ impl<'c> Lower<'_, 'c> {
             behind,
             turns: None,
             kept: None,
-            adds_late: false,
+            addend: None,
             group: None,
         });
         let thread = self.thread()?;
@@ -426,13 +427,17 @@ impl<'c> Lower<'_, 'c> {
         let [_, is_one] = self.ring()?.behind;
         let some = self.number(is_one)?;
         let some = self.e.icmp(IntPredicate::NE, some, self.e.i32(0))?;
-        let wait = |l: &mut Self| {
-            for &var in sums {
-                l.change_words(var, |l, words| l.wait_for_sums(words, &[]))?;
-            }
-            l.release()?;
-            Ok(Vec::new())
-        };
-        self.either(some, wait, |_| Ok(Vec::new())).map(|_nothing| ())
+        // In a branch, `ptxas` would wait for each multiplication.
+        for &var in sums {
+            self.change_words(var, |l, words| l.wait_for_sums(words, &[]))?;
+        }
+        if self.begins_with_products() {
+            let zeros = |l: &mut Self| {
+                sums.iter().try_for_each(|&var| l.begin_with_zeros(var))?;
+                Ok(Vec::new())
+            };
+            self.either(some, |_| Ok(Vec::new()), zeros)?;
+        }
+        self.release()
     }
 }
