@@ -5,7 +5,11 @@
 // subgroup 32
 // in 0.0 f32 ramp 256
 // out 0.1 f32 gen 256 = i % 32 % 3 == 0 ? -1 - i : div(i, 32) < i % 32 % 4 ? i * 2 : i
+// gpu f32 gen 16 x 16 = LANE % 3 == 0 ? -1 - i : COMPONENT < LANE % 4 ? i * 2 : i
 // out 0.2 f32 gen 32 = i % 3 == 0 ? -8 - i * 8 - 896 : 8 * i + 896 + sum(k, i % 4, k * 32 + i)
+// gpu f32 gen 32 = i % 3 == 0 ? -8 - sum(k, 8, ELEMENT) : sum(k, 8, ELEMENT) + sum(k, i % 4, ELEMENT)
+// case f32: LANE=(r%8*4+div(c,2)%4) COMPONENT=(div(r,8)*4+div(c,8)*2+c%2)
+//     ELEMENT=((div(i,4)+8*div(k,4))*16+i%4*2+8*(div(k,2)%2)+k%2)
 #version 460
 #include "matrices.glsl"
 

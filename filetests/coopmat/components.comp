@@ -1,18 +1,34 @@
-// Components by a dynamic index: component i of invocation l is the row-major element i * W + l (ARCHITECTURE.md), for
-// every use and type; length() is the number of components, and those beyond the matrix are harmless.
+// Components by a dynamic index: component i of invocation l is the row-major element i * W + l on a CPU (docs/ir.md), for
+// every use and type, and on a GPU what a lane holds of a fragment, where W is 32 and nothing is padding; length() is the
+// number of components, and those beyond the matrix are harmless.
 //
 // test run
 // target interp passes cpu lowered
-// keys USE=A
+// keys USE=A LANE=(i%W) COMPONENT=(div(i,W)) FIRST=(i%W>=ROWS*COLS?0:$0.0[i%W])
 // spec 0=ROWS 1=COLS
 // define T G
 // define USE_ USE
 // in 0.0 TT rand ROWS*COLS 6 0 30 1
 // out 0.1 TT gen ROWS*COLS = $0.0[i] + i % W + div(i, W)
+// gpu TT gen ROWS x COLS = $0.0[i] + LANE + COMPONENT
 // out 0.2 u32 gen 128 = div(ROWS * COLS + W - 1, W)
 // out 0.3 TT gen 128 = i % W >= ROWS * COLS ? 0 : $0.0[i % W]
+// gpu TT gen 128 = FIRST
 //
 // case f16-w32: TT=f16 G=float16_t ROWS=16 COLS=16 W=32
+//     LANE=(r%8*4+div(c,2)%4) COMPONENT=(div(r,8)*4+div(c,8)*2+c%2) FIRST=$0.0[div(i%32,4)*16+i%4*2]
+// subgroup 32
+// case f16-b-w32: TT=f16 G=float16_t ROWS=16 COLS=24 W=32 USE=B
+//     LANE=(c%8*4+div(r,2)%4) COMPONENT=(div(c,8)*4+div(r,8)*2+r%2) FIRST=$0.0[i%4*48+div(i%32,4)]
+// subgroup 32
+// case f32-acc-w32: TT=f32 G=float ROWS=24 COLS=16 W=32 USE=Accumulator
+//     LANE=(r%8*4+div(c,2)%4) COMPONENT=(div(r,8)*4+div(c,8)*2+c%2) FIRST=$0.0[div(i%32,4)*16+i%4*2]
+// subgroup 32
+// case i8-a-w32: TT=i8 G=int8_t ROWS=16 COLS=32 W=32
+//     LANE=(r%8*4+div(c,4)%4) COMPONENT=(div(r,8)*8+div(c,16)*4+c%4) FIRST=$0.0[div(i%32,4)*32+i%4*4]
+// subgroup 32
+// case u8-b-w32: TT=u8 G=uint8_t ROWS=32 COLS=8 W=32 USE=B
+//     LANE=(c%8*4+div(r,4)%4) COMPONENT=(div(r,16)*4+r%4) FIRST=$0.0[i%4*32+div(i%32,4)]
 // subgroup 32
 // case f16-b-w4: TT=f16 G=float16_t ROWS=16 COLS=8 W=4 USE=B
 // subgroup 4

@@ -12,11 +12,12 @@
 // define UPWARDS UP
 // define CLEARS ZEROS
 // define COLUMNS WIDTH
+// define SCALE BY
 // push u32 [DEPTH]
 // in 0.0 f16 rand COUNT 1 -9 9 1
 // in 0.1 f16 rand 32768 2 -9 9 1
 // out 0.2 f32 16384 same
-// keys COUNT=8192 WHEN=true OUT=false TIMES=1 ROWS=4 BEFORE=0 XOR=0 UP=0 ZEROS=0 WIDTH=64
+// keys COUNT=8192 WHEN=true OUT=false TIMES=1 ROWS=4 BEFORE=0 XOR=0 UP=0 ZEROS=0 WIDTH=64 BY=0
 // case rounds: DEPTH=128
 // case one-round: DEPTH=32
 // case wide: DEPTH=96 WIDTH=256
@@ -27,6 +28,7 @@
 // case twice: DEPTH=96 TIMES=2
 // case part-of-a-piece: DEPTH=128 COUNT=8181
 // case outside: DEPTH=128 COUNT=2000 ROWS=2
+// case components: DEPTH=128 BY=3.0
 // case returns: DEPTH=777
 // case not-the-second: DEPTH=128 WHEN=(step!=32) ZEROS=1
 // case some-copy: DEPTH=128 WHEN=(gl_LocalInvocationIndex<100) ZEROS=1
@@ -117,6 +119,11 @@ void main()
     }
     for (uint m = 0; m < C_ROWS; ++m) {
         for (uint n = 0; n < C_COLS; ++n) {
+            if (SCALE != 0) {
+                for (uint c = 0; c < sums[m][n].length(); ++c) {
+                    sums[m][n][c] *= SCALE;
+                }
+            }
             coopMatStore(sums[m][n], d, COLUMNS * (row + 16 * m) + column + 16 * n, COLUMNS, ROW_MAJOR);
         }
     }

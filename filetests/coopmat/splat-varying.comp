@@ -4,9 +4,11 @@
 // test run
 // out 0.0 f32 gen 128 = i % W
 // out 0.1 f32 gen 64 = i % W
+// gpu f32 gen 64 = div(i, 2)
 // out 0.2 i32 fill 64 6
 // out 0.3 f16 gen 35 = i % W + 0.5
 // out 0.4 f32 gen 64 = 2 * (i % W)
+// gpu f32 gen 64 = 2 * div(i, 2)
 // case w32: W=32
 // subgroup 32
 // case w16: W=16

@@ -7,18 +7,20 @@
 // subgroup 4 32
 // spec 0=R 1=C 2=N 3=PARTIAL
 // define SCOPE_ SCOPE
+// keys OTHER=0
 // in 0.0 f16 rand R*C 5 -8 8 1
 // in 0.1 i32 [3 2]
 // out 0.2 f32 gen R x C = $0.0[i] * 3 + r * 2 - c
 // out 0.3 u32 gen R x C = r * 100 + c + 3
 // out 0.4 i16 gen R x C = $0.0[i] < 0 ? -1 : c % 2 == 0 ? $0.0[i] : r
 // out 0.5 f32 gen R x C = ($0.0[i] * 2 + 3) * 2 + 3
+// gpu f32 gen R x C = ($0.0[i] * 2 + 3 + OTHER) * 2 + 3 + OTHER
 // out 0.6 bf16 gen R x C = max($0.0[i], 0) + (r == c ? 1 : 0)
 // out 0.7 f32 gen R x C = $0.0[i] < 1 ? 0 : $0.0[i] * $0.0[i]
 //
-// case subgroup-16x16: R=16 C=16 N=32 SCOPE=Subgroup PARTIAL=0
-// case subgroup-32x8: R=32 C=8 N=64 SCOPE=Subgroup PARTIAL=0
-// case subgroup-8x64: R=8 C=64 N=64 SCOPE=Subgroup PARTIAL=0
+// case subgroup-16x16: R=16 C=16 N=32 SCOPE=Subgroup PARTIAL=0 OTHER=(i%32==LANE?0:LANE+1) LANE=(r%8*4+div(c,2)%4)
+// case subgroup-32x8: R=32 C=8 N=64 SCOPE=Subgroup PARTIAL=0 OTHER=(i%32==LANE?0:LANE+1) LANE=(r%8*4+div(c,2)%4)
+// case subgroup-8x64: R=8 C=64 N=64 SCOPE=Subgroup PARTIAL=0 OTHER=(i%32==LANE?0:LANE+1) LANE=(r%8*4+div(c,2)%4)
 // case subgroup-4x96: R=4 C=96 N=32 SCOPE=Subgroup PARTIAL=0
 // case subgroup-1x32: R=1 C=32 N=32 SCOPE=Subgroup PARTIAL=0
 // case subgroup-1x16: R=1 C=16 N=32 SCOPE=Subgroup PARTIAL=0
@@ -62,7 +64,8 @@ int16_t choose(const in uint32_t row, const in uint32_t col, const in int16_t x,
     return col % 2 == 0 ? y : int16_t(row) * int16_t(n / 2);
 }
 
-// The invocation's own number counts only if the element is not its own.
+// The invocation's own number counts only if the element is not its own, as a CPU distributes elements; where a GPU has
+// fragments it counts for others.
 float affine(const in uint32_t row, const in uint32_t col, const in float x, const in uint lane)
 {
     const bool isOwn = (row * COLS + col) % gl_SubgroupSize == lane || PARTIAL != 0;

@@ -1,21 +1,35 @@
-// Components of a matrix of the work-group: component i of invocation l of N is the row-major element i * N + l
-// (docs/ir.md); where there is no such element it is padding, which reads as zero.
+// Components of a matrix of the work-group: component i of invocation l of N is the row-major element i * N + l on a CPU
+// (docs/ir.md); where there is no such element it is padding, which reads as zero. On a GPU a work-group of one warp has
+// what its lanes hold of a fragment.
 //
 // test run
 // spec 0=ROWS 1=COLS 2=N
 // define T G
 // define USE_ USE
+// keys LANE=(i%N) COMPONENT=(div(i,N)) HELD=(k*N+i<ROWS*COLS?$0.0[min(k*N+i,ROWS*COLS-1)]:0)
+// keys FIRST=(i<ROWS*COLS?$0.0[min(i,ROWS*COLS-1)]:0)
 // in 0.0 TT rand ROWS*COLS 6 0 30 1
 // out 0.1 TT gen ROWS*COLS = $0.0[i] + i % N % 8 + div(i, N)
+// gpu TT gen ROWS x COLS = $0.0[i] + LANE % 8 + COMPONENT
 // out 0.2 u32 gen N = div(ROWS * COLS + N - 1, N)
 // out 0.3 TT gen N = i < ROWS * COLS ? $0.0[min(i, ROWS * COLS - 1)] : 0
+// gpu TT gen N = FIRST
 // out 0.4 TT gen N = i < ROWS * COLS && $0.0[min(i, ROWS * COLS - 1)] > 12 ? 7 : 3
+// gpu TT gen N = FIRST > 12 ? 7 : 3
 // out 0.5 TT gen ROWS*COLS = div(i, N) == 0 && i % 2 == 1 ? i % 8 + 3 : $0.0[i]
+// gpu TT gen ROWS x COLS = COMPONENT == 0 && LANE % 2 == 1 ? LANE % 8 + 3 : $0.0[i]
 // out 0.6 TT gen N = i < 3 ? 0 : sum(k, div(ROWS * COLS + N - 1, N), k * N + i < ROWS * COLS ? $0.0[min(k * N + i, ROWS * COLS - 1)] : 0)
+// gpu TT gen N = i < 3 ? 0 : sum(k, div(ROWS * COLS + N - 1, N), HELD)
 // out 0.7 TT gen ROWS*COLS = i % N % 8 + 1
+// gpu TT gen ROWS x COLS = LANE % 8 + 1
 // out 0.8 TT gen ROWS*COLS = $0.0[i] * (i % N % 3)
+// gpu TT gen ROWS x COLS = $0.0[i] * (LANE % 3)
 // out 0.9 TT gen ROWS*COLS = $0.0[i] * 3
 //
+// case f16-w32-n32: TT=f16 G=float16_t ROWS=16 COLS=16 N=32 USE=A
+//     LANE=(r%8*4+div(c,2)%4) COMPONENT=(div(r,8)*4+div(c,8)*2+c%2) FIRST=$0.0[div(i,4)*16+i%4*2]
+//     HELD=$0.0[(div(i,4)+8*div(k,4))*16+i%4*2+8*(div(k,2)%2)+k%2]
+// subgroup 32
 // case f16-w32-n256: TT=f16 G=float16_t ROWS=16 COLS=16 N=256 USE=A
 // subgroup 32
 // case f16-b-w4-n32: TT=f16 G=float16_t ROWS=16 COLS=8 N=32 USE=B

@@ -481,6 +481,26 @@ fn made_for_hopper(source: &str) -> String {
     ptx
 }
 
+/// What a GPU gets of a kernel of one warp with a matrix from a buffer, code for its components, and a store.
+fn with_components(elem: &str, shape: &str, use_: &str, code: &str) -> String {
+    let mat = format!("mat<{shape}x{elem}, subgroup, {use_}>");
+    let source = format!(
+        "kernel \"main\"\nworkgroup_size 32 1 1\nsubgroup_size 32\n\
+         binding buf0 = 0.0 storage\nbinding buf1 = 0.1 storage writable\nvar $m: {mat}\nvar $i: i32\n\
+         {{\n%z: i32 = const 0\n%stride: i64 = const 64\n%lane: i32 = subgroup_lane\n\
+         %in: ptr<buffer> = buffer_ptr<buf0> %z\n%out: ptr<buffer> = buffer_ptr<buf1> %z\n\
+         %m: {mat} = mat_load %in, %stride\nvar_store<$m> %m\n{code}\n\
+         %n: {mat} = var_load<$m>\nmat_store %out, %n, %stride\nreturn\n}}\n"
+    );
+    let module = verify(text::parse(&source).expect("the text is IR")).expect("the module is right");
+    let module = passes::optimize_by(&passes::THREADS, module, &passes::Options::default());
+    let ptx = compile(&module.expect("the passes are right"), Arch::Sm80).expect("it is supported").ptx;
+    if let Some(ptxas) = ptxas() {
+        assert_eq!(assemble(&ptxas, &ptx, Arch::Sm80), Ok(()), "{ptx}");
+    }
+    ptx
+}
+
 #[test]
 fn sums_are_scaled_where_a_factor_is_not_1() {
     let factor = "%wide: mat<128x64xf32, workgroup, acc> = mat_reduce<row> %m {\n%a4: f32, %b4: f32 = params\n\
@@ -510,6 +530,56 @@ fn sums_of_rows_are_added_up_by_lanes_and_together_where_they_are_looked_at() {
     let exact = within.replace("fadd %l1, %rows", "fadd %l1, %rows exact");
     let whole = made_for_hopper(&two_products_and(&exact, "fadd %o, %o", &vars, &behind));
     assert_eq!(shuffles(&whole), shuffles(&plain) + 2 * 2 * 2, "{whole}");
+}
+
+/// Each of so many components, doubled.
+fn doubled(elem: &str, count: u32) -> String {
+    let add = if elem.starts_with('f') { "fadd" } else { "iadd" };
+    format!(
+        "%one: i32 = const 1\n%count: i32 = const {count}\nvar_store<$i> %z\nloop @next {{\n\
+         %i: i32 = var_load<$i>\n%x: {elem} = var_component_load<$m> %z, %i\n%y: {elem} = {add} %x, %x\n\
+         var_component_store<$m> %z, %i, %y\n%j: i32 = iadd %i, %one\nvar_store<$i> %j\n\
+         %more: bool = ult %j, %count\nif %more {{ br @next }} else {{ }}\n}}"
+    )
+}
+
+#[test]
+fn components_of_fragments_are_registers() {
+    let sides = [
+        ("f32", "16x16", "acc", 8),
+        ("f16", "16x16", "a", 8),
+        ("f16", "16x8", "b", 4),
+        ("i8", "32x8", "b", 8),
+    ];
+    for (elem, shape, use_, count) in sides {
+        let ptx = with_components(elem, shape, use_, &doubled(elem, count));
+        assert!(!ptx.contains("shfl.sync"), "{elem} {shape} {use_}\n{ptx}");
+    }
+    // Padding has no place in the number of components that a type has.
+    let padded = with_components("f32", "9x31", "acc", &doubled("f32", 9));
+    assert_has(&padded, &["shfl.sync.idx"]);
+    // One that is only known when the code runs is a choice between registers.
+    let code =
+        "%x: f32 = mat_extract %m, %lane\n%s: mat<16x16xf32, subgroup, acc> = mat_splat %x\nvar_store<$m> %s";
+    let one = with_components("f32", "16x16", "acc", code);
+    assert!(!one.contains("shfl.sync") && one.contains("selp"), "{one}");
+    let code =
+        "%x: f16 = const 2.0\n%s: mat<16x16xf16, subgroup, a> = mat_insert %m, %lane, %x\nvar_store<$m> %s";
+    assert!(!with_components("f16", "16x16", "a", code).contains("shfl.sync"));
+}
+
+#[test]
+fn elements_that_depend_on_their_invocation_stay_in_its_registers() {
+    let code = |mat: &str| {
+        format!(
+            "%s: {mat} = mat_map %m {{\n%r: i32, %c: i32, %x: i32 = params\n%y: i32 = iadd %x, %lane\nyield %y\n}}\n\
+             var_store<$m> %s"
+        )
+    };
+    let held = with_components("i32", "16x16", "acc", &code("mat<16x16xi32, subgroup, acc>"));
+    assert!(!held.contains("shfl.sync") && !held.contains("st.shared"), "{held}");
+    let padded = with_components("i32", "9x31", "acc", &code("mat<9x31xi32, subgroup, acc>"));
+    assert_has(&padded, &["st.shared"]);
 }
 
 /// The same with factors and sums of other types, and B by columns or by rows.

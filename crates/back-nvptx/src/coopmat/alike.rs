@@ -3,6 +3,7 @@
 //! A reduction of rows gives such, and what is computed of such without looking at the column is one again. The largest
 //! element of a row of equal ones is each of them: there a reduction has nothing to exchange between lanes.
 
+use super::prepare::looks_at_own;
 use phalanx_ir::{BinaryOp, Block, Function, Inst, MatReduceKind, Op, Uniformity, Value, Var};
 
 /// By value: whether it is a matrix whose columns are all the same, bit by bit.
@@ -18,7 +19,11 @@ pub(super) fn find(f: &Function, uniformity: &Uniformity) -> Vec<bool> {
             let info = f.inst(inst);
             match info.op {
                 Op::MatReduce { kind, .. } => kind == MatReduceKind::Row,
-                Op::MatMap { body } => info.args.iter().all(known) && !looks_at_column(f, body),
+                Op::MatMap { body } => {
+                    info.args.iter().all(known)
+                        && !looks_at_column(f, body)
+                        && !looks_at_own(f, uniformity, body)
+                }
                 Op::VarLoad(var) => {
                     let is_one = f.var(var).count == 1 && !super::has_components(f, var);
                     is_one && stores(var).all(|store| store.args.last().is_some_and(known))

@@ -13,7 +13,9 @@ impl<'c> Lower<'_, 'c> {
     /// whose components are told apart.
     pub(super) fn components_of(&self, m: MatType) -> Layout {
         match m.scope {
-            Scope::Workgroup => Layout { kind: Kind::Rows { holders: LANES }, ..self.share_of(m).layout },
+            Scope::Workgroup if self.ir.workgroup_invocations() != LANES => {
+                Layout { kind: Kind::Rows { holders: LANES }, ..self.share_of(m).layout }
+            }
             _ => self.ir.layout(m),
         }
     }

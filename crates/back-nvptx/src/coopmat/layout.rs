@@ -7,9 +7,14 @@
 //! columns of some rows of a left factor, and all rows of some columns of a right one. So what a warp multiplies it holds,
 //! and factors are held by several warps alike.
 
-use phalanx_ir::{MatType, Scope, Use};
+use phalanx_ir::{MatType, Module, Scope, Use};
 
 pub(super) use phalanx_ir::distribution::{Calc, GROUP, GROUPS, Kind, LANES, Layout};
+
+/// Whether components of matrices of a type are the registers in which a warp holds them anyway.
+pub(crate) fn has_components_in_registers(ir: &Module, m: MatType) -> bool {
+    ir.layout(m) == Layout::fragments(m)
+}
 
 /// What rows and columns of a matrix that is shared out are held in multiples of.
 const BLOCK: u32 = 16;

@@ -41,6 +41,7 @@ use phalanx_ir::{
 use std::rc::Rc;
 
 pub(crate) use fragment::Memory;
+pub(crate) use layout::has_components_in_registers;
 pub(crate) use prepare::prepare;
 
 /// Most elements that a lane holds of a matrix. Four times as many as it has registers: an engine's attention over heads

@@ -1,12 +1,12 @@
 //! What of operations on whole matrices is done in registers, and what a pass takes apart before.
 
-use super::layout::{Grid, Share};
+use super::layout::{Grid, Share, has_components_in_registers};
 use super::{check, grid};
 use phalanx_emit_llvm::{Error, Result};
 use phalanx_ir::passes::{Options, Scratch, SpreadError, expand_but, spread};
 use phalanx_ir::{
     Block, Builtin, Function, Inst, InstInfo, MatReduceKind, MatType, Module, Op, Scope, Uniformity, Use,
-    Var, Verified,
+    Value, Var, Verified,
 };
 
 /// Most instructions that the region of a reduction becomes, repeated for each register.
@@ -70,7 +70,13 @@ impl Choice<'_> {
         match info.op {
             Op::MatTranspose => shares.iter().all(|share| share.warps == (1, 1)),
             Op::Bitcast | Op::Convert(_) => is_alike,
-            Op::MatMap { body } => is_alike && self.is_repeatable(body, 1),
+            Op::MatMap { body } => {
+                // What looks at an invocation is executed by the one that holds the element as a component.
+                let holds = |&m: &MatType| has_components_in_registers(self.ir, m);
+                is_alike
+                    && (self.is_repeatable(body, 1)
+                        || self.looks_at_own(body) && types.last().is_some_and(holds))
+            }
             Op::MatReduce { kind: MatReduceKind::Row, body } => {
                 let is_row = |share: &Share| {
                     share.warps.1 == 1
@@ -91,19 +97,10 @@ impl Choice<'_> {
     /// but compute, and looks at nothing that is an invocation's own.
     fn is_repeatable(&self, body: Block, registers: u32) -> bool {
         let f = &self.ir.body;
-        let mut inside = Vec::new();
-        instructions(f, body, &mut inside);
-        let is_inside = |inst: &Inst| inside.contains(inst);
-        let is_own = |var: Var| {
-            let mut users =
-                (0..f.insts.len()).map(Inst::new).filter(|&i| f.inst(i).op.vars().any(|(v, _)| v == var));
-            users.all(|inst| is_inside(&inst))
-        };
-        let is_alike = |inst: &Inst| {
+        let inside = Inside::of(f, body);
+        let does = |inst: &Inst| {
             let info = f.inst(*inst);
-            let known =
-                |&v: &phalanx_ir::Value| is_inside(&f.values[v.index()].def) || self.uniformity.is_uniform(v);
-            let does = match info.op {
+            match info.op {
                 ref op if op.computes() => true,
                 Op::BufferPtr(_)
                 | Op::PushPtr
@@ -119,15 +116,52 @@ impl Choice<'_> {
                 | Op::Block { .. }
                 | Op::Loop { .. }
                 | Op::Br(_)
-                | Op::Builtin(Builtin::NumWorkgroups(_) | Builtin::WorkgroupId(_)) => true,
+                | Op::VarLoad(_)
+                | Op::Builtin(_) => true,
                 Op::Load(flags) => !flags.volatile,
-                Op::VarLoad(var) => is_own(var) || self.uniformity.is_var_uniform(var),
-                Op::VarStore(var) => is_own(var),
+                Op::VarStore(var) => inside.owns(f, var),
                 _ => false,
-            };
-            does && info.args.iter().all(known)
+            }
         };
-        inside.len() * registers as usize <= MAX_REPEATED && inside.iter().all(is_alike)
+        let is_short = inside.0.len() * registers as usize <= MAX_REPEATED;
+        is_short && inside.0.iter().all(does) && !self.looks_at_own(body)
+    }
+
+    fn looks_at_own(&self, body: Block) -> bool {
+        looks_at_own(&self.ir.body, &self.uniformity, body)
+    }
+}
+
+/// Whether a region looks at something that is an invocation's own.
+pub(super) fn looks_at_own(f: &Function, uniformity: &Uniformity, body: Block) -> bool {
+    let inside = Inside::of(f, body);
+    let is_own = |v: &Value| !inside.0.contains(&f.values[v.index()].def) && !uniformity.is_uniform(*v);
+    inside.0.iter().any(|&inst| {
+        let info = f.inst(inst);
+        let reads_own = match info.op {
+            Op::Builtin(builtin) => !matches!(builtin, Builtin::NumWorkgroups(_) | Builtin::WorkgroupId(_)),
+            Op::VarLoad(var) => !inside.owns(f, var) && !uniformity.is_var_uniform(var),
+            _ => false,
+        };
+        reads_own || info.args.iter().any(is_own)
+    })
+}
+
+/// The instructions of a region.
+struct Inside(Vec<Inst>);
+
+impl Inside {
+    fn of(f: &Function, body: Block) -> Self {
+        let mut inside = Vec::new();
+        instructions(f, body, &mut inside);
+        Self(inside)
+    }
+
+    /// Whether nothing else uses a variable.
+    fn owns(&self, f: &Function, var: Var) -> bool {
+        let mut users =
+            (0..f.insts.len()).map(Inst::new).filter(|&i| f.inst(i).op.vars().any(|(v, _)| v == var));
+        users.all(|inst| self.0.contains(&inst))
     }
 }
 

@@ -10,6 +10,7 @@
 
 use super::plan::Search;
 use super::walk::{Access, Products};
+use crate::coopmat::has_components_in_registers;
 use crate::coopmat::stream::Part;
 use phalanx_ir::{Function, Inst, MatType, Module, MulAddFlags, Op, Scalar, Scope, Use, Value, Var};
 use std::collections::{BTreeMap, HashSet};
@@ -123,7 +124,7 @@ pub(super) fn fuse(
     let (flags, [a, b, c]) = search.products(&moved)?;
     let first = subgroups.first()?;
     let var = first.keys().next()?.0;
-    is_private(f, search, around, &moved, var)?;
+    is_private(ir, search, around, &moved, var)?;
     has_instruction([a, b, c], flags)?;
     let elem = a.elem;
     let steps = first.values().next()?.len() as u32;
@@ -172,8 +173,11 @@ pub(super) fn fuse(
     Some(Fused { a, b, stores, sums: c.elem, flags, var, cells, grid, renumbers, moved })
 }
 
-/// Whether nobody but some instructions looks at what they load, and in a loop at the variable of the sums.
-fn is_private(f: &Function, search: &Search<'_>, around: Inst, moved: &[Inst], var: Var) -> Option<()> {
+/// Whether nobody but some instructions looks at what they load, and in a loop at the variable of the sums; and outside of
+/// it only at sums that are where `wgmma` has them.
+fn is_private(ir: &Module, search: &Search<'_>, around: Inst, moved: &[Inst], var: Var) -> Option<()> {
+    let f = &ir.body;
+    let has_components = f.var(var).ty.mat().is_some_and(|m| has_components_in_registers(ir, m));
     let is_own: HashSet<Inst> = moved.iter().copied().collect();
     let within: HashSet<Inst> = search.all_in(&[around]).into_iter().collect();
     let factors: HashSet<Var> =
@@ -183,9 +187,13 @@ fn is_private(f: &Function, search: &Search<'_>, around: Inst, moved: &[Inst], v
         let info = f.inst(inst);
         let is_taken = |v: &Value| is_own.contains(&f.values[v.index()].def) && f.ty(*v).mat().is_some();
         let touches = info.op.vars().any(|(v, _)| v == var);
-        let is_whole = matches!(info.op, Op::VarLoad(_) | Op::VarStore(_));
+        let is_in_place = match info.op {
+            Op::VarLoad(_) | Op::VarStore(_) => true,
+            Op::VarComponentLoad(_) | Op::VarComponentStore(_) => has_components,
+            _ => false,
+        };
         info.args.iter().any(is_taken)
-            || touches && (!is_whole || within.contains(&inst))
+            || touches && (!is_in_place || within.contains(&inst))
             || info.op.vars().any(|(v, _)| factors.contains(&v))
     };
     (!others.copied().any(|inst| looks(&inst))).then_some(())

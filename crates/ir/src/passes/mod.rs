@@ -62,7 +62,7 @@ pub struct Pipeline {
 pub const LANES: Pipeline = Pipeline { distribution: Distribution::Rows, passes: FOR_LANES };
 
 /// That for targets that run each invocation as a thread.
-pub const THREADS: Pipeline = Pipeline { distribution: Distribution::Rows, passes: FOR_THREADS };
+pub const THREADS: Pipeline = Pipeline { distribution: Distribution::Fragments, passes: FOR_THREADS };
 
 const FOR_LANES: &[Pass] = &[
     Pass { name: "deepen", run: deepen::run },
