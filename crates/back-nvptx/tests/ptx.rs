@@ -662,6 +662,17 @@ fn the_first_round_is_apart_where_sums_begin_with_something() {
 }
 
 #[test]
+fn what_is_added_late_is_asked_for_meanwhile() {
+    let c = "mat<64x64xf32, workgroup, acc>";
+    let asks = |first: &str| {
+        let source = streamed("", "").replace("var_store<$sums> %start", first);
+        times(&made_for_hopper(&source), "cp.async.bulk.prefetch.L2.global")
+    };
+    assert_eq!(asks("var_store<$sums> %start"), 0);
+    assert_eq!(asks(&format!("%first: {c} = mat_load %in, %l\nvar_store<$sums> %first")), 1);
+}
+
+#[test]
 fn products_are_not_begun_with_where_their_loop_may_be_passed_by() {
     let around = "block @1 {\n%none: bool = ieq %depth, %z\n";
     let passes = "if %none {\nbr @1\n} else {\n}\nloop @0";

@@ -5,6 +5,7 @@
 //! docs/ir.md, *Floating point*, allows that. Sums that are halves themselves begin as they are written.
 
 use super::Role;
+use super::ask::Asks;
 use super::multiply::FENCE;
 use super::plan::{Places, Plan, chain, factor, instructions, is_pure};
 use crate::coopmat::has_components;
@@ -17,13 +18,22 @@ use phalanx_ir::{Inst, Label, Op, Scalar, Space, Type, Var};
 #[derive(Clone, Debug)]
 pub(crate) struct Late {
     /// The variable with the sums, and the loop.
-    var: Var,
+    pub(super) var: Var,
     around: Inst,
     /// What is executed behind the loop instead of where it is, in order; the last stores to the variable.
     statements: Vec<Inst>,
     /// Within: what makes the addend, and what moves it.
     fills: Vec<Inst>,
     moves: Vec<Inst>,
+}
+
+/// For what the statements of an addend are lowered.
+#[derive(Clone, Debug)]
+pub(crate) enum Lowered<'c> {
+    /// To ask for it in the rounds of the loop.
+    Asked(Asks<'c>),
+    /// To add it.
+    Added(Addend<'c>),
 }
 
 /// Sums that a loop begins with zeros.
@@ -164,19 +174,22 @@ impl<'c> Lower<'_, 'c> {
         }
         let Some(late) = ring.plan.late.as_ref().filter(|late| late.has(inst)) else { return Ok(None) };
         let (var, is_last) = (late.var, late.statements.last() == Some(&inst));
-        let Some(addend) = ring.addend.clone() else {
-            match is_last {
-                true if self.begins_with_products() => self.forget_words(var)?,
-                true => self.begin_with_zeros(var)?,
-                false => {}
+        let Some(lowered) = ring.addend.clone() else {
+            if is_last && self.begins_with_products() {
+                let late = late.clone();
+                self.start_asking(&late)?;
+                self.forget_words(var)?;
+            } else if is_last {
+                self.begin_with_zeros(var)?;
             }
             return Ok(Some(()));
         };
-        match self.f.inst(inst).op {
-            Op::MatLoad { .. } => self.load_addend(inst, &addend).map(Some),
-            Op::MatMap { body } => self.map_addend(inst, body, &addend).map(Some),
-            Op::VarStore(_) if is_last => self.add(&addend, var).map(Some),
-            Op::VarStore(_) | Op::VarLoad(_) => Ok(Some(())),
+        match (&self.f.inst(inst).op, lowered) {
+            (Op::MatLoad { .. }, Lowered::Asked(asks)) => self.find_part(inst, asks).map(Some),
+            (Op::MatLoad { .. }, Lowered::Added(addend)) => self.load_addend(inst, &addend).map(Some),
+            (&Op::MatMap { body }, Lowered::Added(addend)) => self.map_addend(inst, body, &addend).map(Some),
+            (Op::VarStore(_), Lowered::Added(addend)) if is_last => self.add(&addend, var).map(Some),
+            (Op::MatMap { .. } | Op::VarStore(_) | Op::VarLoad(_), _) => Ok(Some(())),
             _ => Ok(None),
         }
     }
@@ -219,19 +232,24 @@ impl<'c> Lower<'_, 'c> {
             return Ok(());
         };
         let Some(late) = ring.plan.late.as_ref().filter(|late| late.around == around) else { return Ok(()) };
-        let (var, statements) = (late.var, late.statements.clone());
-        let addend = self.start_addend(var)?;
-        self.set_addend(Some(addend));
-        for inst in statements {
+        let late = late.clone();
+        let addend = self.start_addend(late.var)?;
+        self.lower_statements(&late, Lowered::Added(addend))
+    }
+
+    /// Lowers what an addend is made by.
+    pub(super) fn lower_statements(&mut self, late: &Late, lowered: Lowered<'c>) -> Result<()> {
+        self.set_lowered(Some(lowered));
+        for &inst in &late.statements {
             self.inst(inst)?;
         }
-        self.set_addend(None);
+        self.set_lowered(None);
         Ok(())
     }
 
-    fn set_addend(&mut self, addend: Option<Addend<'c>>) {
+    fn set_lowered(&mut self, lowered: Option<Lowered<'c>>) {
         if let Some(ring) = &mut self.ring {
-            ring.addend = addend;
+            ring.addend = lowered;
         }
     }
 }

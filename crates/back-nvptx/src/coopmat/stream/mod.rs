@@ -13,6 +13,7 @@
 //! say some rounds later that it is full         say that the one before it is empty
 //! ```
 
+mod ask;
 mod delay;
 mod fill;
 mod late;

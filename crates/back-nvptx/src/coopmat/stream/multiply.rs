@@ -160,6 +160,7 @@ impl<'c> Lower<'_, 'c> {
             return self.set_mat(inst, c);
         }
         let puts_off = delay.is_some_and(|delay| delay.first == inst);
+        self.ask()?;
         // The slot of what was put off is full with this one: those that filled it had done so before.
         let at = self.ring()?.at;
         self.wait_full_at(at)?;

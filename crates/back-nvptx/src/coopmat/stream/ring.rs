@@ -8,13 +8,14 @@
 //! where the slot is waited for, as before it would wait for all copies that are under way.
 
 use super::PRODUCERS;
+use super::ask::Asks;
 use super::delay::Kept;
+use super::late::Lowered;
 use super::plan::{Plan, Stream};
 use super::slot::ALIGN;
 use super::turns;
 use crate::arch::Arch;
 use crate::coopmat::fragment::Memory;
-use crate::coopmat::rows::Addend;
 use crate::lower::Lower;
 use inkwell::IntPredicate;
 use inkwell::values::{InstructionOpcode as I, PointerValue};
@@ -57,8 +58,10 @@ pub(crate) struct Ring<'c> {
     pub(super) turns: Option<turns::Words<'c>>,
     /// What it keeps of a product that is put off.
     pub(super) kept: Option<Kept<'c>>,
-    /// What is added behind a loop, while it is lowered.
-    pub(super) addend: Option<Addend<'c>>,
+    /// For what the statements of an addend are lowered, while they are.
+    pub(super) addend: Option<Lowered<'c>>,
+    /// What a thread that multiplies asks for while it does.
+    pub(super) asks: Option<Asks<'c>>,
     /// Which group of four warps a thread that multiplies is of.
     pub(super) group: Option<V<'c>>,
 }
@@ -112,6 +115,7 @@ impl<'c> Lower<'_, 'c> {
             turns: None,
             kept: None,
             addend: None,
+            asks: None,
             group: None,
         });
         let thread = self.thread()?;
