@@ -367,6 +367,8 @@ impl<'a, 'c> Lower<'a, 'c> {
 pub(crate) const ADDRESS_SPACE_SHARED: u16 = 3;
 /// LLVM's number of the memory of the device.
 pub(crate) const ADDRESS_SPACE_GLOBAL: u16 = 1;
+/// LLVM's address space of a thread's own memory.
+pub(crate) const ADDRESS_SPACE_LOCAL: u16 = 5;
 
 /// Says in LLVM's metadata that a function is a kernel, with how many threads it runs, and how many work-groups have a
 /// multiprocessor's registers among them, as must be known to share them out.

@@ -532,6 +532,14 @@ fn sums_of_rows_are_added_up_by_lanes_and_together_where_they_are_looked_at() {
     assert_eq!(shuffles(&whole), shuffles(&plain) + 2 * 2 * 2, "{whole}");
 }
 
+#[test]
+fn routines_take_arrays_in_the_lane_s_own_memory() {
+    let ptx = with_components("i32", "3x5", "acc", "");
+    let (_, routine) = ptx.rsplit_once(".func").expect("what may be padding is moved by routines");
+    assert!(routine.contains(".local.u32") || routine.contains(".local.b32"), "{ptx}");
+    assert!(!routine.contains("ld.u32") && !routine.contains("st.u32"), "{ptx}");
+}
+
 /// Each of so many components, doubled.
 fn doubled(elem: &str, count: u32) -> String {
     let add = if elem.starts_with('f') { "fadd" } else { "iadd" };

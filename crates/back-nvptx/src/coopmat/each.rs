@@ -9,12 +9,12 @@ use super::layout::Layout;
 use super::memory::Place;
 use super::regroup::Later;
 use super::rows::place_spaced;
-use crate::lower::{Lower, Ptr};
-use inkwell::IntPredicate;
+use crate::lower::{ADDRESS_SPACE_LOCAL, Lower, Ptr};
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Linkage;
 use inkwell::types::{BasicMetadataTypeEnum, BasicType};
-use inkwell::values::{FunctionValue, PointerValue};
+use inkwell::values::{FunctionValue, InstructionOpcode as I, PointerValue};
+use inkwell::{AddressSpace, IntPredicate};
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{MemFlags, Scalar, Space};
 
@@ -97,7 +97,10 @@ impl<'c> Lower<'_, 'c> {
         let zero = self.e.i32(0);
         let [(row, _), (col, _)] = part.unwrap_or([(zero, 0); 2]);
         let base = if p.space == Space::Shared { self.in_part(p.base)? } else { p.base };
-        let args = [base, p.size, p.offset, stride, row, col, array.into()];
+        // By its address in the lane's own memory: of a generic one `ptxas` lost the upper half at a call.
+        let own = self.e.cx.ptr_type(AddressSpace::from(ADDRESS_SPACE_LOCAL));
+        let array = self.e.cast(I::AddrSpaceCast, array.into(), own)?;
+        let args = [base, p.size, p.offset, stride, row, col, array];
         let routine = match self.matrices.routines.iter().find(|(known, _)| *known == kind) {
             Some(&(_, routine)) => routine,
             None => self.routine(kind, &args)?,
