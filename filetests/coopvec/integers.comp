@@ -5,6 +5,8 @@
 // subgroup 4 32
 // in 0.0 i8 gen 36 x 6 = (i * 37) % 256 - 128
 // in 0.1 i8 gen 4 x 16 = c < 6 ? (i * 29) % 256 - 128 : 77
+// matrix 0.1 s8 4 6 0
+// in 0.12 i8 gen 4 x 16 = c < 6 ? (i * 29) % 256 - 128 : 77
 // in 0.2 i32 [2147483647 -2147483648 5 -7]
 // in 0.3 f32 [0.5 1.5 -2.5 300 -300 nan]
 // in 0.4 u32 [200 4294967295 127 128 0 3]
@@ -23,6 +25,7 @@
 layout(local_size_x = 36) in;
 layout(set = 0, binding = 0) readonly buffer X { int8_t x[]; };
 layout(set = 0, binding = 1) readonly buffer A { int8_t a[]; };
+layout(set = 0, binding = 12) readonly buffer Rows { int8_t rows[]; };
 layout(set = 0, binding = 2) readonly buffer B { int b[]; };
 layout(set = 0, binding = 3) readonly buffer F { float f[]; };
 layout(set = 0, binding = 4) readonly buffer U { uint u[]; };
@@ -58,7 +61,7 @@ void main()
 
     // And with one, with more words than are needed.
     coopvecNV<uint, 3> more = coopvecNV<uint, 3>(packed[0], packed[1], 0xffffffff);
-    coopVecMatMulNV(w, more, gl_ComponentTypeSignedInt8PackedNV, a, 0, U8, 4, 6,
+    coopVecMatMulNV(w, more, gl_ComponentTypeSignedInt8PackedNV, rows, 0, U8, 4, 6,
                     gl_CooperativeVectorMatrixLayoutRowMajorNV, false, 16);
     coopVecStoreNV(w, r2, i * 16);
 

@@ -6,6 +6,8 @@
 // in 0.0 f16 gen 40 x 5 = (r * 5 + c) % 9 - 4
 // in 0.1 f32 gen 3 x 8 = c < 5 ? r * 5 + c - 6 : 1000
 // in 0.2 f32 gen 5 x 4 = c < 3 ? c * 5 + r - 6 : 1000
+// matrix 0.1 f16 3 5 0
+// matrix 0.2 f16 5 3 0
 // in 0.3 f16 gen 3 x 8 = c < 5 ? r * 5 + c - 6 : 1000
 // in 0.4 f16 gen 5 x 8 = c < 3 ? c * 5 + r - 6 : 1000
 // out 0.5 f32 gen 40 x 12 = sum(k, 5, $0.0[r*5+k] * (c % 3 * 5 + k - 6))

@@ -212,6 +212,9 @@ impl<'c> Lower<'_, 'c> {
         columns: u32,
         given: Value,
     ) -> Result<Val<'c>> {
+        if layout == MatrixLayout::Paired {
+            return Err(crate::error::Error::unsupported("matrices in the layout of a GPU"));
+        }
         if layout.is_optimal() {
             return Ok(Val::uniform(self.e.i64(layout.stride(component, columns, 0) as i64)));
         }

@@ -206,6 +206,17 @@ fn vectors_of_a_warp_are_multiplied_together() {
         let any = ptx(&of("%in", &format!("m=20, k={length}, f16, f16, row_major"), length));
         assert_has(&any, &["mma.sync"]);
     }
+    // Halves as they are, and zeros where rows and columns have ended: four times eight rows of 32 columns.
+    let paired = ptx(&of("%in", &shape.replace("inferencing", "paired"), 24));
+    assert_eq!(count(&paired, "mma.sync.aligned.m16n8k16"), 16, "{paired}");
+    assert_eq!(count(&paired, "ld.global.v4"), 4, "{paired}");
+    // The transpose has 24 rows and 20 columns, and each word is transposed by itself.
+    let turned = ptx(&of("%in", &shape.replace("inferencing", "paired, transposed"), 24));
+    assert_eq!(count(&turned, "movmatrix"), 4 * 4, "{turned}");
+    assert_eq!(count(&turned, "ld.global.v4"), 4, "{turned}");
+    // What lies by columns and is the transpose lies by rows.
+    let rows = ptx(&of("%in", &shape.replace("inferencing", "column_major, transposed"), 24));
+    assert!(rows.contains("mma.sync") && !rows.contains("movmatrix"), "{rows}");
     let own = "%m: ptr<buffer> = ptr_add<scale=2048> %in, %i\n";
     let apart = [
         of("%m", shape, 24).replace("%s: i64", &format!("{own}%s: i64")),

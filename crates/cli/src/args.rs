@@ -94,7 +94,10 @@ pub(crate) enum LayoutName {
     RowMajor,
     #[value(alias = "column_major")]
     ColumnMajor,
+    /// The best one for multiplying on a processor
     Inferencing,
+    /// The best one for multiplying on a GPU
+    Paired,
     Training,
 }
 

@@ -24,7 +24,7 @@ use serde::Serialize;
 pub(crate) use self::diagnostics::brief;
 pub(crate) use self::lower::{Arch, Dialect};
 pub(crate) use self::reflection::{BindingInfo, Constant, EntryPoint, Member, Reflection, reflect};
-use crate::args::Relax;
+use crate::args::{LayoutName, Relax};
 use crate::data::DType;
 use crate::data::spec::{SpecConstant, SpecNumber};
 use crate::measure::Peak;
@@ -414,6 +414,14 @@ impl Device {
 
     pub(crate) fn info(&self) -> &DeviceInfo {
         &self.info
+    }
+
+    /// The layout of matrices that its kernels multiply vectors by the fastest.
+    pub(crate) fn inferencing(&self) -> LayoutName {
+        match self.device.info().inferencing {
+            phalanx::vector::MatrixLayout::Paired => LayoutName::Paired,
+            _ => LayoutName::Inferencing,
+        }
     }
 
     /// Where the components of a matrix are that so many invocations hold.

@@ -90,8 +90,13 @@ impl Library {
         Ok(Some(Rival { way: Way::Product(multiplication), name }))
     }
 
-    /// Brings a matrix of a buffer from the layout that is optimal here into a driver's own.
-    pub(crate) fn optimize(&self, matrix: &OptimalMatrix, contents: &mut [u8]) -> Result<()> {
+    /// Brings a matrix of a buffer from the layout that is optimal on a device here into a driver's own.
+    pub(crate) fn optimize(
+        &self,
+        matrix: &OptimalMatrix,
+        inferencing: LayoutName,
+        contents: &mut [u8],
+    ) -> Result<()> {
         let Self::Driver(vulkan) = self else { return Ok(()) };
         let &OptimalMatrix { byte, shape: [rows, columns], dtype, .. } = matrix;
         let number = match dtype {
@@ -99,14 +104,10 @@ impl Library {
             DType::S8 => Number::S8,
             other => bail!("matrices of {other} are not brought into the layout of {}", vulkan.name()),
         };
-        let room = vector::bytes(dtype, LayoutName::Inferencing, rows, columns)?;
+        let room = vector::room(dtype, LayoutName::Inferencing, rows, columns)?;
         let place = &mut contents[byte..][..room];
-        let plain = vector::converted(
-            matrix.shape,
-            (dtype, LayoutName::Inferencing),
-            (dtype, LayoutName::RowMajor),
-            place,
-        )?;
+        let (from, to) = ((dtype, inferencing), (dtype, LayoutName::RowMajor));
+        let plain = vector::converted(matrix.shape, from, to, place)?;
         let theirs = vulkan.optimal(number, [rows as u32, columns as u32], &plain)?;
         ensure!(
             theirs.len() <= room,

@@ -13,6 +13,7 @@ use crate::compare::Tolerance;
 use crate::data::{Data, Ty};
 use crate::error::Wrong;
 use crate::expr::Env;
+use crate::laid::Laid;
 use crate::sampler;
 use crate::slot::Slot;
 use crate::tokens::Tokens;
@@ -156,6 +157,8 @@ pub struct TestFile {
     pub images: BTreeMap<Slot, ImageLayout>,
     /// The samplers, of bindings of their own and of images.
     pub samplers: BTreeMap<Slot, Sampler>,
+    /// Matrices in the layout that is best for multiplying, of which each target has its own.
+    pub matrices: Vec<Laid>,
     /// Contents of buffers before.
     pub inputs: BTreeMap<Slot, Data>,
     /// Contents of buffers after.
@@ -253,6 +256,7 @@ impl TestFile {
             base: [0; 3],
             images: BTreeMap::new(),
             samplers: BTreeMap::new(),
+            matrices: Vec::new(),
             inputs: BTreeMap::new(),
             outputs: Vec::new(),
             push: Data::default(),
@@ -361,7 +365,7 @@ fn is_open(text: &str) -> bool {
 }
 
 /// What directives begin with.
-pub const WORDS: [&str; 25] = [
+pub const WORDS: [&str; 26] = [
     "case",
     "keys",
     "test",
@@ -375,6 +379,7 @@ pub const WORDS: [&str; 25] = [
     "base",
     "image",
     "sampler",
+    "matrix",
     "in",
     "inout",
     "out",
@@ -427,6 +432,10 @@ impl Reader {
             "sampler" => {
                 let (slot, sampler) = (slot(&mut tokens)?, sampler::parse(&mut tokens)?);
                 file.samplers.insert(slot, sampler);
+            }
+            "matrix" => {
+                let slot = slot(&mut tokens)?;
+                file.matrices.push(Laid::parse(slot, &mut tokens)?);
             }
             word @ ("in" | "inout") => self.input(file, &mut tokens, word)?,
             "out" => {

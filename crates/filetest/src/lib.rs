@@ -19,6 +19,7 @@ pub mod generate;
 pub mod harness;
 pub mod judges;
 pub mod known;
+mod laid;
 pub mod mutate;
 pub mod random;
 pub mod runner;

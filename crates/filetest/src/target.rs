@@ -2,13 +2,14 @@
 
 use crate::data::Data;
 use crate::directive::{TargetKind, TestFile};
+use crate::laid::Moved;
 use crate::slot::Slot;
 use phalanx_cpu::{Config, Device, Dispatch};
 use phalanx_cuda::Gpu;
 use phalanx_host::{Buffer, Descriptor, ImageView};
 use phalanx_interp::{Accesses, Limits, Memory, Region};
 use phalanx_ir::passes;
-use phalanx_ir::{Binding, BindingInfo, BindingKind, Sampler, Verified};
+use phalanx_ir::{Binding, BindingInfo, BindingKind, MatrixLayout, Sampler, Verified};
 use phalanx_kernels::Processor;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -58,7 +59,7 @@ impl Target {
     pub fn run(self, module: &Verified, file: &TestFile) -> Result<Outcome, String> {
         match self {
             Self::Interp => {
-                let (outcome, traffic) = interpret(module, file)?;
+                let (outcome, traffic) = interpret(module, file, MatrixLayout::Inferencing)?;
                 Ok(Outcome { traffic: Some(traffic), ..outcome })
             }
             Self::Passes => {
@@ -74,10 +75,16 @@ impl Target {
                 let module = expand(module, scratch)?;
                 // As maps, too.
                 let scratch = passes::Scratch { in_maps: true, ..passes::Scratch::of_workgroup(&module) };
-                interpret(&expand(module, scratch)?, file).map(|(outcome, _)| outcome)
+                // As GPUs have them, so that their layout is not seen on a GPU only.
+                let layout = passes::THREADS.inferencing;
+                let module = passes::lay(expand(module, scratch)?, layout).map_err(|bug| bug.to_string())?;
+                interpret(&module, file, layout).map(|(outcome, _)| outcome)
             }
             Self::Cpu(processor) => cpu(processor, module, file),
-            Self::Lowered => interpret(&lowered_and_read(module)?, file).map(|(outcome, _)| outcome),
+            Self::Lowered => {
+                let module = lowered_and_read(module)?;
+                interpret(&module, file, MatrixLayout::Inferencing).map(|(outcome, _)| outcome)
+            }
             Self::Cuda(ordinal) => cuda(ordinal, module, file),
         }
     }
@@ -161,6 +168,10 @@ fn sizes(file: &TestFile) -> BTreeMap<Slot, usize> {
         let size: &mut usize = sizes.entry(slot).or_default();
         *size = data.bytes().max(*size);
     }
+    for matrix in &file.matrices {
+        let size = sizes.entry(matrix.slot).or_default();
+        *size = matrix.end().max(*size);
+    }
     sizes
 }
 
@@ -169,9 +180,15 @@ struct Setup {
     buffers: BTreeMap<Slot, Vec<u8>>,
     push: Vec<u8>,
     expected: Vec<Vec<u8>>,
+    /// Matrices that are in another layout than the test gives them in.
+    moved: Vec<Moved>,
 }
 
-fn setup(file: &TestFile, address: &dyn Fn(Slot) -> Option<u64>) -> Result<Setup, String> {
+fn setup(
+    file: &TestFile,
+    layout: MatrixLayout,
+    address: &dyn Fn(Slot) -> Option<u64>,
+) -> Result<Setup, String> {
     let encode = |data: &Data| data.encode(address).map_err(|wrong| wrong.to_string());
     let mut buffers = BTreeMap::new();
     for (slot, size) in sizes(file) {
@@ -182,8 +199,12 @@ fn setup(file: &TestFile, address: &dyn Fn(Slot) -> Option<u64>) -> Result<Setup
         }
         buffers.insert(slot, bytes);
     }
+    let mut moved = Vec::new();
+    for matrix in &file.matrices {
+        moved.extend(matrix.bring(layout, &mut buffers)?);
+    }
     let expected = file.outputs.iter().map(|output| encode(&output.data)).collect::<Result<_, _>>()?;
-    Ok(Setup { buffers, push: encode(&file.push)?, expected })
+    Ok(Setup { buffers, push: encode(&file.push)?, expected, moved })
 }
 
 fn binding_of(bindings: &[BindingInfo], slot: Slot) -> Option<usize> {
@@ -195,11 +216,11 @@ fn binding_of(bindings: &[BindingInfo], slot: Slot) -> Option<usize> {
 /// Instructions that a test may execute.
 const MAX_STEPS: u64 = 50_000_000;
 
-fn interpret(module: &Verified, file: &TestFile) -> Result<(Outcome, Traffic), String> {
+fn interpret(module: &Verified, file: &TestFile, layout: MatrixLayout) -> Result<(Outcome, Traffic), String> {
     let slots: Vec<_> = sizes(file).into_keys().collect();
     // Far apart, so that no small mistake leads from one to the next.
     let address = |slot| slots.iter().position(|s| *s == slot).map(|i| (i as u64 + 1) << 32);
-    let mut setup = setup(file, &address)?;
+    let mut setup = setup(file, layout, &address)?;
     let mut memory = Memory::new();
     for (slot, bytes) in &mut setup.buffers {
         let size = bytes.len() as u64;
@@ -226,6 +247,7 @@ fn interpret(module: &Verified, file: &TestFile) -> Result<(Outcome, Traffic), S
     printed.extend(report.warnings.iter().map(|warning| warned(warning)));
     drop(memory);
     printed.sort();
+    setup.moved.iter().for_each(|matrix| matrix.restore(&mut setup.buffers));
     let traffic = Traffic {
         buffers: slots.into_iter().zip(report.traffic.buffers).collect(),
         shared: report.traffic.shared,
@@ -254,7 +276,9 @@ fn cpu(processor: Processor, module: &Verified, file: &TestFile) -> Result<Outco
     let options = passes::Options { verify: true, ..passes::Options::default() };
     let module = passes::optimize(module.clone(), &options).map_err(|bug| bug.to_string())?;
     let allocate = |size| Buffer::new(size).map_err(|error| error.to_string());
-    run_file(file, &allocate, &|bound, grid| dispatch(processor, &module, bound, grid))
+    run_file(file, MatrixLayout::Inferencing, &allocate, &|bound, grid| {
+        dispatch(processor, &module, bound, grid)
+    })
 }
 
 /// Runs a module on what is bound; gives the lines that it printed.
@@ -263,6 +287,7 @@ type Run<'a> = dyn Fn(&Bound<'_>, &Grid) -> Result<Vec<String>, String> + 'a;
 /// Fills buffers, runs a module, and reads them.
 fn run_file(
     file: &TestFile,
+    layout: MatrixLayout,
     allocate: &dyn Fn(u64) -> Result<Buffer, String>,
     run: &Run<'_>,
 ) -> Result<Outcome, String> {
@@ -270,7 +295,7 @@ fn run_file(
     for (slot, size) in sizes(file) {
         buffers.insert(slot, allocate(size as u64)?);
     }
-    let setup = setup(file, &|slot| buffers.get(&slot).map(Buffer::device_address))?;
+    let setup = setup(file, layout, &|slot| buffers.get(&slot).map(Buffer::device_address))?;
     for (slot, bytes) in &setup.buffers {
         buffers[slot].write(0, bytes).map_err(|error| error.to_string())?;
     }
@@ -279,7 +304,9 @@ fn run_file(
     let bound = Bound { buffers: &buffers, images: &views, samplers: &file.samplers, push: &setup.push };
     let mut printed = run(&bound, &grid)?;
     printed.sort();
-    Ok(Outcome { buffers: contents(&buffers)?, expected: setup.expected, printed, traffic: None })
+    let mut buffers = contents(&buffers)?;
+    setup.moved.iter().for_each(|matrix| matrix.restore(&mut buffers));
+    Ok(Outcome { buffers, expected: setup.expected, printed, traffic: None })
 }
 
 /// Runs a module that needs nothing but buffers, and gives their contents after it. Its push constants are
@@ -519,7 +546,9 @@ fn cuda(ordinal: u32, module: &Verified, file: &TestFile) -> Result<Outcome, Str
     let gpu = open(ordinal)?;
     let module = for_threads(module)?;
     let allocate = |size| gpu.create_buffer(size).map_err(|error| error.to_string());
-    run_file(file, &allocate, &|bound, grid| dispatch_on_gpu(&gpu, &module, bound, grid))
+    run_file(file, passes::THREADS.inferencing, &allocate, &|bound, grid| {
+        dispatch_on_gpu(&gpu, &module, bound, grid)
+    })
 }
 
 /// As [`run_plain`].

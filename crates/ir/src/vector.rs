@@ -80,9 +80,20 @@ pub enum MatrixLayout {
     RowMajor,
     /// Column by column, a stride apart.
     ColumnMajor,
-    /// The one that is best for multiplying (*InferencingOptimal*): rows of words that the multiplication takes as
-    /// they are, floats as binary32.
+    /// The one that is best for multiplying (*InferencingOptimal*), where a target has no other: rows of words that the
+    /// multiplication takes as they are, floats as binary32.
     Inferencing,
+    /// What that is on targets that multiply the vectors of a warp by matrix units (the pass `lay` says so): two rows
+    /// after the other by turns of 64 bytes, floats of up to 16 bits as binary16 (but *bf16*, which is none of those).
+    ///
+    /// ```text
+    /// row 0, bytes 0 … 63 | row 1, bytes 0 … 63 | row 0, bytes 64 … 127 | row 1, bytes 64 … 127 | …
+    /// row 2, bytes 0 … 63 | …
+    /// ```
+    ///
+    /// A quarter of a warp reads 16 bytes with each thread, four of each row, which is then a line of the cache. Rows
+    /// end at multiples of 64 bytes, and there are as many as a step along K has columns, so that none is outside.
+    Paired,
     /// The one that is best for adding to (*TrainingOptimal*): rows of the component type itself, so that a program
     /// may treat all of the matrix as an array of components.
     Training,
@@ -90,7 +101,8 @@ pub enum MatrixLayout {
 
 impl MatrixLayout {
     /// Every layout, in declaration order.
-    pub const ALL: [Self; 4] = [Self::RowMajor, Self::ColumnMajor, Self::Inferencing, Self::Training];
+    pub const ALL: [Self; 5] =
+        [Self::RowMajor, Self::ColumnMajor, Self::Inferencing, Self::Paired, Self::Training];
 
     /// The name in the text form.
     pub const fn name(self) -> &'static str {
@@ -98,25 +110,32 @@ impl MatrixLayout {
             Self::RowMajor => "row_major",
             Self::ColumnMajor => "column_major",
             Self::Inferencing => "inferencing",
+            Self::Paired => "paired",
             Self::Training => "training",
         }
     }
 
     /// Whether the layout is the implementation's, and its stride with it.
     pub const fn is_optimal(self) -> bool {
-        matches!(self, Self::Inferencing | Self::Training)
+        matches!(self, Self::Inferencing | Self::Paired | Self::Training)
+    }
+
+    /// Whether sums may be added to a matrix.
+    pub const fn is_for_sums(self) -> bool {
+        !matches!(self, Self::Inferencing | Self::Paired)
     }
 
     /// The scalar that an element is kept as.
     pub const fn kept(self, component: Component) -> Scalar {
         match self {
             Self::Inferencing if component.is_float() => Scalar::F32,
+            Self::Paired if matches!(component, Component::E4m3 | Component::E5m2) => Scalar::F16,
             _ => component.scalar(),
         }
     }
 
     /// The bytes from a row to the next (from a column to the next in column-major); `given` is the stride that a
-    /// program names, which optimal layouts take no notice of.
+    /// program names, which optimal layouts take no notice of. Of pairs of rows, half of the bytes from one to the next.
     ///
     /// Rows begin at multiples of 16 bytes, and not at multiples of 512: rows that are read side by side would
     /// contend for few places of the cache.
@@ -128,15 +147,37 @@ impl MatrixLayout {
                 let stride = row.next_multiple_of(16);
                 if stride.is_multiple_of(512) { stride + 64 } else { stride }
             }
+            Self::Paired => (columns as u64 * self.kept(component).bytes() as u64).next_multiple_of(TURN),
         }
     }
 
-    /// The bytes from an element to the next in its row, and in its column.
-    pub const fn steps(self, component: Component, columns: u32, given: u64) -> (u64, u64) {
+    /// The bytes from an element to the next in its row, and in its column; none where they are not the same for all.
+    pub const fn steps(self, component: Component, columns: u32, given: u64) -> Option<(u64, u64)> {
         let (element, stride) = (self.kept(component).bytes() as u64, self.stride(component, columns, given));
         match self {
-            Self::ColumnMajor => (stride, element),
-            Self::RowMajor | Self::Inferencing | Self::Training => (element, stride),
+            Self::ColumnMajor => Some((stride, element)),
+            Self::RowMajor | Self::Inferencing | Self::Training => Some((element, stride)),
+            Self::Paired => None,
+        }
+    }
+
+    /// The byte that an element begins at, modulo 2^64.
+    pub const fn offset(
+        self,
+        component: Component,
+        columns: u32,
+        given: u64,
+        (row, column): (u32, u32),
+    ) -> u64 {
+        let (row, column) = (row as u64, column as u64);
+        match self.steps(component, columns, given) {
+            Some((along_row, along_column)) => {
+                row.wrapping_mul(along_column).wrapping_add(column.wrapping_mul(along_row))
+            }
+            None => {
+                let byte = column * self.kept(component).bytes() as u64;
+                paired(self.stride(component, columns, given), row, byte)
+            }
         }
     }
 
@@ -145,6 +186,8 @@ impl MatrixLayout {
     pub fn bytes(self, component: Component, rows: u32, columns: u32, given: u64) -> Option<u64> {
         let (lines, length) = match self {
             Self::ColumnMajor => (columns, rows),
+            // As many as a step of a fragment along K has columns.
+            Self::Paired => (rows.checked_next_multiple_of(32 / self.kept(component).bytes())?, columns),
             Self::RowMajor | Self::Inferencing | Self::Training => (rows, columns),
         };
         let stride = self.stride(component, columns, given);
@@ -155,6 +198,14 @@ impl MatrixLayout {
         let line = u64::from(length) * u64::from(component.scalar().bytes());
         stride.checked_mul(before.into())?.checked_add(line)
     }
+}
+
+/// Bytes of a row that are side by side where two take turns ([`MatrixLayout::Paired`]).
+pub const TURN: u64 = 64;
+
+/// Where a byte of a row is, in [`MatrixLayout::Paired`] with rows of so many bytes.
+pub const fn paired(stride: u64, row: u64, byte: u64) -> u64 {
+    row / 2 * (2 * stride) + byte / TURN * (2 * TURN) + row % 2 * TURN + byte % TURN
 }
 
 /// The product of a matrix and a vector (*OpCooperativeVectorMatrixMulNV*, *…MulAddNV*). See
@@ -192,11 +243,19 @@ impl VecMatMul {
     }
 
     /// The bytes from the element that one number of the vector is multiplied by to that of the next, and from an
-    /// element of a row of the result to that of the next row.
-    pub const fn steps(&self, given: u64) -> (u64, u64) {
+    /// element of a row of the result to that of the next row; none where they are not the same for all.
+    pub const fn steps(&self, given: u64) -> Option<(u64, u64)> {
         let (_, columns) = self.stored_shape();
-        let (along_row, along_column) = self.layout.steps(self.matrix, columns, given);
-        if self.transposed { (along_column, along_row) } else { (along_row, along_column) }
+        match self.layout.steps(self.matrix, columns, given) {
+            Some((along_row, along_column)) if self.transposed => Some((along_column, along_row)),
+            steps => steps,
+        }
+    }
+
+    /// The byte that the element begins at which number `k` of the vector is multiplied by for a row of the result.
+    pub const fn offset(&self, given: u64, row: u32, k: u32) -> u64 {
+        let place = if self.transposed { (k, row) } else { (row, k) };
+        self.layout.offset(self.matrix, self.stored_shape().1, given, place)
     }
 }
 
@@ -210,7 +269,7 @@ pub struct VecOuterAdd {
     pub b: Var,
     /// What the matrix' elements are: `f16` or `f32`.
     pub matrix: Component,
-    /// Where they lie. Not [`MatrixLayout::Inferencing`], which is not for adding.
+    /// Where they lie. [One that sums may be added to](MatrixLayout::is_for_sums).
     pub layout: MatrixLayout,
 }
 
@@ -255,8 +314,39 @@ mod tests {
             transposed: false,
             bias: None,
         };
-        assert_eq!(op.steps(1), (2, 80));
-        assert_eq!(VecMatMul { transposed: true, ..op }.steps(1), (16, 2));
-        assert_eq!(VecMatMul { layout: MatrixLayout::ColumnMajor, ..op }.steps(100), (100, 2));
+        assert_eq!(op.steps(1), Some((2, 80)));
+        assert_eq!(VecMatMul { transposed: true, ..op }.steps(1), Some((16, 2)));
+        assert_eq!(VecMatMul { layout: MatrixLayout::ColumnMajor, ..op }.steps(100), Some((100, 2)));
+        let transposed = VecMatMul { transposed: true, layout: MatrixLayout::Paired, ..op };
+        // Column 3 of row 5, of rows of 64 bytes.
+        assert_eq!((transposed.steps(1), transposed.offset(1, 3, 5)), (None, 2 * 128 + 64 + 6));
+    }
+
+    #[test]
+    fn each_element_has_a_place_of_its_own_inside_of_the_matrix() {
+        for layout in MatrixLayout::ALL {
+            for component in Component::ALL {
+                let element = u64::from(layout.kept(component).bytes());
+                for (rows, columns) in [(1, 1), (2, 3), (7, 33), (33, 65), (64, 64), (130, 17)] {
+                    let given = element * u64::from(rows.max(columns));
+                    let bytes = layout.bytes(component, rows, columns, given).unwrap();
+                    let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
+                    let mut places: Vec<u64> =
+                        places.map(|place| layout.offset(component, columns, given, place)).collect();
+                    places.sort_unstable();
+                    assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= element), "{layout:?}");
+                    assert!(places.last().unwrap() + element <= bytes, "{layout:?} {component:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn two_rows_take_turns_of_a_line_of_the_cache() {
+        let at = |place| MatrixLayout::Paired.offset(Component::F16, 40, 0, place);
+        assert_eq!([(0, 0), (0, 31), (0, 32), (1, 0), (1, 39), (2, 0)].map(at), [0, 62, 128, 64, 206, 256]);
+        assert_eq!(MatrixLayout::Paired.bytes(Component::F16, 17, 40, 0), Some(32 * 128));
+        assert_eq!(MatrixLayout::Paired.bytes(Component::S8, 17, 65, 0), Some(32 * 128));
+        assert_eq!(MatrixLayout::Paired.kept(Component::E5m2), Scalar::F16);
     }
 }

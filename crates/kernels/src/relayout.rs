@@ -46,7 +46,8 @@ pub struct RelayoutParams {
     pub from: Elem,
     /// What an element of the destination is.
     pub to: Elem,
-    /// The type of float whose values f32 of the destination become; to narrower ones they are always rounded.
+    /// The type of float whose values f32 of the destination become, or f16 if it has 8 bits; to what the destination is they
+    /// are always rounded.
     pub round: Option<Elem>,
     /// Whether the lines of the source are the columns of the destination's.
     pub across: bool,
@@ -66,7 +67,12 @@ impl Relayout {
         let RelayoutParams { lines, length, from, to, round, across, src_stride, dst_stride, padded } =
             params;
         let small = |elem: Elem| elem.bytes() <= 4;
-        let rounds = round.is_none_or(|elem| to == Elem::F32 && elem.is_float());
+        let has_values_of = |elem: Elem| match to {
+            Elem::F32 => elem.is_float(),
+            Elem::F16 => matches!(elem, Elem::E4M3 | Elem::E5M2),
+            _ => false,
+        };
+        let rounds = round.is_none_or(has_values_of);
         let floats = from.is_float() && to.is_float() && rounds;
         if !small(from) || !small(to) || !floats && (from != to || round.is_some()) {
             return None;

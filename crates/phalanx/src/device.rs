@@ -562,6 +562,7 @@ fn describe(machine: Machine, default_subgroup_size: u32) -> DeviceInfo {
         matrix_types,
         has_samplers,
         has_vectors,
+        inferencing,
         gpu,
     } = machine;
     let has_matrices = !matrix_scopes.is_empty();
@@ -585,6 +586,7 @@ fn describe(machine: Machine, default_subgroup_size: u32) -> DeviceInfo {
         gpu,
         has_samplers,
         vector_types: if has_vectors { crate::vector::vector_types() } else { Vec::new() },
+        inferencing,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use phalanx_cuda::Rates;
-use phalanx_ir::{Distribution, Scope};
+use phalanx_ir::{Distribution, MatrixLayout, Scope};
 use phalanx_kernels::Processor;
 
 use crate::vector::VectorTypes;
@@ -50,6 +50,9 @@ pub struct DeviceInfo {
     pub gpu: Option<GpuInfo>,
     /// The types that matrices and cooperative vectors can be multiplied with.
     pub vector_types: Vec<VectorTypes>,
+    /// The layout of matrices that vectors are multiplied by the fastest: what its kernels take for
+    /// [`MatrixLayout::Inferencing`], and [`Conversion::on`](crate::vector::Conversion::on) puts in its place.
+    pub inferencing: MatrixLayout,
 }
 
 impl DeviceInfo {

@@ -3,11 +3,11 @@
 //! Invocations of a warp that come there together and add to the same place add up what they have first, and one of them
 //! adds the sum.
 
-use super::Matrix;
+use super::{Matrix, Places};
 use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
 use inkwell::values::InstructionOpcode as I;
-use phalanx_emit_llvm::{Result, V};
+use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{Inst, MemFlags, Scalar, Var, VecOuterAdd};
 
 impl<'c> Lower<'_, 'c> {
@@ -16,11 +16,12 @@ impl<'c> Lower<'_, 'c> {
         let args = &f.inst(inst).args;
         let shape = [op.a, op.b].map(|var| f.var(var).count);
         let stride = self.scalar(args[1])?;
-        let (along_row, along_column) = op.layout.steps(op.matrix, shape[1], 0);
-        let (other_row, other_column) = op.layout.steps(op.matrix, shape[1], 1);
-        let steps =
-            [(along_row, other_row), (along_column, other_column)].map(|(a, b)| (a == b).then_some(a));
-        let matrix = self.matrix(args[0], op.matrix.scalar(), shape, steps, stride)?;
+        let steps = |given| op.layout.steps(op.matrix, shape[1], given);
+        let Some((steps, others)) = steps(0).zip(steps(1)) else {
+            return Err(Error::bug("sums in a matrix whose rows take turns"));
+        };
+        let places = self.lines(steps, others, stride);
+        let matrix = self.matrix(args[0], op.matrix.scalar(), shape, places)?;
         self.add_to(&matrix, &|l, row, column| {
             let (a, b) = (l.vector_element(op.a, row)?, l.vector_element(op.b, column)?);
             l.e.bin(I::FMul, a, b)
@@ -30,9 +31,8 @@ impl<'c> Lower<'_, 'c> {
     pub(crate) fn lower_vec_reduce_add(&mut self, inst: Inst, var: Var) -> Result<()> {
         let f = self.f;
         let (_, s) = self.vector(var)?;
-        let steps = [Some(s.bytes().into()), Some(0)];
-        let zero = self.e.i64(0);
-        let matrix = self.matrix(f.inst(inst).args[0], s, [1, f.var(var).count], steps, zero)?;
+        let places = Places::Lines([self.e.i64(s.bytes().into()), self.e.i64(0)]);
+        let matrix = self.matrix(f.inst(inst).args[0], s, [1, f.var(var).count], places)?;
         self.add_to(&matrix, &|l, _, column| l.vector_element(var, column))
     }
 
@@ -54,7 +54,11 @@ impl<'c> Lower<'_, 'c> {
         let first = self.first_of(mask)?;
         let address = self.address(&m.p)?;
         let mut is_same = self.e.bool(true);
-        for x in [address, m.p.size, m.steps[0], m.steps[1]] {
+        let steps = match m.places {
+            Places::Lines(steps) => steps.to_vec(),
+            Places::Paired { .. } => Vec::new(),
+        };
+        for x in [address, m.p.size].into_iter().chain(steps) {
             let other = self.value_of_lane(mask, Scalar::I64, x, first)?;
             let equal = self.e.icmp(IntPredicate::EQ, x, other)?;
             is_same = self.e.and(is_same, equal)?;

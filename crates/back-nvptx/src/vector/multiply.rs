@@ -3,11 +3,11 @@
 //! By itself a thread sums some rows at a time, so that an element of the vector serves all of them. The vector is first made
 //! into the numbers that are multiplied, in memory of the invocation: the result may replace it.
 
-use super::Matrix;
+use super::{Matrix, Places};
 use crate::lower::{Lower, Ptr};
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::PointerValue;
-use phalanx_emit_llvm::{Result, V};
+use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{Component, ConvertKind, ConvertOp, Inst, Scalar, VecMatMul};
 
 /// Rows that are summed at a time.
@@ -35,12 +35,19 @@ impl<'c> Lower<'_, 'c> {
         let f = self.f;
         let args = &f.inst(inst).args;
         let stride = self.scalar(args[1])?;
-        // Steps that follow the operand are those that differ with it.
-        let (along_row, along_column) = op.steps(0);
-        let (other_row, other_column) = op.steps(1);
-        let steps =
-            [(along_row, other_row), (along_column, other_column)].map(|(a, b)| (a == b).then_some(a));
-        let matrix = self.matrix(args[0], op.layout.kept(op.matrix), [op.m, op.k], steps, stride)?;
+        let places = match op.steps(0).zip(op.steps(1)) {
+            Some((steps, others)) => self.lines(steps, others, stride),
+            None => {
+                let (rows, columns) = op.stored_shape();
+                let bytes = op.layout.bytes(op.matrix, rows, columns, 0);
+                Places::Paired {
+                    stride: op.layout.stride(op.matrix, columns, 0),
+                    bytes: bytes.ok_or_else(|| Error::unsupported("matrices of so many rows and columns"))?,
+                    transposed: op.transposed,
+                }
+            }
+        };
+        let matrix = self.matrix(args[0], op.layout.kept(op.matrix), [op.m, op.k], places)?;
         let bias = match op.bias {
             Some(component) => Some((component, self.ptr(args[2])?)),
             None => None,

@@ -7,12 +7,13 @@
 
 use super::multiply::Product;
 use super::spread::{Block, QUAD, Spread, blocks, in_word};
+use super::{Matrix, Places};
 use crate::coopmat::fragment::{self, Memory};
 use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
 use inkwell::values::{InstructionOpcode, PointerValue};
-use phalanx_emit_llvm::{Result, V, const_int};
-use phalanx_ir::{Component, Inst, MemFlags, Scalar, Space, VecMatMul};
+use phalanx_emit_llvm::{Error, Result, V, const_int};
+use phalanx_ir::{Component, Inst, MemFlags, Scalar, VecMatMul};
 
 /// Most rows and columns of a matrix: sums and factors have to stay in registers.
 const MOST: u32 = 128;
@@ -74,6 +75,36 @@ impl Pieces {
     }
 }
 
+impl Matrix<'_> {
+    /// Whether there are zeros as far as the last blocks of rows and columns go.
+    fn is_padded(&self) -> bool {
+        matches!(self.places, Places::Paired { .. })
+    }
+
+    /// Whether it comes through registers where it is transposed; what lies by columns and is the transpose has rows.
+    fn is_turned(&self) -> bool {
+        matches!(self.places, Places::Paired { transposed: true, .. })
+    }
+
+    /// The bytes from a row to the next, if they are known: half of those from a pair of rows to the next.
+    fn stride(&self) -> Option<u64> {
+        match self.places {
+            Places::Lines([_, along_column]) => const_int(along_column),
+            Places::Paired { stride, .. } => Some(stride),
+        }
+    }
+
+    /// The bytes from the first element of a row to the first one of a block, before which all are whole.
+    fn along(&self, first: u32) -> u64 {
+        let bytes = u64::from(self.elem.bytes()) * u64::from(first);
+        match self.places {
+            Places::Lines(_) => bytes,
+            // A whole block is a turn.
+            Places::Paired { .. } => 2 * bytes,
+        }
+    }
+}
+
 impl<'c> Lower<'_, 'c> {
     /// How the vectors of a warp may be multiplied together: the matrix and the bias are the same for all, and its rows lie as
     /// they are read.
@@ -83,7 +114,11 @@ impl<'c> Lower<'_, 'c> {
         let is_shared = args.iter().all(|&v| self.uniformity.is_uniform(v));
         let element = u64::from(op.layout.kept(op.matrix).bytes());
         // Of two strides that the operand may be, both have neighbours side by side.
-        let has_rows = [0, 1].iter().all(|&stride| op.steps(stride).0 == element);
+        let has_rows = [0, 1].iter().all(|&stride| match op.steps(stride) {
+            Some((along_row, _)) => along_row == element,
+            // Halves are transposed in registers.
+            None => !op.transposed || together.factor == Scalar::F16,
+        });
         let fits = op.m <= MOST && op.k <= MOST;
         let counts = [(op.input, op.k), (op.result, op.m)];
         let is_whole = counts.iter().all(|&(var, count)| self.f.var(var).count == count);
@@ -94,7 +129,7 @@ impl<'c> Lower<'_, 'c> {
     fn pieces(&self, op: &VecMatMul, own: u32) -> Pieces {
         let s = op.layout.kept(op.matrix);
         // Rows of optimal layouts begin at multiples of an access, and zeros follow them.
-        if op.layout.is_optimal() && !op.transposed {
+        if op.layout.is_optimal() {
             let count = own.min(ACCESS as u32 / s.bytes());
             return Pieces { count, align: u64::from(count * s.bytes()) };
         }
@@ -110,7 +145,8 @@ impl<'c> Lower<'_, 'c> {
         for product in products {
             let most =
                 |length| blocks(length, together.in_word).iter().map(|block| block.own).max().unwrap_or(1);
-            let pieces = self.pieces(product.op, most(product.op.k));
+            let length = if product.matrix.is_turned() { product.op.m } else { product.op.k };
+            let pieces = self.pieces(product.op, most(length));
             let matrix = self.is_inside_and_aligned(&product.matrix, pieces.align)?;
             holds = self.e.and(holds, matrix)?;
             if let Some((component, p)) = product.bias {
@@ -121,18 +157,6 @@ impl<'c> Lower<'_, 'c> {
             }
         }
         Ok(holds)
-    }
-
-    fn is_span_inside(&mut self, p: &Ptr<'c>, bytes: u64, align: u64) -> Result<V<'c>> {
-        let address = self.address(p)?;
-        let low = self.e.and(address, self.e.i64(align as i64 - 1))?;
-        let is_aligned = self.e.icmp(IntPredicate::EQ, low, self.e.i64(0))?;
-        if p.space == Space::Global {
-            return Ok(is_aligned);
-        }
-        let end = self.e.map2("llvm.usub.sat", p.size, self.e.i64(bytes as i64 - 1))?;
-        let is_inside = self.e.icmp(IntPredicate::ULT, p.offset, end)?;
-        self.e.and(is_inside, is_aligned)
     }
 
     /// What a thread's vector gives of the left factor, spread.
@@ -244,11 +268,18 @@ impl<'c> Lower<'_, 'c> {
             let of_pair = self.e.and(column, self.e.i32(1))?;
             let row = self.e.add(self.e.mul(thread, self.e.i32(block.own))?, of_pair)?;
             let biases = self.biases(product, block)?;
+            let mut turned = match product.matrix.is_turned() {
+                true => self.turned_factor(together, product, block)?.into_iter(),
+                false => Vec::new().into_iter(),
+            };
             let starts = self.starts(together, product, block, row)?;
             let row = self.e.add(row, self.e.i32(block.first))?;
             for pair in 0..block.own / 2 {
                 let mut sums = [self.sums(product, &biases, pair)?, self.sums(product, &biases, pair)?];
-                let right = self.right_factor(together, product, (row, starts.as_deref()), 2 * pair)?;
+                let right = match turned.next() {
+                    Some(right) => right,
+                    None => self.right_factor(together, product, (row, starts.as_deref()), 2 * pair)?,
+                };
                 for (left, right) in left.as_chunks::<WORDS>().0.iter().zip(right.as_chunks::<WORDS>().0) {
                     for (sums, first) in sums.iter_mut().zip([0, 2]) {
                         let [low, high] = left;
@@ -277,7 +308,7 @@ impl<'c> Lower<'_, 'c> {
         block: Block,
         row: V<'c>,
     ) -> Result<Option<Vec<Ptr<'c>>>> {
-        if block.first + QUAD as u32 * block.own > product.op.m {
+        if block.first + QUAD as u32 * block.own > product.op.m && !product.matrix.is_padded() {
             return Ok(None);
         }
         let row = self.e.add(row, self.e.i32(block.first))?;
@@ -311,7 +342,7 @@ impl<'c> Lower<'_, 'c> {
         further: u32,
     ) -> Result<Vec<V<'c>>> {
         let (op, matrix) = (product.op, &product.matrix);
-        let (starts, skipped) = match (starts, const_int(matrix.steps[1])) {
+        let (starts, skipped) = match (starts, matrix.stride()) {
             (Some(starts), Some(stride)) => (starts.to_vec(), stride * u64::from(further)),
             _ => {
                 // A row beyond the last one is that one again, and nobody looks at it.
@@ -325,11 +356,11 @@ impl<'c> Lower<'_, 'c> {
         let mut words = Vec::new();
         for (columns, start) in blocks(op.k, together.in_word).into_iter().zip(starts) {
             let pieces = self.pieces(op, columns.own);
-            let is_whole = columns.first + QUAD as u32 * columns.own <= op.k;
+            let is_whole = columns.first + QUAD as u32 * columns.own <= op.k || matrix.is_padded();
             let start = self.place(&start)?;
             let mut elements: Vec<V<'c>> = Vec::new();
             for piece in (0..columns.own).step_by(pieces.count as usize) {
-                let further = skipped + bytes * u64::from(columns.first + piece);
+                let further = skipped + matrix.along(columns.first) + bytes * u64::from(piece);
                 let mut at = self.e.field(start, further)?;
                 let mut exists = None;
                 if !is_whole {
@@ -361,6 +392,44 @@ impl<'c> Lower<'_, 'c> {
             }
         }
         Ok(words)
+    }
+
+    /// What a thread has of the rows of a block, two at a time, where the transpose is in memory: words, step by step along K. It
+    /// reads what it would have of that, in which rows are as columns here, and each word is transposed among the threads: the
+    /// first of two rows becomes the first half of a word, and so on, as blocks are the same along rows and columns.
+    fn turned_factor(
+        &mut self,
+        together: Together,
+        product: &Product<'_, 'c>,
+        block: Block,
+    ) -> Result<Vec<Vec<V<'c>>>> {
+        let (op, matrix) = (product.op, &product.matrix);
+        let Some(stride) = matrix.stride() else { return Err(Error::bug("rows of an unknown length")) };
+        let (lane, turn) = (self.lane()?, self.number_in_quad()?);
+        let [thread, of_pair] = [
+            self.e.lshr(lane, self.e.i32(3))?,
+            self.e.and(self.e.lshr(lane, self.e.i32(2))?, self.e.i32(1))?,
+        ];
+        let column = self.e.zext_trunc(self.e.mul(turn, self.e.i32(block.own))?, 64)?;
+        let pieces = self.pieces(op, block.own);
+        let mut pairs = vec![Vec::new(); block.own as usize / 2];
+        for rows in blocks(op.k, together.in_word) {
+            let row = self.e.add(self.e.mul(thread, self.e.i32(rows.own))?, of_pair)?;
+            let row = self.e.zext_trunc(self.e.add(row, self.e.i32(rows.first))?, 64)?;
+            let start = self.place_in(matrix, column, row)?;
+            let start = self.place(&start)?;
+            for further in (0..rows.own).step_by(2) {
+                let at = self.e.field(start, matrix.along(block.first) + stride * u64::from(further))?;
+                for (pair, word) in
+                    pairs.iter_mut().zip(self.factors_at(together, matrix.elem, at, pieces)?)
+                {
+                    let text = "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;";
+                    let word_ty = self.e.cx.i32_type().into();
+                    pair.push(self.assembly(text, &[word_ty], &[word], Memory::None)?[0]);
+                }
+            }
+        }
+        Ok(pairs)
     }
 
     /// A piece of a row: words of factors, or factors where it is less than a word.

@@ -206,7 +206,9 @@ fn write(args: &ConvertArgs, conversion: &Conversion, bytes: &[u8]) -> Result<()
     let shape = match args.to {
         LayoutName::RowMajor => vec![rows, columns],
         LayoutName::ColumnMajor => vec![columns, rows],
-        LayoutName::Inferencing | LayoutName::Training => vec![bytes.len() / dtype.size_bytes()],
+        LayoutName::Inferencing | LayoutName::Paired | LayoutName::Training => {
+            vec![bytes.len() / dtype.size_bytes()]
+        }
     };
     let mut file = Vec::new();
     if args.output.extension() == Some("npy".as_ref()) {

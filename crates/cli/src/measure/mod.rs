@@ -386,9 +386,9 @@ impl<'lib> On<'_, 'lib> {
         bar.set_message(format!("{called}: {} {shape} in {}", kernel.name, kernel.tile));
         let peak = || device.peak(subject.peak.on(device, subject.a), PEAK_TIME);
         let mut elsewhere = match self.bench.versus {
-            Some(library) if effort != Effort::GLANCE => {
-                problem.blank().and_then(|()| pipelines::elsewhere(library, problem, workload, kernel))
-            }
+            Some(library) if effort != Effort::GLANCE => problem
+                .blank()
+                .and_then(|()| pipelines::elsewhere(library, device, problem, workload, kernel)),
             _ => Ok(None),
         }
         .unwrap_or_else(|error| {

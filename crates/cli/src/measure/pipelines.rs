@@ -89,6 +89,7 @@ fn to_words(kernel: &Kernel, source: &str) -> Result<Vec<u32>> {
 /// if what is compared with runs no programs, or the kernel is not written in GLSL.
 pub(super) fn elsewhere<'a>(
     library: &'a Library,
+    device: &Device,
     problem: &Problem,
     workload: &dyn Workload,
     kernel: &Kernel,
@@ -118,7 +119,7 @@ pub(super) fn elsewhere<'a>(
     let mut contents: Vec<Vec<u8>> =
         problem.buffers.iter().map(|buffer| buffer.read(0..buffer.size())).collect::<Result<_>>()?;
     for matrix in workload.optimal(kernel)? {
-        library.optimize(&matrix, &mut contents[matrix.buffer])?;
+        library.optimize(&matrix, device.inferencing(), &mut contents[matrix.buffer])?;
     }
     let contents: Vec<&[u8]> = contents.iter().map(Vec::as_slice).collect();
     let Some(mut rival) = library.program(&passes, &contents)? else { return Ok(None) };

@@ -121,6 +121,12 @@ pub(crate) fn bytes(dtype: DType, layout: LayoutName, rows: usize, columns: usiz
     Ok(form.bytes(u32::try_from(rows)?, u32::try_from(columns)?)?)
 }
 
+/// The bytes that a matrix takes at most, if its layout is one of which devices have their own.
+pub(crate) fn room(dtype: DType, layout: LayoutName, rows: usize, columns: usize) -> Result<usize> {
+    let own = if layout == LayoutName::Inferencing { LayoutName::Paired } else { layout };
+    Ok(bytes(dtype, layout, rows, columns)?.max(bytes(dtype, own, rows, columns)?))
+}
+
 /// A matrix in another type and layout.
 pub(crate) fn converted(
     [rows, columns]: [usize; 2],
@@ -147,11 +153,11 @@ pub(crate) fn component_names() -> String {
 /// What an element is kept as.
 pub(crate) fn kept(form: MatrixForm) -> DType {
     let component = form.component;
-    // Optimal layouts keep floats as f32, or everything as it is.
     let kept = form.layout.kept(component);
-    let is_wider = kept != component.scalar();
-    let name = if is_wider { Component::F32.name() } else { component.name() };
-    name.parse().unwrap_or(DType::U8)
+    // The component itself, which may have a sign, or the float that takes its place.
+    let of_kept = Component::ALL.into_iter().find(|other| other.scalar() == kept);
+    let kept = if kept == component.scalar() { Some(component) } else { of_kept };
+    kept.and_then(|kept| kept.name().parse().ok()).unwrap_or(DType::U8)
 }
 
 /// The library's layout.
@@ -160,6 +166,7 @@ pub(crate) fn layout(name: LayoutName) -> MatrixLayout {
         LayoutName::RowMajor => MatrixLayout::RowMajor,
         LayoutName::ColumnMajor => MatrixLayout::ColumnMajor,
         LayoutName::Inferencing => MatrixLayout::Inferencing,
+        LayoutName::Paired => MatrixLayout::Paired,
         LayoutName::Training => MatrixLayout::Training,
     }
 }

@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 use super::{bytes_of, values_of};
 use crate::args::LayoutName;
 use crate::data::DType;
-use crate::runtime::vector::{bytes, converted};
+use crate::runtime::vector::{bytes, converted, room};
 
 /// What matrices and biases are aligned to, in bytes (VK_NV_cooperative_vector).
 const ALIGNMENT: usize = 64;
@@ -68,7 +68,7 @@ pub(crate) struct Layers {
 impl Layers {
     pub(crate) fn new(shapes: Vec<[usize; 2]>) -> Result<Self> {
         let places = |(dtype, layout): (DType, LayoutName)| {
-            Places::new(&shapes, |results, inputs| bytes(dtype, layout, results, inputs), dtype)
+            Places::new(&shapes, |results, inputs| room(dtype, layout, results, inputs), dtype)
         };
         Ok(Self { trained: places(TRAINED)?, multiplied: places(MULTIPLIED)?, shapes })
     }
@@ -103,13 +103,13 @@ impl Layers {
         layers.collect()
     }
 
-    /// What is trained, as it is multiplied by.
-    pub(crate) fn multiplied(&self, trained: &[u8]) -> Result<Vec<u8>> {
+    /// What is trained, as it is multiplied by on a device whose best layout this is.
+    pub(crate) fn multiplied(&self, trained: &[u8], inferencing: LayoutName) -> Result<Vec<u8>> {
         let mut all = vec![0; self.multiplied.bytes];
         for ((&shape, from), to) in self.shapes.iter().zip(&self.trained.layers).zip(&self.multiplied.layers)
         {
             let (matrix, biases) = self.split(trained, shape, from)?;
-            put(&mut all, to[0], &converted(shape, TRAINED, MULTIPLIED, matrix)?)?;
+            put(&mut all, to[0], &converted(shape, TRAINED, (MULTIPLIED.0, inferencing), matrix)?)?;
             put(&mut all, to[1], &bytes_of(DType::F16, values_of(DType::F32, biases)))?;
         }
         Ok(all)
@@ -152,18 +152,21 @@ mod tests {
         let trained = layers.to_trained(&network).expect("possible");
         assert_eq!(trained.len(), 4 * layers.numbers());
         assert_eq!(layers.of_trained(&trained).expect("possible"), network);
-        let multiplied = layers.multiplied(&trained).expect("possible");
-        let [matrix, biases] = layers.multiplied.layers[1];
-        let size = bytes(DType::F16, LayoutName::Inferencing, 7, 3).expect("possible");
-        let rows = converted([7, 3], MULTIPLIED, ROWS, &multiplied[matrix..][..size]).expect("possible");
-        assert_eq!(values_of(DType::F32, &rows), network[1].weights);
-        assert_eq!(values_of(DType::F16, &multiplied[biases..][..14]), network[1].biases);
-        assert!([matrix, biases].iter().all(|place| place.is_multiple_of(ALIGNMENT)));
+        for layout in [LayoutName::Inferencing, LayoutName::Paired] {
+            let multiplied = layers.multiplied(&trained, layout).expect("possible");
+            let [matrix, biases] = layers.multiplied.layers[1];
+            let size = bytes(DType::F16, layout, 7, 3).expect("possible");
+            let matrix_bytes = &multiplied[matrix..][..size];
+            let rows = converted([7, 3], (DType::F16, layout), ROWS, matrix_bytes).expect("possible");
+            assert_eq!(values_of(DType::F32, &rows), network[1].weights);
+            assert_eq!(values_of(DType::F16, &multiplied[biases..][..14]), network[1].biases);
+            assert!([matrix, biases].iter().all(|place| place.is_multiple_of(ALIGNMENT)));
+        }
     }
 
     #[test]
     fn a_short_network_is_refused() {
         let layers = Layers::new(vec![[3, 5]]).expect("possible");
-        assert!(layers.of_trained(&[0; 16]).is_err() && layers.multiplied(&[0; 16]).is_err());
+        assert!(layers.of_trained(&[0; 16]).is_err() && layers.multiplied(&[0; 16], MULTIPLIED.1).is_err());
     }
 }

@@ -176,7 +176,7 @@ impl Mlp {
     fn places(&self, form: MlpForm) -> Result<Places> {
         let shapes: Vec<[usize; 2]> = self.shapes().map(|(inputs, results)| [results, inputs]).collect();
         let matrix =
-            |results: usize, inputs: usize| vector::bytes(self.kind.weights(), layout(form), results, inputs);
+            |results: usize, inputs: usize| vector::room(self.kind.weights(), layout(form), results, inputs);
         Places::new(&shapes, matrix, self.kind.biases())
     }
 
@@ -256,16 +256,16 @@ impl Mlp {
         Ok(networks)
     }
 
-    /// The bytes of all networks, as a kernel reads them.
-    fn bytes(&self, networks: &[Vec<Layer>], form: MlpForm) -> Result<Vec<u8>> {
+    /// The bytes of all networks, as a kernel reads them on a device with this layout for multiplying.
+    fn bytes(&self, networks: &[Vec<Layer>], form: MlpForm, inferencing: LayoutName) -> Result<Vec<u8>> {
+        let layout = if layout(form) == LayoutName::Inferencing { inferencing } else { layout(form) };
         let Places { layers: places, bytes: set_bytes } = self.places(form)?;
         let mut all = vec![0; set_bytes * networks.len()];
         for (network, set) in networks.iter().zip(all.chunks_exact_mut(set_bytes)) {
             for (layer, [matrix, biases]) in network.iter().zip(&places) {
                 let (kind, shape) = (self.kind.weights(), [layer.biases.len(), layer.inputs]);
                 let rows = bytes_of(kind, layer.weights.iter().copied());
-                let rows =
-                    vector::converted(shape, (kind, LayoutName::RowMajor), (kind, layout(form)), &rows)?;
+                let rows = vector::converted(shape, (kind, LayoutName::RowMajor), (kind, layout), &rows)?;
                 set[*matrix..][..rows.len()].copy_from_slice(&rows);
                 let bytes = bytes_of(self.kind.biases(), layer.biases.iter().copied());
                 set[*biases..][..bytes.len()].copy_from_slice(&bytes);
@@ -360,8 +360,9 @@ impl Workload for Mlp {
 
     fn prepare(&self, device: &Device, watch: &Watch<'_>) -> Result<Option<Problem>> {
         let networks = self.networks()?;
-        let [mut bytes, rows] =
-            [self.bytes(&networks, MlpForm::Vector)?, self.bytes(&networks, MlpForm::Loops)?];
+        let [bytes, rows] =
+            [MlpForm::Vector, MlpForm::Loops].map(|form| self.bytes(&networks, form, device.inferencing()));
+        let [mut bytes, rows] = [bytes?, rows?];
         bytes.extend(rows);
         let sums = device.create_buffer(self.pixels() as usize * DType::F32.size_bytes())?;
         let buffers = vec![upload(device, bytes)?, sums];

@@ -1,6 +1,8 @@
 //! Numbers and matrices in memory.
 
 use crate::data::Ty;
+use crate::laid::Laid;
+use crate::slot::Slot;
 use phalanx::vector::{Component, Conversion, MatrixForm, MatrixLayout, convert_matrix};
 
 /// The type of a component in the words of a file test.
@@ -52,7 +54,10 @@ pub(super) const fn layout(layout: MatrixLayout) -> &'static str {
     match layout {
         MatrixLayout::RowMajor => "gl_CooperativeVectorMatrixLayoutRowMajorNV",
         MatrixLayout::ColumnMajor => "gl_CooperativeVectorMatrixLayoutColumnMajorNV",
-        MatrixLayout::Inferencing => "gl_CooperativeVectorMatrixLayoutInferencingOptimalNV",
+        // A program has but one name for what is best.
+        MatrixLayout::Inferencing | MatrixLayout::Paired => {
+            "gl_CooperativeVectorMatrixLayoutInferencingOptimalNV"
+        }
         MatrixLayout::Training => "gl_CooperativeVectorMatrixLayoutTrainingOptimalNV",
     }
 }
@@ -89,7 +94,7 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// Its bytes, up to a multiple of 64, which is what the next one must begin at.
+    /// Its bytes, up to a multiple of 64, which is what the next one must begin at; as many as any target takes for it.
     ///
     /// Element (r, c) is at `stride * r + size * c` by rows and at `stride * c + size * r` by columns; the optimal layouts
     /// are what the conversion of one by rows gives.
@@ -107,8 +112,16 @@ impl Matrix {
         if self.layout.is_optimal() {
             bytes = self.converted(&bytes);
         }
-        bytes.resize(bytes.len().next_multiple_of(64), 0);
+        let laid = self.laid(0);
+        bytes.resize(bytes.len().max(laid.map_or(0, |laid| laid.end())).next_multiple_of(64), 0);
         bytes
+    }
+
+    /// What it is at a place of the buffer 0.1, where targets have layouts of their own.
+    pub(super) fn laid(&self, byte: usize) -> Option<Laid> {
+        let slot = Slot { set: 0, binding: 1, index: 0 };
+        let (component, rows, columns) = (self.component, self.rows, self.columns);
+        (self.layout == MatrixLayout::Inferencing).then_some(Laid { slot, byte, component, rows, columns })
     }
 
     fn converted(&self, by_rows: &[u8]) -> Vec<u8> {

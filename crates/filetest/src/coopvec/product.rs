@@ -2,12 +2,16 @@
 
 use super::flow::{Choice, Lanes};
 use super::memory::{self, Matrix};
+use crate::laid::Laid;
 use crate::random::Random;
 use phalanx::vector::{Component, MatrixLayout, VectorTypes};
 use std::fmt::Write as _;
 
 /// Rows and columns.
 const SIDES: [u32; 18] = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 64, 65];
+/// What a program may name: rows and columns, and what is the implementation's.
+const LAYOUTS: [MatrixLayout; 4] =
+    [MatrixLayout::RowMajor, MatrixLayout::ColumnMajor, MatrixLayout::Inferencing, MatrixLayout::Training];
 /// Elements of a matrix.
 const MOST: u32 = 1300;
 /// Where results that nobody writes stay as they are.
@@ -44,8 +48,7 @@ impl<'r> Product<'r> {
         }
         // VUID 10090: matrices of 8-bit floats are in optimal layouts.
         let small = matches!(row.matrix, Component::E4m3 | Component::E5m2);
-        let layouts = &MatrixLayout::ALL[if small { 2 } else { 0 }..];
-        let layout = *random.pick(layouts);
+        let layout = *random.pick(&LAYOUTS[if small { 2 } else { 0 }..]);
         let transposed = layout.is_optimal() && row.transpose && random.one_in(2);
         let (rows, columns) = if transposed { (k, m) } else { (m, k) };
         let line = if layout == MatrixLayout::ColumnMajor { rows } else { columns };
@@ -187,6 +190,11 @@ impl Product<'_> {
         }
         let _ = writeln!(text, "// in 0.0 {}", memory::byte_list(&self.input_bytes(data)));
         let _ = writeln!(text, "// in 0.1 {}", memory::byte_list(&self.matrix_bytes(data)));
+        let size = self.matrix.bytes(|_, _| 0.0).len();
+        for laid in (0..self.matrices.of as usize).filter_map(|matrix| self.matrix.laid(matrix * size)) {
+            let Laid { slot, byte, component, rows, columns } = laid;
+            let _ = writeln!(text, "// matrix {slot} {} {rows} {columns} {byte}", component.name());
+        }
         let _ = writeln!(text, "// in 0.2 {}", memory::byte_list(&self.bias_bytes(data)));
         let results = self.results(data);
         let name = memory::name(self.row.result);

@@ -12,13 +12,13 @@ impl Exec<'_, '_, '_> {
         let result = self.scalar_of(op.result);
         for lane in self.active().iter() {
             let input = self.input(op, lane);
-            let along = op.steps(self.sub.scalar(stride, lane));
+            let stride = self.sub.scalar(stride, lane);
             let matrix = self.sub.pointer(matrix, lane);
             for row in 0..op.m {
                 self.dispatch.spend(op.k.into())?;
                 let mut pairs = Vec::with_capacity(input.len());
                 for (k, &x) in (0..).zip(&input) {
-                    let at = element(matrix, (k, row), along);
+                    let at = matrix.add(op.offset(stride, row, k).cast_signed());
                     pairs.push((self.dispatch.view.read(at, op.layout.kept(op.matrix))?, x));
                 }
                 let addend = match bias.zip(op.bias) {
@@ -52,14 +52,15 @@ impl Exec<'_, '_, '_> {
         let ty = op.matrix.scalar();
         for lane in self.active().iter() {
             self.dispatch.spend(u64::from(rows) * u64::from(columns))?;
-            let along = op.layout.steps(op.matrix, columns, self.sub.scalar(info.args[1], lane));
+            let stride = self.sub.scalar(info.args[1], lane);
             let matrix = self.sub.pointer(info.args[0], lane);
             for row in 0..rows {
                 for column in 0..columns {
                     let [a, b] = [(op.a, row), (op.b, column)].map(|(var, i)| {
                         eval::to_f64(self.scalar_of(var), self.sub.element(var, i as usize, lane))
                     });
-                    self.add(element(matrix, (column, row), along), ty, a * b)?;
+                    let at = op.layout.offset(op.matrix, columns, stride, (row, column));
+                    self.add(matrix.add(at.cast_signed()), ty, a * b)?;
                 }
             }
         }
@@ -89,10 +90,4 @@ impl Exec<'_, '_, '_> {
     fn scalar_of(&self, var: Var) -> Scalar {
         self.func().var(var).ty.scalar().unwrap_or(Scalar::I32)
     }
-}
-
-/// Where an element is, from its column and its row.
-fn element(matrix: Pointer, (column, row): (u32, u32), (along_row, along_column): (u64, u64)) -> Pointer {
-    let bytes = |i: u32, step: u64| u64::from(i).wrapping_mul(step);
-    matrix.add(bytes(column, along_row).wrapping_add(bytes(row, along_column)).cast_signed())
 }

@@ -10,6 +10,7 @@ mod compact;
 mod deepen;
 mod distribute;
 mod expand;
+mod lay;
 mod opt_cycles;
 mod opt_dce;
 mod opt_fold;
@@ -30,6 +31,7 @@ mod tests;
 
 use crate::distribution::Distribution;
 use crate::module::{Function, Module};
+use crate::vector::MatrixLayout;
 use crate::verify::{Verified, VerifyErrors, verify};
 
 pub use chain::{Round, Rounds, Sum, chain};
@@ -54,15 +56,22 @@ pub struct Pass {
 pub struct Pipeline {
     /// Which components of matrices belong to which invocation.
     pub distribution: Distribution,
+    /// The layout of matrices that is best for multiplying vectors by them.
+    pub inferencing: MatrixLayout,
     /// The passes, in order.
     pub passes: &'static [Pass],
 }
 
 /// That for targets that run a subgroup as lanes of vectors.
-pub const LANES: Pipeline = Pipeline { distribution: Distribution::Rows, passes: FOR_LANES };
+pub const LANES: Pipeline =
+    Pipeline { distribution: Distribution::Rows, inferencing: MatrixLayout::Inferencing, passes: FOR_LANES };
 
 /// That for targets that run each invocation as a thread.
-pub const THREADS: Pipeline = Pipeline { distribution: Distribution::Fragments, passes: FOR_THREADS };
+pub const THREADS: Pipeline = Pipeline {
+    distribution: Distribution::Fragments,
+    inferencing: MatrixLayout::Paired,
+    passes: FOR_THREADS,
+};
 
 const FOR_LANES: &[Pass] = &[
     Pass { name: "deepen", run: deepen::run },
@@ -146,7 +155,18 @@ pub fn distribute(module: &Verified, distribution: Distribution) -> Result<Optio
     gate("distribute", module).map(Some)
 }
 
-/// Distributes components of matrices, runs passes, then renumbers the module.
+/// Puts matrices that vectors are multiplied by into the layout that is best on a target.
+///
+/// # Errors
+///
+/// A bug in a pass.
+pub fn lay(module: Verified, inferencing: MatrixLayout) -> Result<Verified, PassBug> {
+    let mut module = module.into_inner();
+    lay::run(&mut module.body, inferencing);
+    gate("lay", module)
+}
+
+/// Distributes components of matrices, says where elements of matrices lie, runs passes, then renumbers the module.
 ///
 /// # Errors
 ///
@@ -157,6 +177,7 @@ pub fn optimize_by(pipeline: &Pipeline, module: Verified, options: &Options) -> 
     }
     let mut module = module.into_inner();
     distribute::run(&mut module, pipeline.distribution);
+    lay::run(&mut module.body, pipeline.inferencing);
     if let Some(observe) = options.observe {
         observe("distribute", &module);
     }

@@ -10,6 +10,9 @@ use crate::vector::{Component, MatrixLayout, VecMatMul};
 
 /// Rows and columns.
 const SIDES: [u32; 7] = [1, 2, 3, 4, 5, 8, 17];
+/// Where their elements lie; not as a target likes.
+const LAYOUTS: [MatrixLayout; 3] =
+    [MatrixLayout::RowMajor, MatrixLayout::ColumnMajor, MatrixLayout::Training];
 /// Columns of matrices of floats, whose sums stay exact in binary32.
 const FLOAT_SIDES: [u32; 5] = [1, 2, 3, 5, 8];
 
@@ -52,7 +55,7 @@ impl Generator<'_> {
             packed,
             input_signed: self.rng.one_in(2),
             matrix: self.rng.pick(&bytes),
-            layout: self.rng.pick(&MatrixLayout::ALL),
+            layout: self.rng.pick(&LAYOUTS),
             transposed: self.rng.one_in(3),
             bias: self.rng.one_in(2).then_some(Component::S32),
         };
@@ -89,11 +92,7 @@ impl Generator<'_> {
             input_signed: true,
             // The bytes of other floats may be anything: here they are 448 at most, in steps of 2^-9.
             matrix: Component::E4m3,
-            layout: self.rng.pick(&[
-                MatrixLayout::RowMajor,
-                MatrixLayout::ColumnMajor,
-                MatrixLayout::Training,
-            ]),
+            layout: self.rng.pick(&LAYOUTS),
             transposed: self.rng.one_in(3),
             bias: None,
         };

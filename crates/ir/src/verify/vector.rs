@@ -7,7 +7,7 @@ use crate::entities::Var;
 use crate::module::InstInfo;
 use crate::op::Op;
 use crate::types::{Scalar, Type};
-use crate::vector::{Component, MatrixLayout, VecMatMul, VecOuterAdd};
+use crate::vector::{Component, VecMatMul, VecOuterAdd};
 
 const I64: Want = Want::Is(Type::I64);
 
@@ -72,7 +72,7 @@ impl Checker<'_> {
         if !is_summed(op.matrix.scalar()) {
             self.error(Problem::Interpretations);
         }
-        if op.layout == MatrixLayout::Inferencing {
+        if !op.layout.is_for_sums() {
             self.error(Problem::Layout(op.layout.name(), "a layout that can be added to"));
         }
     }

@@ -77,6 +77,7 @@ fn machine_of(properties: &Properties) -> Machine {
         // Nothing samples images in its code yet.
         has_samplers: false,
         has_vectors: true,
+        inferencing: passes::THREADS.inferencing,
         gpu: Some(GpuInfo {
             code_target: properties.code_target(),
             memory_bytes: properties.memory_bytes,

@@ -15,7 +15,7 @@ use std::time::Duration;
 use phalanx_cpu::Piece;
 use phalanx_front_spirv::{Limits, MAX_MATRIX_ELEMENTS};
 use phalanx_host::{Allocation, CacheKey, CancelToken, SealedCode};
-use phalanx_ir::{Distribution, Scope, passes};
+use phalanx_ir::{Distribution, MatrixLayout, Scope, passes};
 use phalanx_kernels::Processor;
 
 use crate::buffer::Buffer;
@@ -165,6 +165,8 @@ pub(crate) struct Machine {
     pub(crate) has_samplers: bool,
     /// Whether cooperative vectors are multiplied.
     pub(crate) has_vectors: bool,
+    /// The layout of matrices that is best for that.
+    pub(crate) inferencing: MatrixLayout,
     /// What a GPU is besides.
     pub(crate) gpu: Option<GpuInfo>,
 }
@@ -184,6 +186,7 @@ impl Machine {
             matrix_types: info::matrix_types(),
             has_samplers: true,
             has_vectors: true,
+            inferencing: passes::LANES.inferencing,
             gpu: None,
         }
     }

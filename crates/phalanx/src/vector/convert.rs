@@ -5,6 +5,9 @@ use std::fmt;
 use phalanx_ir::{Component, MatrixLayout, Scalar};
 use phalanx_kernels::{Elem, Isa, Relayout, RelayoutParams};
 
+use super::turns;
+use crate::info::DeviceInfo;
+
 /// What the elements of a matrix are and how they lie in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MatrixForm {
@@ -42,6 +45,15 @@ impl MatrixForm {
         let bytes = if rows == 0 || columns == 0 { Some(0) } else { bytes };
         let bytes = bytes.filter(|&bytes| isize::try_from(bytes).is_ok());
         bytes.map(|bytes| bytes as usize).ok_or(ConversionError::TooLarge { rows, columns })
+    }
+
+    /// The same on a device, whose own the layout is that is best for multiplying.
+    #[must_use]
+    pub const fn on(self, device: &DeviceInfo) -> Self {
+        match self.layout {
+            MatrixLayout::Inferencing => Self { layout: device.inferencing, ..self },
+            _ => self,
+        }
     }
 
     /// Whether columns are consecutive elements instead of rows.
@@ -159,6 +171,12 @@ pub enum ConversionError {
 }
 
 impl Conversion {
+    /// The same on a device: [`MatrixLayout::Inferencing`] is the layout that its kernels have by this name.
+    #[must_use]
+    pub const fn on(self, device: &DeviceInfo) -> Self {
+        Self { source: self.source.on(device), destination: self.destination.on(device), ..self }
+    }
+
     /// Bytes of the source, as [`MatrixForm::bytes`] counts them.
     ///
     /// # Errors
@@ -203,7 +221,8 @@ impl Conversion {
         let (lines, length) = destination.lines(rows, columns);
         let (to, component) = (destination.elem(), destination.component);
         // What has been of the type already is a value of it.
-        let round = (to == Elem::F32 && component != source.component).then_some(elem(component.scalar()));
+        let is_rounded = to != elem(component.scalar()) && component != source.component;
+        let round = is_rounded.then_some(elem(component.scalar()));
         let stride = |form: MatrixForm| form.layout.stride(form.component, columns, form.stride);
         let too_large = ConversionError::TooLarge { rows, columns };
         Relayout::new(RelayoutParams {
@@ -211,7 +230,7 @@ impl Conversion {
             length: length as usize,
             from: source.elem(),
             to,
-            round: round.filter(|&elem| elem != Elem::F32),
+            round,
             across: source.by_columns() != destination.by_columns(),
             src_stride: usize::try_from(stride(source)).unwrap_or(usize::MAX),
             dst_stride: usize::try_from(stride(destination)).unwrap_or(usize::MAX),
@@ -244,6 +263,20 @@ impl Conversion {
         let used = relayout.destination_bytes().min(bytes);
         // SAFETY: as this function's.
         unsafe { dst.add(used).write_bytes(0, bytes - used) };
+        // Rows that take turns go through memory where they are one behind the other.
+        let stride = |form: MatrixForm| match form.layout {
+            MatrixLayout::Paired => Some(form.layout.stride(form.component, self.columns, 0) as usize),
+            _ => None,
+        };
+        let [from_turns, to_turns] = [self.source, self.destination].map(stride);
+        let mut plain = Vec::new();
+        let mut src = src;
+        if let Some(stride) = from_turns {
+            plain.resize(self.source_bytes()?, 0);
+            // SAFETY: there is an even number of rows in the source, and as many bytes in the copy.
+            unsafe { turns::copy(src, plain.as_mut_ptr(), stride, plain.len() / stride / 2, false) };
+            src = plain.as_ptr();
+        }
         let lines = relayout.lines();
         let threads = threads.clamp(1, bytes / BYTES_OF_A_THREAD + 1);
         let part = lines.div_ceil(threads).next_multiple_of(LINES_OF_A_PART);
@@ -251,8 +284,19 @@ impl Conversion {
         let run = |first: usize| {
             let (src, dst) =
                 (std::ptr::with_exposed_provenance(from), std::ptr::with_exposed_provenance_mut(to));
+            let part = first..first.saturating_add(part).min(lines);
             // SAFETY: as this function's; parts are of different lines.
-            unsafe { relayout.run_lines(isa, src, dst, first..first.saturating_add(part).min(lines)) };
+            unsafe { relayout.run_lines(isa, src, dst, part.clone()) };
+            let Some(stride) = to_turns else { return };
+            let mut rows = vec![0; 2 * stride];
+            for pair in (part.start..part.end).step_by(2) {
+                // SAFETY: parts begin with pairs, and there is an even number of rows in the destination.
+                let pair = unsafe { dst.add(pair * stride) };
+                // SAFETY: as before; the copy is as large as a pair.
+                unsafe { std::ptr::copy_nonoverlapping(pair, rows.as_mut_ptr(), rows.len()) };
+                // SAFETY: as before.
+                unsafe { turns::copy(rows.as_ptr(), pair, stride, 1, true) };
+            }
         };
         std::thread::scope(|scope| {
             for first in (part..lines).step_by(part) {

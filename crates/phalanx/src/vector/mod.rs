@@ -18,8 +18,13 @@
 //! convert_matrix(&conversion, &weights, &mut converted)?;
 //! # Ok::<(), phalanx::vector::ConversionError>(())
 //! ```
+//!
+//! Which layout multiplying is fastest from is a property of a device: [`Conversion::on`] says it in a conversion that names
+//! [`MatrixLayout::Inferencing`]. Processors, and the interpreter, have the layout of that name; a GPU has another one, with
+//! another size. So a matrix in it is for devices of one kind, and goes from one kind to the other by a conversion to rows.
 
 mod convert;
+mod turns;
 mod types;
 
 pub use convert::{Conversion, ConversionError, MatrixForm, Side, convert_matrix};

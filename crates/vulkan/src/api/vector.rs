@@ -65,14 +65,15 @@ fn form(
     Some(MatrixForm { component, layout, stride: stride as u64 })
 }
 
-/// The conversion that a structure describes; nothing for a type or layout that there is not.
-fn conversion(info: &vk::ConvertCooperativeVectorMatrixInfoNV) -> Option<Conversion> {
-    Some(Conversion {
+/// The conversion that a structure describes, on a device; nothing for a type or layout that there is not.
+fn conversion(device: &Device, info: &vk::ConvertCooperativeVectorMatrixInfoNV) -> Option<Conversion> {
+    let conversion = Conversion {
         rows: info.num_rows,
         columns: info.num_columns,
         source: form(info.src_component_type, info.src_layout, info.src_stride)?,
         destination: form(info.dst_component_type, info.dst_layout, info.dst_stride)?,
-    })
+    };
+    Some(conversion.on(&device.physical.info))
 }
 
 /// What is answered to a conversion that breaks a rule of *Valid Usage*, of which the application is told.
@@ -113,7 +114,7 @@ entries! {
         // SAFETY: a valid device, and a valid structure.
         let (device, info) = unsafe { (dispatchable::object::<Device>(device)?, info.as_ref()) };
         let info = info.ok_or(vk::Result::ERROR_UNKNOWN)?;
-        let conversion = conversion(info).ok_or(vk::Result::ERROR_UNKNOWN)?;
+        let conversion = conversion(device, info).ok_or(vk::Result::ERROR_UNKNOWN)?;
         // SAFETY: "pDstSize must be a valid pointer to a size_t value".
         let size = unsafe { info.dst_size.as_mut() }.ok_or(vk::Result::ERROR_UNKNOWN)?;
         let bytes = conversion.destination_bytes().map_err(|error| refuse(device, &error))?;
@@ -166,7 +167,7 @@ unsafe fn recorded(
     device: &Device,
     info: &vk::ConvertCooperativeVectorMatrixInfoNV,
 ) -> Result<ConvertMatrix, vk::Result> {
-    let conversion = conversion(info).ok_or(vk::Result::ERROR_UNKNOWN)?;
+    let conversion = conversion(device, info).ok_or(vk::Result::ERROR_UNKNOWN)?;
     let checked = conversion.check().and_then(|()| check_source(&conversion, info.src_size));
     checked.map_err(|error| refuse(device, &error))?;
     // SAFETY: "pDstSize must be a valid pointer to a size_t value".

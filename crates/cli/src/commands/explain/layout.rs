@@ -59,9 +59,7 @@ impl Stored {
 
     /// The byte that an element begins at.
     fn offset(&self, row: u32, col: u32) -> u64 {
-        let (along_row, along_column) =
-            self.form.layout.steps(self.form.component, self.cols, self.form.stride);
-        u64::from(row) * along_column + u64::from(col) * along_row
+        self.form.layout.offset(self.form.component, self.cols, self.form.stride, (row, col))
     }
 
     pub(super) fn report(&self) -> Report {
@@ -79,9 +77,13 @@ impl Stored {
 
     pub(super) fn picture(&self) -> Picture {
         let (layout, kept) = (self.form.layout, vector::kept(self.form));
-        let lines = if layout.name() == "column_major" { "columns" } else { "rows" };
+        let begin = match layout.name() {
+            "column_major" => format!("columns begin {} bytes apart", self.stride()),
+            "paired" => format!("pairs of rows begin {} bytes apart", 2 * self.stride()),
+            _ => format!("rows begin {} bytes apart", self.stride()),
+        };
         let mut notes = vec![
-            format!("{} bytes; {lines} begin {} bytes apart", self.bytes, self.stride()),
+            format!("{} bytes; {begin}", self.bytes),
             format!("an element takes {} bytes, as {kept}", kept.size_bytes()),
         ];
         if layout.is_optimal() {

@@ -202,7 +202,7 @@ impl Workload for MlpTraining {
         let before = device.create_buffer(3 * numbers.len())?;
         before.write(0, &numbers)?;
         let buffers = vec![
-            upload(device, self.layers.multiplied(&numbers)?)?,
+            upload(device, self.layers.multiplied(&numbers, device.inferencing())?)?,
             device.create_buffer(numbers.len())?,
             before,
             device.create_buffer(self.mlp.pixels() as usize * DType::F32.size_bytes())?,

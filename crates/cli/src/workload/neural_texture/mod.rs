@@ -239,7 +239,7 @@ impl Workload for NeuralTexture {
             upload(device, bytes_of(DType::F16, model.fine.iter().copied()))?,
             upload(device, bytes_of(DType::F16, model.coarse.iter().copied()))?,
             upload(device, network)?,
-            upload(device, layers.multiplied(&layers.to_trained(&model.network)?)?)?,
+            upload(device, layers.multiplied(&layers.to_trained(&model.network)?, device.inferencing())?)?,
             device.create_buffer(width * height * self.repeat * self.repeat * texel_bytes)?,
         ];
         let check = move |buffers: &[Buffer]| match buffers {

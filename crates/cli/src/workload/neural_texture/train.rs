@@ -165,7 +165,7 @@ pub(super) fn buffers(
     let before = device.create_buffer(3 * numbers.len())?;
     before.write(0, numbers)?;
     Ok(vec![
-        upload(device, layers.multiplied(numbers)?)?,
+        upload(device, layers.multiplied(numbers, device.inferencing())?)?,
         device.create_buffer(numbers.len())?,
         before,
         upload(device, texels)?,
@@ -197,7 +197,8 @@ pub(super) fn train(
         let elapsed = dispatch(device, &pipelines[0], &kernel, &buffers, Some(watch.interrupt))?;
         let Some(elapsed) = elapsed else { return Ok(None) };
         kernels_time += elapsed;
-        buffers[NETWORK].write(0, &layers.multiplied(&buffers[AFTER].read(0..layers.trained.bytes)?)?)?;
+        let trained = buffers[AFTER].read(0..layers.trained.bytes)?;
+        buffers[NETWORK].write(0, &layers.multiplied(&trained, device.inferencing())?)?;
         buffers.swap(BEFORE, AFTER);
         if watch.interrupt.is_set() {
             return Ok(None);
