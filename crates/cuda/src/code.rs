@@ -157,8 +157,9 @@ impl Drop for Pipeline {
 /// PTX to what is loaded: code of the GPU, by the driver's assembler, or PTX again.
 pub(crate) fn assemble(context: &Context, kernel: &str, ptx: &str) -> Result<Vec<u8>, Error> {
     // The driver's linker compiles as if other code might be linked with it, and then lets no thread give up registers
-    // (its warning C7504): such code is assembled where it is loaded, and the driver keeps what it made.
-    if ptx.contains("setmaxnreg") {
+    // (its warning C7504), and gives the vectors that a warp multiplies together (which asks who is there) so many registers
+    // that half of the warps fit: such code is assembled where it is loaded, and the driver keeps what it made.
+    if ptx.contains("setmaxnreg") || ptx.contains("activemask") {
         return Ok(text(ptx).into_bytes_with_nul());
     }
     context.enter()?;
