@@ -309,8 +309,9 @@ impl<'c> Lower<'_, 'c> {
 
     /// Whether functions of the module can leave all registers as they are.
     pub(crate) fn keeps_registers(&self) -> bool {
-        // The convention knows neither vectors of 512 bits nor registers for masks.
-        !self.e.caps.mask_registers && self.e.caps.register_bytes <= 32
+        // The convention knows neither vectors of 512 bits nor registers for masks. That of AArch64 has not run yet.
+        let caps = &self.e.caps;
+        caps.is_x86 && !caps.mask_registers && caps.register_bytes <= 32
     }
 
     /// Makes the body of a function of the module, which leaves registers as they are if it can.

@@ -135,7 +135,7 @@ impl MatrixLayout {
     }
 
     /// The bytes from a row to the next (from a column to the next in column-major); `given` is the stride that a
-    /// program names, which optimal layouts take no notice of. Of pairs of rows, half of the bytes from one to the next.
+    /// program names, which optimal layouts take no notice of. Of pairs of rows, half the bytes from one to the next.
     ///
     /// Rows begin at multiples of 16 bytes, and not at multiples of 512: rows that are read side by side would
     /// contend for few places of the cache.
