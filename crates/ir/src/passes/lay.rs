@@ -27,14 +27,15 @@ mod tests {
     #[test]
     fn the_best_layout_is_the_one_of_the_target() {
         let text = "workgroup_size 4 1 1 subgroup_size 4 binding buf0 = 0.0 storage writable
-            var $x: f16[4] var $y: f16[8] {
+            var $x: f16[4] var $y: f16[8] var $z: f16[8] {
                 %0: i64 = const 0
                 %2: i32 = const 0
                 %1: ptr<buffer> = buffer_ptr<buf0> %2
                 vec_mat_mul<$y, $x, m=8, k=4, f16, f16, inferencing> %1, %0
-                vec_mat_mul<$y, $x, m=8, k=4, f16, f16, training> %1, %0
+                vec_mat_mul<$z, $x, m=8, k=4, f16, f16, training> %1, %0
                 %3: f16 = var_load<$y> %2
-                store %1, %3
+                %4: f16 = var_load<$z> %2
+                store %1, %3, %4
             }";
         for (pipeline, name) in [(&LANES, "inferencing"), (&THREADS, "paired")] {
             let module = verify(parse(text).expect("it is text")).expect("it is right");
