@@ -222,9 +222,7 @@ impl<'c> Lower<'_, 'c> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, Target, compile};
-    use phalanx_ir::{text, verify};
-    use phalanx_kernels::Processor;
+    use crate::testing::assembly;
 
     /// Lines that code asks for which reads 128 bytes in each of four rounds from `place` words on.
     fn asked(place: &str, loops: bool) -> usize {
@@ -269,10 +267,7 @@ var $0: i32
 }}
 "
         );
-        let module = verify(text::parse(&module).unwrap()).unwrap();
-        let target = Target::new(Processor::named("znver4").unwrap());
-        let compiled = compile(&module, &target, &Options { dump_asm: true, ..Options::default() }).unwrap();
-        compiled.dumps.asm.unwrap().matches("prefetch").count()
+        assembly(&module, "znver4").matches("prefetch").count()
     }
 
     #[test]

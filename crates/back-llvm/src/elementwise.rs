@@ -155,9 +155,7 @@ impl<'c> Lower<'_, 'c> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, Target, compile};
-    use phalanx_ir::{text, verify};
-    use phalanx_kernels::Processor;
+    use crate::testing::assembly;
 
     /// Instructions that round to halves, in code that multiplies a half by what 32 lanes leave of integers.
     fn roundings(mask: u32) -> usize {
@@ -183,10 +181,7 @@ binding buf0 = 0.0 storage writable
 }}
 "
         );
-        let module = verify(text::parse(&module).unwrap()).unwrap();
-        let target = Target::new(Processor::named("znver4").unwrap());
-        let compiled = compile(&module, &target, &Options { dump_asm: true, ..Options::default() }).unwrap();
-        compiled.dumps.asm.unwrap().matches("vcvtps2ph").count()
+        assembly(&module, "znver4").matches("vcvtps2ph").count()
     }
 
     #[test]

@@ -201,9 +201,7 @@ impl<'c> Lower<'_, 'c> {
 #[cfg(test)]
 mod tests {
     use super::Rise;
-    use crate::{Options, Target, compile};
-    use phalanx_ir::{text, verify};
-    use phalanx_kernels::Processor;
+    use crate::testing::optimized;
 
     /// Loads of registers of code in which four lanes read a row each, whose distance is told.
     fn loads(processor: &str) -> usize {
@@ -232,10 +230,7 @@ binding buf1 = 0.1 storage writable
   store %to, %a, %b, %c, %d
 }
 ";
-        let module = verify(text::parse(module).unwrap()).unwrap();
-        let target = Target::new(Processor::named(processor).unwrap());
-        let options = Options { dump_llvm: true, ..Options::default() };
-        let code = compile(&module, &target, &options).unwrap().dumps.llvm_optimized.unwrap();
+        let code = optimized(module, processor);
         let (_, inside) = code.split_once("\ninside:").unwrap();
         let (inside, _) = inside.split_once("br label").unwrap();
         inside.matches("= load <").count()

@@ -446,12 +446,10 @@ impl<'c> OfLane<'c> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, Target, compile};
-    use phalanx_ir::{text, verify};
-    use phalanx_kernels::Processor;
+    use crate::testing::assembly;
 
     /// Assembly of code that copies four words at places that are read from a buffer.
-    fn assembly(processor: &str) -> String {
+    fn copies(processor: &str) -> String {
         let module = "kernel \"main\"
 workgroup_size 32 1 1
 subgroup_size 32
@@ -470,15 +468,12 @@ binding buf1 = 0.1 storage writable
   store %to, %a, %b, %c, %d
 }
 ";
-        let module = verify(text::parse(module).unwrap()).unwrap();
-        let target = Target::new(Processor::named(processor).unwrap());
-        let options = Options { dump_asm: true, ..Options::default() };
-        compile(&module, &target, &options).unwrap().dumps.asm.unwrap()
+        assembly(module, processor)
     }
 
     #[test]
     fn functions_leave_vector_registers_alone() {
-        let asm = assembly("haswell");
+        let asm = copies("haswell");
         for name in ["load_lanes_4x4_by_16", "store_lanes_4x4_by_16"] {
             let (_, body) = asm.split_once(&format!("\n{name}:")).unwrap();
             let (body, _) = body.split_once(".Lfunc_end").unwrap();
@@ -489,6 +484,6 @@ binding buf1 = 0.1 storage writable
 
     #[test]
     fn loops_stay_where_functions_would_save_registers() {
-        assert!(!assembly("znver4").contains("load_lanes"));
+        assert!(!copies("znver4").contains("load_lanes"));
     }
 }

@@ -43,6 +43,8 @@ mod straight;
 mod strides;
 mod subgroup;
 mod target;
+#[cfg(test)]
+mod testing;
 mod value;
 mod vars;
 mod vector;

@@ -148,9 +148,7 @@ impl<'c> Lower<'_, 'c> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, Target, compile};
-    use phalanx_ir::{text, verify};
-    use phalanx_kernels::Processor;
+    use crate::testing::optimized;
 
     /// Registers that optimised code loads which reads of blocks of 18 bytes a scale and two halves, four lanes a block,
     /// and something in between.
@@ -185,11 +183,7 @@ binding buf1 = 0.1 storage writable
 }}
 "
         );
-        let module = verify(text::parse(&module).unwrap()).unwrap();
-        let target = Target::new(Processor::named("znver4").unwrap());
-        let options = Options { dump_llvm: true, ..Options::default() };
-        let compiled = compile(&module, &target, &options).unwrap();
-        compiled.dumps.llvm_optimized.unwrap().matches("load <32 x i16>").count()
+        optimized(&module, "znver4").matches("load <32 x i16>").count()
     }
 
     #[test]

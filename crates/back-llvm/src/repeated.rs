@@ -88,9 +88,7 @@ impl<'c> Lower<'_, 'c> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, Target, compile};
-    use phalanx_ir::{text, verify};
-    use phalanx_kernels::Processor;
+    use crate::testing::assembly;
 
     /// Conversions of registers in code that converts a half for each lane, the same for so many lanes.
     fn conversions(log2: u32) -> usize {
@@ -115,10 +113,7 @@ binding buf1 = 0.1 storage writable
 }}
 "
         );
-        let module = verify(text::parse(&module).unwrap()).unwrap();
-        let target = Target::new(Processor::named("znver4").unwrap());
-        let compiled = compile(&module, &target, &Options { dump_asm: true, ..Options::default() }).unwrap();
-        compiled.dumps.asm.unwrap().matches("vcvtph2ps").count()
+        assembly(&module, "znver4").matches("vcvtph2ps").count()
     }
 
     #[test]

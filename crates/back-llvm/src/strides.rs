@@ -86,9 +86,7 @@ impl<'c> Lower<'_, 'c> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, Target, compile};
-    use phalanx_ir::{text, verify};
-    use phalanx_kernels::Processor;
+    use crate::testing::optimized;
 
     /// Whether code that copies words at places that are a lane's number times something has gathers and scatters, and
     /// whether it has loads and stores of registers.
@@ -115,10 +113,7 @@ binding buf0 = 0.0 storage writable
 }}
 "
         );
-        let module = verify(text::parse(&module).unwrap()).unwrap();
-        let target = Target::new(Processor::named("znver4").unwrap());
-        let compiled = compile(&module, &target, &Options { dump_llvm: true, ..Options::default() }).unwrap();
-        let code = compiled.dumps.llvm_optimized.unwrap();
+        let code = optimized(&module, "znver4");
         ["masked.gather", "masked.scatter", "= load <16 x i32>", "store <16 x i32>"].map(|x| code.contains(x))
     }
 

@@ -343,13 +343,11 @@ impl<'c> Lower<'_, 'c> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Options, Target, compile};
-    use phalanx_ir::{text, verify};
-    use phalanx_kernels::Processor;
+    use crate::testing::assembly;
 
     /// The assembly of a kernel in which four lanes each read four halves of a block of 34 bytes and store the sum of dot
     /// products of the two words that they are.
-    fn assembly(processor: &str) -> String {
+    fn blocks(processor: &str) -> String {
         let module = "kernel \"main\"
 workgroup_size 16 1 1
 subgroup_size 16
@@ -386,20 +384,13 @@ binding buf1 = 0.1 storage writable
   store %to, %sum
 }
 ";
-        assembly_of(module, processor)
-    }
-
-    fn assembly_of(module: &str, processor: &str) -> String {
-        let module = verify(text::parse(module).unwrap()).unwrap();
-        let target = Target::new(Processor::named(processor).unwrap());
-        let compiled = compile(&module, &target, &Options { dump_asm: true, ..Options::default() }).unwrap();
-        compiled.dumps.asm.unwrap()
+        assembly(module, processor)
     }
 
     /// One that reads at one place calls a function at the edge: rows are read at half the speed beside a loop.
     #[test]
     fn a_kernel_that_reads_once_calls_at_the_edge() {
-        let asm = assembly_of(
+        let asm = assembly(
             "kernel \"main\"
 workgroup_size 32 1 1
 subgroup_size 32
@@ -426,7 +417,7 @@ binding buf1 = 0.1 storage writable
 
     #[test]
     fn each_word_is_one_shuffle_of_two_windows() {
-        let asm = assembly("znver4");
+        let asm = blocks("znver4");
         let shuffles = ["vpermt2", "vpermi2", "vperm"].map(|name| asm.matches(name).count());
         // Of these, the first two are of the third, too.
         assert_eq!(shuffles[2], 2, "{asm}");
@@ -439,7 +430,7 @@ binding buf1 = 0.1 storage writable
     /// Without an instruction for four bytes, pairs of them are multiplied: those at even places and those at odd ones.
     #[test]
     fn bytes_are_multiplied_by_pairs() {
-        let asm = assembly("haswell");
+        let asm = blocks("haswell");
         assert_eq!((asm.matches("vpmaddwd").count(), asm.matches("vpmulld").count()), (8, 0), "{asm}");
     }
 }

@@ -6,10 +6,10 @@ use super::schedule::Schedule;
 use super::slots::{Memory, Slots};
 use super::uses::{Element, Uses};
 use super::views::Views;
-use crate::{Options, Target, compile};
+use crate::testing::assembly;
 use phalanx_ir::{
     Barrier, Builder, Function, MatType, MemFlags, MulAddFlags, Op, Scalar, Scope, Type, Use, Value, Var,
-    text, verify,
+    text,
 };
 
 fn mat(use_: Use) -> MatType {
@@ -452,10 +452,7 @@ binding buf0 = 0.0 storage writable
 }}
 "
         );
-        let module = verify(text::parse(&module).unwrap_or_else(|e| panic!("{e}\n{module}"))).unwrap();
-        let target = Target::new(phalanx_kernels::Processor::named("znver4").unwrap());
-        let compiled = compile(&module, &target, &Options { dump_asm: true, ..Options::default() }).unwrap();
-        compiled.dumps.asm.unwrap().matches("prefetch").count()
+        assembly(&module, "znver4").matches("prefetch").count()
     };
     // The two lines of a register for each lane.
     assert_eq!(prefetches("s"), 2);
