@@ -36,8 +36,11 @@ impl Laid {
         let name = tokens.word("a component type")?;
         let component = Component::ALL.into_iter().find(|component| component.name() == name);
         let component = component.ok_or_else(|| Wrong::new("a component type", name))?;
-        let [rows, columns, byte] =
-            [tokens.number("rows")?, tokens.number("columns")?, tokens.number("a byte")?].map(|x| x as u32);
+        let mut number = |what| {
+            let number = tokens.number(what)?;
+            u32::try_from(number).map_err(|_| Wrong::new(what, number))
+        };
+        let (rows, columns, byte) = (number("rows")?, number("columns")?, number("a byte")?);
         Ok(Self { slot, byte: byte as usize, component, rows, columns })
     }
 
