@@ -2,4 +2,8 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| phalanx_filetest::harness::spirv_reader(bytes));
+#[path = "../../crates/filetest/src/readers.rs"]
+#[allow(dead_code, reason = "each target reads one language")]
+mod readers;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| readers::spirv_reader(bytes));

@@ -50,7 +50,6 @@ pub fn load(file: &TestFile) -> Result<Source, Vec<Finding>> {
     }
 }
 
-#[cfg(feature = "glsl")]
 fn load_glsl(file: &TestFile) -> Result<Source, Vec<Finding>> {
     use phalanx::glsl::{GlslMessage, GlslOptions, compile};
     let defines: Vec<_> = file.defines.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
@@ -63,11 +62,6 @@ fn load_glsl(file: &TestFile) -> Result<Source, Vec<Finding>> {
             Err(error.messages.iter().map(finding).collect())
         }
     }
-}
-
-#[cfg(not(feature = "glsl"))]
-fn load_glsl(_file: &TestFile) -> Result<Source, Vec<Finding>> {
-    Err(vec![Finding::new(None, "built without GLSL")])
 }
 
 impl Source {

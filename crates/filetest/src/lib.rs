@@ -9,7 +9,6 @@
 
 pub mod compare;
 pub mod compile;
-#[cfg(feature = "glsl")]
 pub mod coopvec;
 pub mod data;
 pub mod directive;
@@ -22,6 +21,7 @@ pub mod known;
 mod laid;
 pub mod mutate;
 pub mod random;
+pub mod readers;
 pub mod runner;
 pub mod sample;
 mod sampler;

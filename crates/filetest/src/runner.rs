@@ -5,7 +5,7 @@ use crate::compile::{Finding, Source, load};
 use crate::directive::{Command, Language, TestFile};
 use crate::snapshot;
 use crate::tally;
-use crate::target::{Outcome, Target, Traffic};
+use crate::target::{Outcome, Target, Traffic, own_and_one_in_turn, processors};
 use phalanx_ir::{Verified, passes};
 use phalanx_kernels::Processor;
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ impl Failure {
 pub struct Settings {
     /// Rewrite snapshots instead of comparing with them.
     pub bless: bool,
-    /// Make code for this processor alone, instead of each.
+    /// Make code for this processor alone.
     pub processor: Option<Processor>,
     /// Compare this target with the interpreter, and run no other.
     pub only: Option<Target>,
@@ -152,12 +152,17 @@ fn run(file: &TestFile, source: &Loaded, settings: &Settings) -> Result<(), Fail
     for (index, subgroup) in sizes.into_iter().enumerate() {
         let module = module(file, source, subgroup)?;
         let mut first: Option<Outcome> = None;
-        let mut targets = Target::list(&file.targets, index == 0 || file.all_isas);
+        let mut processors = match index {
+            _ if file.all_isas => processors(),
+            0 if settings.processor.is_some() => processors(),
+            0 => own_and_one_in_turn(turn(file)),
+            // The one that a device has unless it is told otherwise.
+            _ => processors().pop().into_iter().collect(),
+        };
+        processors.retain(|processor| settings.processor.is_none_or(|only| *processor == only));
+        let mut targets = Target::list(&file.targets, &processors);
         if let Some(only) = settings.only {
             targets = vec![Target::Interp, only];
-        }
-        if let Some(only) = settings.processor {
-            targets.retain(|target| !matches!(target, Target::Cpu(processor) if *processor != only));
         }
         for target in targets {
             if let Target::Cpu(processor) = target
@@ -184,6 +189,12 @@ fn run(file: &TestFile, source: &Loaded, settings: &Settings) -> Result<(), Fail
     }
     used.into_iter().for_each(|processor| tally::add(processor, 1));
     Ok(())
+}
+
+/// A number of its own for each test, whatever others there are.
+fn turn(file: &TestFile) -> usize {
+    let name = file.path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.iter().chain(file.case.as_bytes()).map(|&byte| usize::from(byte)).sum()
 }
 
 fn check_outcome(

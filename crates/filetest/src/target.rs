@@ -32,21 +32,16 @@ pub enum Target {
 }
 
 impl Target {
-    /// The targets that a test runs on, the interpreter first: the CPU as each of [`processors`], or as one.
-    pub fn list(kinds: &[TargetKind], all_processors: bool) -> Vec<Self> {
+    /// The targets that a test runs on, the interpreter first, and the CPU as each of the processors.
+    pub fn list(kinds: &[TargetKind], processors: &[Processor]) -> Vec<Self> {
         let mut kinds = kinds.to_vec();
         kinds.sort_unstable();
         kinds.dedup();
-        let mut list = processors();
-        if !all_processors {
-            // The last is the one that a device has unless it is told otherwise.
-            list.drain(..list.len().saturating_sub(1));
-        }
         let targets = |kind: &TargetKind| match kind {
             TargetKind::Interp => vec![Self::Interp],
             TargetKind::Passes => vec![Self::Passes],
             TargetKind::Lowered => vec![Self::Lowered],
-            TargetKind::Cpu => list.iter().copied().map(Self::Cpu).collect(),
+            TargetKind::Cpu => processors.iter().copied().map(Self::Cpu).collect(),
         };
         kinds.iter().flat_map(targets).collect()
     }
@@ -132,6 +127,29 @@ pub fn processors() -> Vec<Processor> {
     let is_own = |p: &Processor| p.features().eq(native.features()) && p.kernels() == native.kernels();
     list.sort_by_key(is_own);
     list
+}
+
+/// One of [`processors`] in turn, by the number of a test, because most of the time of tests goes into compiling; all of them
+/// where the environment has `PHALANX_ALL_CASES`.
+pub fn processor_in_turn(number: usize) -> Vec<Processor> {
+    let all = processors();
+    if all_cases() { all } else { vec![all[number % all.len()]] }
+}
+
+/// The machine's own, which is the last, and before it one of the others in turn; all of them where the environment has
+/// `PHALANX_ALL_CASES`.
+pub fn own_and_one_in_turn(number: usize) -> Vec<Processor> {
+    let all = processors();
+    match all.split_last() {
+        Some((&own, others)) if !all_cases() && !others.is_empty() => {
+            vec![others[number % others.len()], own]
+        }
+        _ => all,
+    }
+}
+
+fn all_cases() -> bool {
+    std::env::var_os("PHALANX_ALL_CASES").is_some_and(|value| value != "0")
 }
 
 /// What a run left behind.

@@ -16,9 +16,8 @@ use phalanx_filetest::known::KnownFailures;
 use phalanx_filetest::random::Random;
 use phalanx_filetest::runner::{Failure, Settings, discover, read, run_test};
 use phalanx_filetest::sample::Sample;
-use phalanx_filetest::target::{Target, gpu, is_unsupported, processors};
-use phalanx_filetest::{coopvec, harness, judges, mutate, tally};
-use phalanx_kernels::Processor;
+use phalanx_filetest::target::{Target, gpu, is_unsupported, processor_in_turn};
+use phalanx_filetest::{coopvec, harness, judges, mutate, readers, tally};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -243,24 +242,29 @@ fn random_trials() -> Vec<Trial> {
     let trial = |first: u64| {
         let seeds = first * RANDOM_SEEDS..(first + 1) * RANDOM_SEEDS;
         Trial::test(format!("random/{}-{}", seeds.start, seeds.end - 1), move || {
-            seeds.for_each(harness::random_ir);
-            processors().into_iter().for_each(|processor| tally::add(processor, 1));
+            for seed in seeds {
+                let processors = processor_in_turn(seed as usize);
+                harness::random_ir(seed, &processors);
+                processors.into_iter().for_each(|processor| tally::add(processor, 1));
+            }
             Ok(())
         })
     };
     (0..RANDOM_TRIALS * times()).map(trial).collect()
 }
 
+/// Kernels in a row that have the subgroup sizes in turn.
+const SIZES: usize = 6;
+
 /// Cases made from tables: the CPU agrees with the interpreter. What is run is said in a line of its own.
 fn generated_trials(lists: bool) -> Vec<Trial> {
     let plan = Plan::new(times());
-    let is_all = is_set("PHALANX_ALL_CASES");
-    let processors = processors();
     if !lists {
-        print!("{}", plan.summary(in_turn(&processors, 0, is_all).len()));
+        print!("{}", plan.summary(processor_in_turn(0).len()));
     }
     let trial = |(number, kernel): (usize, Kernel)| {
-        let processors = in_turn(&processors, number, is_all);
+        // Kernels in a row have the subgroup sizes in turn: each processor has every family and size.
+        let processors = processor_in_turn(number + number / SIZES);
         Trial::test(kernel.name().to_owned(), move || {
             let targets: Vec<_> = processors.iter().copied().map(Target::Cpu).collect();
             kernel.run(&targets).map_err(Failed::from)?;
@@ -269,20 +273,6 @@ fn generated_trials(lists: bool) -> Vec<Trial> {
         })
     };
     plan.kernels.into_iter().enumerate().map(trial).collect()
-}
-
-/// Kernels in a row that have the subgroup sizes in turn.
-const SIZES: usize = 6;
-
-/// The processors that a generated kernel runs as: the machine's own, which is the last, and one of the others in turn, so
-/// that each has every family and size; or all.
-fn in_turn(processors: &[Processor], number: usize, is_all: bool) -> Vec<Processor> {
-    match processors.split_last() {
-        Some((&own, others)) if !is_all && !others.is_empty() => {
-            vec![others[(number + number / SIZES) % others.len()], own]
-        }
-        _ => processors.to_vec(),
-    }
 }
 
 /// Problems of a trial.
@@ -295,9 +285,6 @@ fn vector_trials() -> Vec<Trial> {
         let problems = first..count.min(first + PROBLEMS);
         Trial::test(format!("coopvec/{}-{}", problems.start, problems.end - 1), move || {
             problems.clone().try_for_each(coopvec::run)?;
-            processors()
-                .into_iter()
-                .for_each(|processor| tally::add(processor, problems.end - problems.start));
             Ok(())
         })
     };
@@ -328,7 +315,7 @@ fn damage_file(path: &Path) -> Result<(), Failure> {
             // A seed of its own for each file, that does not depend on the other files.
             let seed = seed + 1000 * index as u64 + 1_000_000 * test.text.len() as u64;
             let damaged = mutate::damage(&words, &mut Random::new(seed));
-            let result = std::panic::catch_unwind(|| harness::spirv_words(&damaged));
+            let result = std::panic::catch_unwind(|| readers::spirv_words(&damaged));
             if let Err(panic) = result {
                 let text = panic.downcast_ref::<String>().map(String::as_str);
                 let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");

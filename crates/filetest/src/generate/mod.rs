@@ -103,7 +103,7 @@ impl Plan {
     pub fn summary(&self, targets: usize) -> String {
         let families: Vec<_> = self.families.iter().map(|(name, count)| format!("{name} {count}")).collect();
         let mut text = format!(
-            "generated cases: {} in {} kernels, on {targets} targets each: {}\n",
+            "generated cases: {} in {} kernels, each as {targets} of the processors: {}\n",
             self.cases(),
             self.kernels.len(),
             families.join(", ")
