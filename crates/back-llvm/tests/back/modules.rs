@@ -9,7 +9,7 @@ use phalanx_ir::random::{Config, case};
 fn seeds() -> std::ops::Range<u64> {
     let number = |name, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
     let start = number("PHALANX_RANDOM_START", 0);
-    start..start + number("PHALANX_RANDOM_CASES", 24)
+    start..start + number("PHALANX_RANDOM_CASES", 8)
 }
 
 fn config(seed: u64) -> Config {
