@@ -41,8 +41,9 @@ pub(crate) struct Counts {
 
 /// Runs all checks; an error means that at least one stage failed.
 pub(crate) fn test(root: &Path) -> Result<()> {
+    let start = Instant::now();
     let llvm = setup::run(setup::Purpose::Test)?;
-    println!("setup: LLVM {} at {}", llvm.version, llvm.prefix.display());
+    println!("{:<24}ok      {}  LLVM {} at {}", "setup", seconds(start), llvm.version, llvm.prefix.display());
     let mut runner = Runner::new(root, llvm)?;
     // Builds wait for their largest crates, one after the other, and leave half a core and more to these.
     let foreign = emulate::prepare_foreign(&runner);
@@ -70,7 +71,13 @@ pub(crate) fn test(root: &Path) -> Result<()> {
         let _ = fuzz.join();
         run.fuzz()
     });
+    println!("{:<24}        {}", "all", seconds(start));
     runner.finish()
+}
+
+/// The seconds since then, as a column.
+fn seconds(start: Instant) -> String {
+    format!("{:>6.1} s", start.elapsed().as_secs_f64())
 }
 
 /// The stages on emulated processors alone.
@@ -147,7 +154,7 @@ impl Runner {
         let (start, taken) = (Instant::now(), processor_seconds());
         let outcome = body(self);
         let seconds = start.elapsed().as_secs_f64();
-        let mut time = format!("{seconds:>6.1} s");
+        let mut time = self::seconds(start);
         if let (Some(before), Some(after)) = (taken, processor_seconds()) {
             // What they took less than the machine has is what a stage beside this one could have.
             time += &format!(" on {:.1} cores", (after - before) / seconds.max(0.1));
@@ -359,9 +366,6 @@ impl Runner {
         command.current_dir(&self.root).args(["+nightly", "fuzz"]).args(arguments);
         for inherited in ["CARGO", "RUSTUP_TOOLCHAIN", "RUSTC", "RUSTDOC"] {
             command.env_remove(inherited);
-        }
-        if self.llvm.needs_prefix {
-            command.env(crate::llvm::PREFIX_VARIABLE, &self.llvm.prefix);
         }
         command
     }
