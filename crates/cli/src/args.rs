@@ -460,6 +460,9 @@ pub(crate) enum Versus {
     /// cuBLAS, on the first GPU of NVIDIA
     #[value(name = "cublas")]
     CuBlas,
+    /// cuBLAS, adding the product to a matrix, as the ladder's kernels do
+    #[value(name = "cublas-add")]
+    CuBlasAdd,
     /// Another Vulkan driver, which runs the same SPIR-V on its first device
     #[value(name = "vulkan")]
     Vulkan,

@@ -48,7 +48,8 @@ pub(crate) fn open(versus: Versus) -> Result<Library> {
         }
         Versus::OneDnn | Versus::OneDnnPacked => Kind::OneDnn,
         Versus::OpenBlas => Kind::OpenBlas,
-        Versus::CuBlas => Kind::CuBlas,
+        Versus::CuBlas => Kind::CuBlas { adds: false },
+        Versus::CuBlasAdd => Kind::CuBlas { adds: true },
     };
     let missing: Vec<(&str, &str)> =
         kind.environment().into_iter().filter(|(name, _)| std::env::var_os(name).is_none()).collect();

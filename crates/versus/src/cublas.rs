@@ -24,6 +24,8 @@ const ORDINAL: usize = 0;
 pub(crate) struct CuBlas {
     stream: Arc<CudaStream>,
     blas: CudaBlas,
+    /// Whether products are added to the result.
+    adds: bool,
 }
 
 /// Matrices on the GPU.
@@ -46,7 +48,7 @@ enum Way {
 
 impl CuBlas {
     /// Loads it; gives its name and version.
-    pub(crate) fn open() -> Result<(Self, String), String> {
+    pub(crate) fn open(adds: bool) -> Result<(Self, String), String> {
         // SAFETY: loading these libraries runs their constructors and nothing else.
         if !unsafe { cudarc::driver::sys::is_culib_present() && sys::is_culib_present() } {
             return Err("no libcuda or libcublas is found".to_owned());
@@ -58,7 +60,8 @@ impl CuBlas {
         // SAFETY: the handle is there, the number is written.
         let _status = unsafe { sys::cublasGetVersion_v2(*blas.handle(), &raw mut version) };
         let name = format!("cuBLAS {}.{}.{}", version / 10_000, version / 100 % 100, version % 100);
-        Ok((Self { stream, blas }, name))
+        let name = if adds { format!("{name} with C") } else { name };
+        Ok((Self { stream, blas, adds }, name))
     }
 
     /// Copies the factors to the GPU.
@@ -89,7 +92,7 @@ impl CuBlas {
             ([Some(of_a), Some(of_b), Some(of_d)], Some(compute)) => {
                 Some(Way::GemmEx { types: [of_a, of_b, of_d], compute })
             }
-            _ => Lt::new(&self.stream, product).map(Box::new).map(Way::Lt),
+            _ => Lt::new(&self.stream, product, self.adds).map(Box::new).map(Way::Lt),
         };
         let Some(way) = way else {
             let Product { a, b, d, .. } = product;
@@ -133,7 +136,7 @@ impl Multiplication<'_> {
         [of_a, of_b, of_d]: [cudaDataType_t; 3],
         compute: Compute,
     ) -> Result<(), result::CublasError> {
-        let CuBlas { stream, blas } = self.library;
+        let &CuBlas { ref stream, ref blas, adds } = self.library;
         let Product { m, n, k, is_b_column_major, .. } = self.product;
         // `Product::check` has looked at them.
         let [m, n, k] = [m, n, k].map(|size| size as i32);
@@ -168,7 +171,7 @@ impl Multiplication<'_> {
                 a as *const c_void,
                 of_a,
                 k,
-                (&raw const zero).cast(),
+                if adds { one } else { (&raw const zero).cast() },
                 d as *mut c_void,
                 of_d,
                 n,

@@ -21,6 +21,8 @@ pub(crate) struct Lt {
     descriptions: Descriptions,
     algorithm: sys::cublasLtMatmulAlgo_t,
     workspace: CudaSlice<u8>,
+    /// What the result holds is multiplied by this before the product is added.
+    beta: f32,
 }
 
 /// What the library is told; each is null until it is made.
@@ -35,7 +37,7 @@ struct Descriptions {
 
 impl Lt {
     /// A product; nothing if the library has none such.
-    pub(crate) fn new(stream: &Arc<CudaStream>, product: Product) -> Option<Self> {
+    pub(crate) fn new(stream: &Arc<CudaStream>, product: Product, adds: bool) -> Option<Self> {
         let element = |element| match element {
             Element::E4m3 => Some(sys::cudaDataType_t::CUDA_R_8F_E4M3),
             Element::E5m2 => Some(sys::cudaDataType_t::CUDA_R_8F_E5M2),
@@ -55,7 +57,7 @@ impl Lt {
         };
         let algorithm = descriptions.make(product, [of_a, of_b]).ok()?;
         let workspace = stream.alloc_zeros(WORKSPACE).ok()?;
-        Some(Self { descriptions, algorithm, workspace })
+        Some(Self { descriptions, algorithm, workspace, beta: if adds { 1.0 } else { 0.0 } })
     }
 
     /// Multiplies.
@@ -66,20 +68,20 @@ impl Lt {
         b: &CudaSlice<u8>,
         d: &mut CudaSlice<u8>,
     ) -> Result<(), CublasError> {
-        let (one, zero) = (1.0_f32, 0.0_f32);
+        let one = 1.0_f32;
         let [of_b, of_a, of_d] = self.descriptions.matrices;
         let (a, _a) = a.device_ptr(stream);
         let (b, _b) = b.device_ptr(stream);
         let (d, _d) = d.device_ptr_mut(stream);
         let (workspace, _workspace) = self.workspace.device_ptr(stream);
         // SAFETY: the matrices are on the GPU and are what their descriptions say, as is the memory to work in; the
-        // factors are numbers of the type that the product was made with, and C is not read.
+        // factors are numbers of the type that the product was made with, and C is the result.
         unsafe {
             result::matmul(
                 self.descriptions.handle,
                 self.descriptions.product,
                 (&raw const one).cast(),
-                (&raw const zero).cast(),
+                (&raw const self.beta).cast(),
                 b as *const c_void,
                 of_b,
                 a as *const c_void,

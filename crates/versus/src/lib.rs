@@ -3,7 +3,7 @@
 //!
 //! A [`Library`] is opened once and stays loaded, because the threads that it makes do. [`Library::prepare`] takes a copy of
 //! the factors, plain matrices by rows or a B by columns, into memory of huge pages as that of devices is, and
-//! [`Multiplication::run`] computes D = A·B. Nothing is brought into a layout of the library's own outside of that, unless it
+//! [`Multiplication::run`] computes D = A·B, cuBLAS D = A·B + D, too. Nothing is brought into a layout of the library's own outside of that, unless it
 //! is asked for.
 //!
 //! Invariant: no pointer leaves this crate, and what is given to a library is as large as it is told.
@@ -39,7 +39,10 @@ pub enum Kind {
     /// OpenBLAS, by `cblas_sgemm`.
     OpenBlas,
     /// cuBLAS, by `cublasGemmEx`, and floats of 8 bits by `cublasLtMatmul`, on the first GPU of NVIDIA.
-    CuBlas,
+    CuBlas {
+        /// Whether a product is added to what the result holds, zeros at first, which is what D = A·B + C costs.
+        adds: bool,
+    },
 }
 
 impl Kind {
@@ -49,7 +52,7 @@ impl Kind {
         match self {
             Self::OneDnn => "oneDNN",
             Self::OpenBlas => "OpenBLAS",
-            Self::CuBlas => "cuBLAS",
+            Self::CuBlas { .. } => "cuBLAS",
         }
     }
 
@@ -59,7 +62,7 @@ impl Kind {
         match self {
             Self::OneDnn => "libdnnl-dev",
             Self::OpenBlas => "libopenblas-dev",
-            Self::CuBlas => "nvidia-cuda-toolkit",
+            Self::CuBlas { .. } => "nvidia-cuda-toolkit",
         }
     }
 
@@ -75,7 +78,7 @@ impl Kind {
                 vec![("OPENBLAS_THREAD_TIMEOUT", "18"), ("OPENBLAS_CORETYPE", "SkylakeX")]
             }
             Self::OpenBlas => vec![("OPENBLAS_THREAD_TIMEOUT", "18")],
-            Self::CuBlas => Vec::new(),
+            Self::CuBlas { .. } => Vec::new(),
         }
     }
 }
@@ -271,8 +274,8 @@ impl Library {
                 let (library, name) = openblas::OpenBlas::open().map_err(not_loaded)?;
                 (Loaded::OpenBlas(library), name)
             }
-            Kind::CuBlas => {
-                let (library, name) = cublas::CuBlas::open().map_err(missing)?;
+            Kind::CuBlas { adds } => {
+                let (library, name) = cublas::CuBlas::open(adds).map_err(missing)?;
                 (Loaded::CuBlas(library), name)
             }
         };
@@ -345,7 +348,7 @@ impl Multiplication<'_> {
         self.name
     }
 
-    /// Computes it; gives the time that a GPU took, if one did.
+    /// Computes it, or adds it to the result where the library was opened so; gives the time that a GPU took, if one did.
     ///
     /// # Errors
     /// If the library fails.

@@ -124,11 +124,27 @@ fn openblas_multiplies_floats() {
 
 #[test]
 fn cublas_multiplies_floats_of_8_bits_by_columns() {
-    let Some(library) = library(Kind::CuBlas) else { return };
+    let Some(library) = library(Kind::CuBlas { adds: false }) else { return };
     let (a, b) = (Element::E4m3, Element::E4m3);
     let product = Product { m: 32, n: 48, k: 64, a, b, is_b_column_major: true, ..F32 };
     assert!(is_right(&library, product));
     assert!(!is_right(&library, Product { is_b_column_major: false, ..product }));
+}
+
+#[test]
+fn cublas_adds_to_the_result() {
+    let Some(library) = library(Kind::CuBlas { adds: true }) else { return };
+    let [f16, e4m3] =
+        [Element::F16, Element::E4m3].map(|of| Product { m: 32, n: 48, k: 64, a: of, b: of, ..F32 });
+    for product in [f16, Product { is_b_column_major: true, ..e4m3 }] {
+        let Product { m, n, k, a, .. } = product;
+        let ones = |count| bytes(&vec![1; count], a);
+        let mut sums = library.prepare(product, &ones(m * k), &ones(k * n)).expect("it has this product");
+        for runs in 1..=3 {
+            sums.run().expect("it runs");
+            assert_eq!(sums.result(), bytes(&vec![runs * k as i32; m * n], Element::F32), "{product:?}");
+        }
+    }
 }
 
 #[test]

@@ -33,7 +33,8 @@ pub(crate) fn run(args: &AllArgs) -> Result<Status> {
     }
     // This may start the process again.
     let library = versus::open(match args.device {
-        DeviceKind::Cuda { .. } => Versus::CuBlas,
+        // The ladder's kernels add to a matrix, and so does it.
+        DeviceKind::Cuda { .. } => Versus::CuBlasAdd,
         _ => Versus::OneDnn,
     });
     let driver = match args.device {
