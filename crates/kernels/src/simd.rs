@@ -175,6 +175,19 @@ pub(crate) trait Dot: Copy {
     unsafe fn load_b(lo: *const u8, hi: *const u8) -> Self::B;
     /// `acc + a * b`.
     unsafe fn dot(acc: Self::Acc, a: Self::A, b: Self::B) -> Self::Acc;
+    /// `acc + a * b`, of the vector b behind the one that is `at` bytes, or none if not `FURTHER`, from a place: an operand in
+    /// memory where the instruction has one.
+    #[inline(always)]
+    unsafe fn dot_behind<const FURTHER: bool>(
+        acc: Self::Acc,
+        a: Self::A,
+        place: *const u8,
+        at: usize,
+    ) -> Self::Acc {
+        let place = place.wrapping_add(at + Self::LANES * Self::WORD);
+        // SAFETY: forwarded.
+        unsafe { Self::dot(acc, a, Self::load_b(place, place)) }
+    }
     /// Rounds accumulators to f16; called only with [`Self::SINGLE`].
     unsafe fn round_f16(v: Self::Acc) -> Self::Acc;
     /// Rounds accumulators to bf16; called only with [`Self::SINGLE`].

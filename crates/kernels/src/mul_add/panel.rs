@@ -206,18 +206,20 @@ pub(crate) unsafe fn drive<D: Dot>(
                 unsafe { run(&panel, block_rows, vectors) };
             }
             panel.row += panel.blocks * block_rows;
-            block_rows = if block_rows > 8 { 8 } else { (block_rows / 2).next_power_of_two().max(1) };
+            block_rows = if block_rows > 8 { 8 } else { block_rows.div_ceil(2).next_power_of_two() };
         }
         first += vectors;
     }
 }
 
 /// How many blocks of so many rows come before smaller ones. Two rows of two vectors take as long as four, because sums wait
-/// for each other; so behind blocks of six there are two blocks of four instead of one of six and one of two.
+/// for each other; so behind blocks of six there are two blocks of four instead of one of six and one of two, and behind
+/// blocks of three two of two instead of one of three and one row.
 #[inline(always)]
 pub(crate) fn block_count(rows: usize, block_rows: usize) -> usize {
     let blocks = rows / block_rows;
-    if block_rows == 6 && blocks > 0 && rows % 6 == 2 { blocks - 1 } else { blocks }
+    let is_short = matches!((block_rows, rows % block_rows), (6, 2) | (3, 1));
+    if is_short && blocks > 0 { blocks - 1 } else { blocks }
 }
 
 /// The micro-kernel over all blocks of a panel.
@@ -372,13 +374,50 @@ pub(crate) unsafe fn multiply_add<D: Dot, const MR: usize, const NV: usize>(
             thirds = thirds.map(|a| D::hidden(a));
             halves.0 = halves.0.map(|b| D::hidden(b));
             let next = thirds.map(|a| a.wrapping_add(apart.word));
-            step::<D, MR, NV>(acc, |y| row(&thirds, y), halves, 0);
-            step::<D, MR, NV>(acc, |y| row(&next, y), halves, apart.vector);
+            if NV == IN_PAIRS {
+                step_in_pairs::<D, MR, NV, false>(acc, |y| row(&thirds, y), halves.0, 0);
+                step_in_pairs::<D, MR, NV, true>(acc, |y| row(&next, y), halves.0, apart.vector);
+            } else {
+                step::<D, MR, NV>(acc, |y| row(&thirds, y), halves, 0);
+                step::<D, MR, NV>(acc, |y| row(&next, y), halves, apart.vector);
+            }
             thirds = next.map(|a| a.wrapping_add(apart.word));
             halves.0 = halves.0.map(|b| b.wrapping_add(2 * apart.vector));
         }
-        if !words.is_multiple_of(2) {
+        let is_left = !words.is_multiple_of(2);
+        if is_left && NV == IN_PAIRS {
+            step_in_pairs::<D, MR, NV, false>(acc, |y| row(&thirds, y), halves.0, 0);
+        } else if is_left {
             step::<D, MR, NV>(acc, |y| row(&thirds, y), halves, 0);
+        }
+    }
+}
+
+/// So many vectors of a family that spares instructions are two pairs, each in one tile and side by side: the plan chooses
+/// them only then.
+pub(super) const IN_PAIRS: usize = 4;
+
+/// One word of K, of pairs of vectors: there are registers for the first of each, the second is an operand in memory.
+///
+/// # Safety
+/// As for [`step`]; vectors 1 and 3 lie behind 0 and 2.
+#[inline(always)]
+unsafe fn step_in_pairs<D: Dot, const MR: usize, const NV: usize, const FURTHER: bool>(
+    acc: &mut [[D::Acc; NV]; MR],
+    row: impl Fn(usize) -> *const u8,
+    lo: [*const u8; NV],
+    at: usize,
+) {
+    // SAFETY: forwarded.
+    unsafe {
+        let pairs = [lo[0], lo[NV / 2]];
+        let b = pairs.map(|b| D::load_b(b.wrapping_add(at), b));
+        for (y, acc) in acc.iter_mut().enumerate() {
+            let word = D::splat(row(y));
+            for (pair, (place, b)) in pairs.into_iter().zip(b).enumerate() {
+                acc[2 * pair] = D::dot(acc[2 * pair], word, b);
+                acc[2 * pair + 1] = D::dot_behind::<FURTHER>(acc[2 * pair + 1], word, place, at);
+            }
         }
     }
 }

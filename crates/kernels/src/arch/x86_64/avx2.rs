@@ -268,9 +268,36 @@ unsafe fn round_bf16(v: __m256i) -> __m256i {
     }
 }
 
+/// [`Dot::dot_behind`] of pairs of i16. The compiler would load a vector once that several products have as their operand,
+/// for which there is no register.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn add_pairs_behind<const FURTHER: bool>(
+    acc: __m256i,
+    a: __m256i,
+    place: *const u8,
+    at: usize,
+) -> __m256i {
+    let product: __m256i;
+    // SAFETY: the vector behind the place is readable, by contract, and the caller vouches for the instructions.
+    unsafe {
+        if FURTHER {
+            asm!("vpmaddwd {}, {}, ymmword ptr [{} + {} + 32]",
+                out(ymm_reg) product, in(ymm_reg) a, in(reg) place, in(reg) at,
+                options(pure, readonly, nostack, preserves_flags));
+        } else {
+            asm!("vpmaddwd {}, {}, ymmword ptr [{} + 32]",
+                out(ymm_reg) product, in(ymm_reg) a, in(reg) place,
+                options(pure, readonly, nostack, preserves_flags));
+        }
+        _mm256_add_epi32(acc, product)
+    }
+}
+
 /// A [`Dot`] whose words are opaque, of the size of an integer that is broadcast.
 macro_rules! dot {
-    ($(#[$doc:meta])* $name:ident, single: $single:literal, $word:ty: $splat:ident, |$acc:ident, $a:ident, $b:ident| $dot:expr) => {
+    ($(#[$doc:meta])* $name:ident, single: $single:literal, $word:ty: $splat:ident, |$acc:ident, $a:ident, $b:ident| $dot:expr
+        $(, behind: $behind:ident)?) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub(crate) struct $name;
@@ -322,6 +349,18 @@ macro_rules! dot {
                 // SAFETY: the caller vouches for the instructions.
                 unsafe { $dot }
             }
+            $(
+                #[inline(always)]
+                unsafe fn dot_behind<const FURTHER: bool>(
+                    acc: Self::Acc,
+                    a: Self::A,
+                    place: *const u8,
+                    at: usize,
+                ) -> Self::Acc {
+                    // SAFETY: forwarded.
+                    unsafe { $behind::<FURTHER>(acc, a, place, at) }
+                }
+            )?
             #[inline(always)]
             unsafe fn round_f16(v: Self::Acc) -> Self::Acc {
                 // SAFETY: the caller vouches for the instructions.
@@ -363,7 +402,8 @@ dot!(
 );
 dot!(
     /// Pairs of i16.
-    I16, single: false, i32: _mm256_set1_epi32, |acc, a, b| _mm256_add_epi32(acc, _mm256_madd_epi16(a, b))
+    I16, single: false, i32: _mm256_set1_epi32, |acc, a, b| _mm256_add_epi32(acc, _mm256_madd_epi16(a, b)),
+    behind: add_pairs_behind
 );
 dot!(
     /// f64 words.
