@@ -3,8 +3,8 @@
 //!
 //! A [`Library`] is opened once and stays loaded, because the threads that it makes do. [`Library::prepare`] takes a copy of
 //! the factors, plain matrices by rows or a B by columns, into memory of huge pages as that of devices is, and
-//! [`Multiplication::run`] computes D = A·B, cuBLAS D = A·B + D, too. Nothing is brought into a layout of the library's own outside of that, unless it
-//! is asked for.
+//! [`Multiplication::run`] computes D = A·B, or D = A·B + D by cuBLAS if that is asked for. Nothing is brought into a layout of
+//! the library's own outside of that, unless it is asked for.
 //!
 //! Invariant: no pointer leaves this crate, and what is given to a library is as large as it is told.
 

@@ -33,8 +33,7 @@ pub(crate) fn run(args: &AllArgs) -> Result<Status> {
     }
     // This may start the process again.
     let library = versus::open(match args.device {
-        // The ladder's kernels add to a matrix, and so does it.
-        DeviceKind::Cuda { .. } => Versus::CuBlasAdd,
+        DeviceKind::Cuda { .. } => Versus::CuBlas,
         _ => Versus::OneDnn,
     });
     let driver = match args.device {
