@@ -43,7 +43,7 @@ pub(crate) struct Counts {
 pub(crate) fn test(root: &Path) -> Result<()> {
     let start = Instant::now();
     let llvm = setup::run(setup::Purpose::Test)?;
-    println!("{:<24}ok      {}  LLVM {} at {}", "setup", seconds(start), llvm.version, llvm.prefix.display());
+    println!("{:<24}ok      {}  LLVM {} at {}", "setup", elapsed(start), llvm.version, llvm.prefix.display());
     let mut runner = Runner::new(root, llvm)?;
     // Builds wait for their largest crates, one after the other, and leave half a core and more to these.
     let foreign = emulate::prepare_foreign(&runner);
@@ -71,12 +71,12 @@ pub(crate) fn test(root: &Path) -> Result<()> {
         let _ = fuzz.join();
         run.fuzz()
     });
-    println!("{:<24}        {}", "all", seconds(start));
+    println!("{:<24}        {}", "all", elapsed(start));
     runner.finish()
 }
 
 /// The seconds since then, as a column.
-fn seconds(start: Instant) -> String {
+fn elapsed(start: Instant) -> String {
     format!("{:>6.1} s", start.elapsed().as_secs_f64())
 }
 
@@ -154,7 +154,7 @@ impl Runner {
         let (start, taken) = (Instant::now(), processor_seconds());
         let outcome = body(self);
         let seconds = start.elapsed().as_secs_f64();
-        let mut time = self::seconds(start);
+        let mut time = elapsed(start);
         if let (Some(before), Some(after)) = (taken, processor_seconds()) {
             // What they took less than the machine has is what a stage beside this one could have.
             time += &format!(" on {:.1} cores", (after - before) / seconds.max(0.1));
