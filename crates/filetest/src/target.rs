@@ -129,11 +129,19 @@ pub fn processors() -> Vec<Processor> {
     list
 }
 
+/// What else takes turns by the number of a test: sizes of subgroups in generated kernels, contents of random modules.
+const KINDS: usize = 6;
+
 /// One of [`processors`] in turn, by the number of a test, because most of the time of tests goes into compiling; all of them
-/// where the environment has `PHALANX_ALL_CASES`.
+/// where the environment has `PHALANX_ALL_CASES`. Each kind of test meets each processor, however many there are.
 pub fn processor_in_turn(number: usize) -> Vec<Processor> {
     let all = processors();
-    if all_cases() { all } else { vec![all[number % all.len()]] }
+    if all_cases() { all } else { vec![all[turn(number, all.len())]] }
+}
+
+/// Which of so many it is.
+fn turn(number: usize, count: usize) -> usize {
+    (number / KINDS + number % KINDS) % count
 }
 
 /// The machine's own, which is the last, and before it one of the others in turn; all of them where the environment has
@@ -622,4 +630,19 @@ fn dispatch_on_gpu(
     });
     let report = report.map_err(|error| error.to_string())?;
     Ok(lines(report.printed, &report.warnings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KINDS, turn};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_kind_meets_each_processor() {
+        for count in 1..=13 {
+            let met: BTreeSet<_> =
+                (0..KINDS * count).map(|number| (number % KINDS, turn(number, count))).collect();
+            assert_eq!(met.len(), KINDS * count, "{count} processors");
+        }
+    }
 }

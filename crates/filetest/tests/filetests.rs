@@ -253,9 +253,6 @@ fn random_trials() -> Vec<Trial> {
     (0..RANDOM_TRIALS * times()).map(trial).collect()
 }
 
-/// Kernels in a row that have the subgroup sizes in turn.
-const SIZES: usize = 6;
-
 /// Cases made from tables: the CPU agrees with the interpreter. What is run is said in a line of its own.
 fn generated_trials(lists: bool) -> Vec<Trial> {
     let plan = Plan::new(times());
@@ -263,8 +260,7 @@ fn generated_trials(lists: bool) -> Vec<Trial> {
         print!("{}", plan.summary(processor_in_turn(0).len()));
     }
     let trial = |(number, kernel): (usize, Kernel)| {
-        // Kernels in a row have the subgroup sizes in turn: each processor has every family and size.
-        let processors = processor_in_turn(number + number / SIZES);
+        let processors = processor_in_turn(number);
         Trial::test(kernel.name().to_owned(), move || {
             let targets: Vec<_> = processors.iter().copied().map(Target::Cpu).collect();
             kernel.run(&targets).map_err(Failed::from)?;
@@ -284,8 +280,7 @@ fn vector_trials() -> Vec<Trial> {
     let trial = |first: u64| {
         let problems = first..count.min(first + PROBLEMS);
         Trial::test(format!("coopvec/{}-{}", problems.start, problems.end - 1), move || {
-            problems.clone().try_for_each(coopvec::run)?;
-            Ok(())
+            problems.clone().try_for_each(coopvec::run).map_err(Failed::from)
         })
     };
     (0..count).step_by(PROBLEMS as usize).map(trial).collect()

@@ -100,10 +100,10 @@ impl Plan {
     }
 
     /// What is run, in one line, and what is not, a line each.
-    pub fn summary(&self, targets: usize) -> String {
+    pub fn summary(&self, processors: usize) -> String {
         let families: Vec<_> = self.families.iter().map(|(name, count)| format!("{name} {count}")).collect();
         let mut text = format!(
-            "generated cases: {} in {} kernels, each as {targets} of the processors: {}\n",
+            "generated cases: {} in {} kernels, each as {processors} of the processors: {}\n",
             self.cases(),
             self.kernels.len(),
             families.join(", ")
