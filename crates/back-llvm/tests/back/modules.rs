@@ -5,11 +5,11 @@ use phalanx_back_llvm::{Error, Options, compile};
 use phalanx_ir::passes;
 use phalanx_ir::random::{Config, case};
 
-/// How many modules are made; more with `PHALANX_RANDOM_CASES`, from `PHALANX_RANDOM_START`.
+/// How many modules are made; so many times as many with `PHALANX_RANDOM_CASES`, from `PHALANX_RANDOM_START`.
 fn seeds() -> std::ops::Range<u64> {
     let number = |name, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
     let start = number("PHALANX_RANDOM_START", 0);
-    start..start + number("PHALANX_RANDOM_CASES", 8)
+    start..start + 8 * number("PHALANX_RANDOM_CASES", 1)
 }
 
 fn config(seed: u64) -> Config {

@@ -2,7 +2,7 @@
 //! first subgroup size, and random ones. No object asks for a function that its loader does not offer, and none has an
 //! instruction that its processor lacks.
 //!
-//! The cases and the random modules are shared out between the names, so that each is made for two or three of them;
+//! The cases and the random modules are shared out between the names, so that each is made for three or four of them, one of each architecture among them;
 //! `PHALANX_ALL_CASES=1` gives all of them to each.
 
 use crate::judge::Judge;
@@ -23,7 +23,7 @@ use std::path::Path;
 const RANDOM_MODULES: usize = 15;
 
 /// Of so many processors one takes a case.
-const SHARES: usize = 5;
+const SHARES: usize = 4;
 
 /// Makes code of the corpus for a processor and judges it.
 fn check(name: &str) {
