@@ -411,7 +411,7 @@ unsafe fn step_in_pairs<D: Dot, const MR: usize, const NV: usize, const FURTHER:
     // SAFETY: forwarded.
     unsafe {
         let pairs = [lo[0], lo[NV / 2]];
-        let b = pairs.map(|b| D::load_b(b.wrapping_add(at), b));
+        let b = pairs.map(|b| D::load_b(b.wrapping_add(at), b.wrapping_add(at)));
         for (y, acc) in acc.iter_mut().enumerate() {
             let word = D::splat(row(y));
             for (pair, (place, b)) in pairs.into_iter().zip(b).enumerate() {

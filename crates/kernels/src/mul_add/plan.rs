@@ -177,13 +177,10 @@ impl KernelSet {
             _ => params.n * params.vectors,
         };
         let is_narrow = matches!(family, Family::Pairs | Family::Words | Family::I64 | Family::Saturating);
-        let level = self.level();
-        (params.group, params.block_rows) = blocking(level, half || is_narrow, params.rows, total);
-        let in_pairs = params.vectors.is_multiple_of(2) && total.is_multiple_of(IN_PAIRS as u32);
         let is_near = params.words.saturating_mul(params.k) <= NEAR_WORDS;
-        if level == Level::Avx2 && family == Family::Pairs && in_pairs && is_near {
-            params.group = IN_PAIRS as u8;
-        }
+        let in_pairs = family == Family::Pairs && params.vectors.is_multiple_of(2) && is_near;
+        let is_narrow = half || is_narrow;
+        (params.group, params.block_rows) = blocking(self.level(), is_narrow, in_pairs, params.rows, total);
     }
 }
 
@@ -203,8 +200,8 @@ fn in_matrix_registers(params: &MulAddParams, family: Family) -> Family {
 const NEAR_WORDS: u32 = 128;
 
 /// Vectors in a block, and rows in it by the number of vectors. Only blocks that the kernels are compiled for may
-/// be chosen; those of `narrow` families have at most two vectors.
-fn blocking(level: Level, narrow: bool, rows: u32, vectors: u32) -> (u8, [u8; 4]) {
+/// be chosen; those of `narrow` families have at most two vectors, but for four that are two pairs side by side on AVX2.
+fn blocking(level: Level, narrow: bool, in_pairs: bool, rows: u32, vectors: u32) -> (u8, [u8; 4]) {
     let group = match (level, vectors) {
         (_, 1) => 1,
         (Level::Avx512, _) if narrow => 2,
@@ -212,6 +209,7 @@ fn blocking(level: Level, narrow: bool, rows: u32, vectors: u32) -> (u8, [u8; 4]
         (Level::Avx512, 3) => 3,
         // As many accumulators as with 8 rows of two vectors, but fewer loads.
         (Level::Avx512, _) if vectors.is_multiple_of(4) => 4,
+        (Level::Avx2, _) if in_pairs && vectors.is_multiple_of(IN_PAIRS as u32) => IN_PAIRS as u8,
         _ => 2,
     };
     let block_rows = match level {
