@@ -280,6 +280,10 @@ impl<'c> Lower<'_, 'c> {
         let producer = self.producer()?;
         let pairs = runs.of_line / 2;
         let first_line = self.e.bin(I::UDiv, producer, self.e.i32(pairs))?;
+        let first_line = match PRODUCERS / pairs >= 2 * runs.apart {
+            true => self.swap_bits(first_line, runs.apart)?,
+            false => first_line,
+        };
         let pair = self.e.bin(I::URem, producer, self.e.i32(pairs))?;
         let further = self.e.bin(I::UDiv, pair, self.e.i32(runs.apart))?;
         let first = self.e.bin(I::URem, pair, self.e.i32(runs.apart))?;
@@ -311,6 +315,20 @@ impl<'c> Lower<'_, 'c> {
             self.e.store(all.into(), at, WORD)?;
         }
         Ok(())
+    }
+
+    /// Exchanges the lowest bit of a number with that of weight `bit`. A slot has the words of a line in an order that is
+    /// turned by the line's number, so the threads of two lines that differ in this bit store to all banks, where those of
+    /// neighbouring lines store to half of them twice.
+    fn swap_bits(&mut self, number: V<'c>, bit: u32) -> Result<V<'c>> {
+        if bit == 1 {
+            return Ok(number);
+        }
+        let above = self.e.bin(I::LShr, number, self.e.i32(bit.ilog2()))?;
+        let differ = self.e.bin(I::Xor, number, above)?;
+        let differ = self.e.and(differ, self.e.i32(1))?;
+        let both = self.e.mul(differ, self.e.i32(bit + 1))?;
+        self.e.bin(I::Xor, number, both)
     }
 
     /// Fills the part element by element; neighbours fill neighbours of a line.
