@@ -54,8 +54,9 @@ const FAR_REACH: usize = 100_000;
 
 /// Calls of kernels and services from which code is a program of matrices, whose own instructions take no time worth
 /// mentioning. The scheduler behind the register allocation took 4 to 22 ms of the 65 to 87 of products of 16×16×16
-/// matrices on a Zen 4, which have 50 to 100 calls and are no slower without it; `gvn` and the second `instcombine` took 3.
-const MANY_CALLS: usize = 16;
+/// matrices on a Zen 4, which have 50 to 100 calls and are no slower without it. Of our own kernels those of matrices
+/// have 7 calls and more, those of cooperative vectors 6, the others none to 3.
+const MANY_CALLS: usize = 7;
 
 /// What takes LLVM time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -196,6 +197,8 @@ mod tests {
             (tiled, tiled.level(extent(1500, 20, 0), || 0)),
             (Effort::Matrices, OptimizationLevel::Less)
         );
+        let of_calls = |calls| Effort::for_lowered(Extent { calls, ..extent(700, 25, 10) });
+        assert_eq!((of_calls(MANY_CALLS - 1), of_calls(MANY_CALLS)), (Effort::Full, Effort::Matrices));
         let product = Effort::for_lowered(extent(23_000, 50, 100));
         assert_eq!(
             (product, product.level(extent(20_000, 50, 0), || 0)),
