@@ -4,6 +4,7 @@
 //! matrices, and leave to them what their code generators do well (common subexpressions, loop-invariant code).
 
 mod affine;
+mod alike;
 mod chain;
 mod classes;
 mod compact;
@@ -56,6 +57,8 @@ pub struct Pass {
 pub struct Pipeline {
     /// Which components of matrices belong to which invocation.
     pub distribution: Distribution,
+    /// Whether loops over the components of matrices of the work-group become functions of their elements.
+    pub maps_components: bool,
     /// The layout of matrices that is best for multiplying vectors by them.
     pub inferencing: MatrixLayout,
     /// The passes, in order.
@@ -63,12 +66,18 @@ pub struct Pipeline {
 }
 
 /// That for targets that run a subgroup as lanes of vectors.
-pub const LANES: Pipeline =
-    Pipeline { distribution: Distribution::Rows, inferencing: MatrixLayout::Inferencing, passes: FOR_LANES };
+pub const LANES: Pipeline = Pipeline {
+    distribution: Distribution::Rows,
+    maps_components: false,
+    inferencing: MatrixLayout::Inferencing,
+    passes: FOR_LANES,
+};
 
 /// That for targets that run each invocation as a thread.
 pub const THREADS: Pipeline = Pipeline {
     distribution: Distribution::Fragments,
+    // Each holds its part of such a matrix in registers, and others than it has as components.
+    maps_components: true,
     inferencing: MatrixLayout::Paired,
     passes: FOR_THREADS,
 };
@@ -177,6 +186,9 @@ pub fn optimize_by(pipeline: &Pipeline, module: Verified, options: &Options) -> 
     }
     let mut module = module.into_inner();
     distribute::run(&mut module, pipeline.distribution);
+    if pipeline.maps_components {
+        alike::run(&mut module);
+    }
     lay::run(&mut module.body, pipeline.inferencing);
     if let Some(observe) = options.observe {
         observe("distribute", &module);

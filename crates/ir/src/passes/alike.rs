@@ -1,0 +1,300 @@
+//! Loops that do the same to each component of a matrix of the work-group, as functions of its elements.
+//!
+//! ```text
+//! var_store<$i> %0
+//! loop @next {
+//!   %i = var_load<$i>
+//!   %more = ult %i, %length                  %m = var_load<$m>
+//!   if %more {                               %n = mat_map %m {
+//!     %x = var_component_load<$m> %0, %i       %row, %col, %x = params
+//!     %y = fmax %x, %low                →      %y = fmax %x, %low
+//!     var_component_store<$m> %0, %i, %y       yield %y
+//!     %j = iadd %i, %1                       }
+//!     var_store<$i> %j                       var_store<$m> %n
+//!     br @next                               var_store<$i> %length
+//!   }
+//! }
+//! ```
+//!
+//! All invocations of the work-group execute an operation on such a matrix (SPIR-V, *Scope* of a cooperative matrix type:
+//! "tangled" in the control flow around it), and each component is some invocation's, so all elements get the function,
+//! whoever has them. What else the function takes is a constant, or the same for all of the work-group.
+
+use crate::builder::Builder;
+use crate::entities::{Inst, Value, Var};
+use crate::module::{Function, InstInfo, Module};
+use crate::op::{BinaryOp, CompareOp, Op};
+use crate::types::{Scope, Type};
+use crate::uniformity::Uniformity;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) fn run(module: &mut Module) {
+    let body = &module.body;
+    if !body.insts.iter().any(|info| component(body, info).is_some()) {
+        return;
+    }
+    let uniformity = Uniformity::of_workgroup(module);
+    for block in 0..module.body.blocks.len() {
+        let list = module.body.blocks[block].clone();
+        let mut new = Vec::with_capacity(list.len());
+        for (at, &inst) in list.iter().enumerate() {
+            match Alike::of(module, &uniformity, &list[..at], inst) {
+                Some(found) => new.extend(found.map(&mut module.body)),
+                None => new.push(inst),
+            }
+        }
+        module.body.blocks[block] = new;
+    }
+}
+
+/// The variable, its index and the component of a matrix of the work-group that an instruction accesses.
+fn component(func: &Function, info: &InstInfo) -> Option<(Var, Value, Value)> {
+    let (Op::VarComponentLoad(var) | Op::VarComponentStore(var)) = info.op else { return None };
+    let is_of_group = func.var(var).ty.mat().is_some_and(|m| m.scope == Scope::Workgroup);
+    is_of_group.then(|| (var, info.args[0], info.args[1]))
+}
+
+/// A loop that does the same to each component.
+struct Alike {
+    inst: Inst,
+    counter: Var,
+    length: Value,
+    matrix: Var,
+    index: Value,
+    /// What computes a component of what it was, and the result.
+    steps: Vec<Inst>,
+    stored: Value,
+}
+
+impl Alike {
+    /// The loop, if it is one, with what comes before it in its block.
+    fn of(module: &Module, uniformity: &Uniformity, before: &[Inst], inst: Inst) -> Option<Self> {
+        let f = &module.body;
+        let Op::Loop { label, body } = f.inst(inst).op else { return None };
+        let &[load, compare, fork] = f.block(body) else { return None };
+        let [load, compare, fork] = [load, compare, fork].map(|inst| f.inst(inst));
+        let (&Op::VarLoad(counter), [], &[number]) = (&load.op, &load.args[..], &load.results[..]) else {
+            return None;
+        };
+        let (Op::Compare(CompareOp::Ult), &[first, length]) = (&compare.op, &compare.args[..]) else {
+            return None;
+        };
+        let Op::If { then, otherwise } = fork.op else { return None };
+        let &[ref insts @ .., last, again] = f.block(then) else { return None };
+        let goes_on = first == number
+            && fork.args[..] == compare.results[..]
+            && f.block(otherwise).is_empty()
+            && f.inst(again).op == Op::Br(label)
+            && starts_with_zero(f, before, counter);
+        let mut search = Search::new(f, uniformity, counter, number);
+        let next = f.inst(last);
+        let counts = || next.op == Op::VarStore(counter) && next.args.len() == 1;
+        if !goes_on || !counts() || !insts.iter().all(|&inst| search.visit(inst)) {
+            return None;
+        }
+        let (matrix, index, stored) = search.stored?;
+        let m = f.var(matrix).ty.mat()?;
+        let is_whole = f.const_bits(length) == Some(module.layout(m).registers().into());
+        let steps = search.steps;
+        (is_whole && search.next == Some(next.args[0])).then_some(Self {
+            inst,
+            counter,
+            length,
+            matrix,
+            index,
+            steps,
+            stored,
+        })
+    }
+
+    /// The function of each element, in the place of the loop.
+    fn map(self, func: &mut Function) -> Vec<Inst> {
+        let Self { counter, length, matrix, index, stored, .. } = self;
+        let (loc, ty, is_one) = (func.inst(self.inst).loc, func.var(matrix).ty, func.var(matrix).count == 1);
+        let elem = ty.mat().map_or(Type::I32, |m| m.elem.into());
+        let index = (!is_one).then_some(index);
+        let mut b = Builder { block: func.new_block(), func, loc, exact: false };
+        let (code, region) = (b.block, b.func.new_block());
+        let whole = b.var_load(matrix, index);
+        b.within(region, |b| {
+            let params = b.values(Op::Params, &[], &[Type::I32, Type::I32, elem]);
+            let mut now = BTreeMap::new();
+            for step in self.steps {
+                let info = b.func.inst(step).clone();
+                if matches!(info.op, Op::VarComponentLoad(_)) {
+                    now.insert(info.results[0], params[2]);
+                    continue;
+                }
+                let args: Vec<Value> = info.args.iter().map(|v| *now.get(v).unwrap_or(v)).collect();
+                (b.loc, b.exact) = (info.loc, info.exact);
+                let result = b.value(info.op, &args, b.func.ty(info.results[0]));
+                now.insert(info.results[0], result);
+            }
+            (b.loc, b.exact) = (loc, false);
+            b.effect(Op::Yield, &[*now.get(&stored).unwrap_or(&stored)]);
+        });
+        let mapped = b.value(Op::MatMap { body: region }, &[whole], ty);
+        b.var_store(matrix, index, mapped);
+        b.var_store(counter, None, length);
+        std::mem::take(&mut func.blocks[code.index()])
+    }
+}
+
+/// Whether the last of these instructions that has to do with a variable makes it zero.
+fn starts_with_zero(f: &Function, before: &[Inst], counter: Var) -> bool {
+    let last = before
+        .iter()
+        .rev()
+        .map(|&inst| f.inst(inst))
+        .find(|info| info.op.bodies().next().is_some() || info.op.vars().any(|(var, _)| var == counter));
+    last.is_some_and(|info| {
+        info.op == Op::VarStore(counter) && info.args.len() == 1 && f.const_bits(info.args[0]) == Some(0)
+    })
+}
+
+/// What a round does, as far as it was looked at.
+struct Search<'f> {
+    f: &'f Function,
+    uniformity: &'f Uniformity,
+    counter: Var,
+    /// Values that are the component's number.
+    numbers: BTreeSet<Value>,
+    /// The number of the next component.
+    next: Option<Value>,
+    /// What the round computes.
+    inside: BTreeSet<Value>,
+    steps: Vec<Inst>,
+    loaded: Option<(Var, Value)>,
+    stored: Option<(Var, Value, Value)>,
+}
+
+impl<'f> Search<'f> {
+    fn new(f: &'f Function, uniformity: &'f Uniformity, counter: Var, number: Value) -> Self {
+        Self {
+            f,
+            uniformity,
+            counter,
+            numbers: BTreeSet::from([number]),
+            next: None,
+            inside: BTreeSet::new(),
+            steps: Vec::new(),
+            loaded: None,
+            stored: None,
+        }
+    }
+
+    /// Whether an instruction is about this component and no other.
+    fn visit(&mut self, inst: Inst) -> bool {
+        let f = self.f;
+        let info = f.inst(inst);
+        match info.op {
+            Op::VarLoad(var) if var == self.counter && info.args.is_empty() => {
+                self.numbers.extend(&info.results);
+                true
+            }
+            Op::Binary(BinaryOp::Iadd) if self.numbers.contains(&info.args[0]) => {
+                self.next = Some(info.results[0]);
+                f.const_bits(info.args[1]) == Some(1)
+            }
+            Op::VarComponentLoad(_) | Op::VarComponentStore(_) => self.access(inst),
+            ref op => {
+                let of_scalars =
+                    info.args.iter().chain(&info.results).all(|v| matches!(f.ty(*v), Type::Scalar(_)));
+                let is_known = |v: &Value| self.is_alike(*v);
+                let computes = op.computes() && of_scalars && info.results.len() == 1;
+                let is_part = computes && info.args.iter().all(is_known);
+                self.inside.extend(&info.results);
+                self.steps.push(inst);
+                is_part
+            }
+        }
+    }
+
+    /// Whether a value is the component's or the same for all of the work-group.
+    fn is_alike(&self, v: Value) -> bool {
+        let is_number = self.numbers.contains(&v) || self.next == Some(v);
+        !is_number && (self.inside.contains(&v) || self.uniformity.is_uniform(v))
+    }
+
+    fn access(&mut self, inst: Inst) -> bool {
+        let info = self.f.inst(inst);
+        let Some((var, index, number)) = component(self.f, info) else { return false };
+        let is_own = self.numbers.contains(&number)
+            && !self.inside.contains(&index)
+            && !self.numbers.contains(&index)
+            && self.loaded.is_none_or(|loaded| loaded == (var, index))
+            && self.stored.is_none();
+        self.loaded = Some((var, index));
+        match info.args.get(2) {
+            Some(&v) => {
+                self.stored = Some((var, index, v));
+                is_own && self.is_alike(v)
+            }
+            None => {
+                self.inside.extend(&info.results);
+                self.steps.push(inst);
+                is_own
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::passes::{Options, THREADS, optimize_by};
+    use crate::text::parse;
+    use crate::verify::verify;
+
+    /// What a GPU gets of a loop over components with this body, of a matrix with 64 in each invocation.
+    fn optimized(length: u32, body: &str) -> String {
+        let source = format!(
+            "kernel \"main\"\nworkgroup_size 128 1 1\nsubgroup_size 32\n\
+             var $i: i32 var $m: mat<64x128xf16, workgroup, acc> {{
+                %zero: i32 = const 0
+                %one: i32 = const 1
+                %low: f16 = const 1.0
+                %lane: i32 = local_invocation_index
+                %own: f16 = u_to_f %lane
+                %n: i32 = const {length}
+                %m: mat<64x128xf16, workgroup, acc> = mat_splat %low
+                var_store<$m> %m
+                var_store<$i> %zero
+                loop @next {{
+                    %i: i32 = var_load<$i>
+                    %more: bool = ult %i, %n
+                    if %more {{
+                        %at: i32 = var_load<$i>
+                        {body}
+                        %k: i32 = var_load<$i>
+                        %j: i32 = iadd %k, %one
+                        var_store<$i> %j
+                        br @next
+                    }}
+                }}
+                %g: ptr<buffer> = buffer_ptr<buf0> %zero
+                %stride: i64 = const 256
+                %r: mat<64x128xf16, workgroup, acc> = var_load<$m>
+                mat_store %g, %r, %stride
+            }}"
+        );
+        let source = source.replacen("var $i", "binding buf0 = 0.0 storage writable var $i", 1);
+        let module = verify(parse(&source).unwrap_or_else(|e| panic!("{e}\n{source}"))).expect("it is right");
+        optimize_by(&THREADS, module, &Options::default()).expect("the passes are right").to_string()
+    }
+
+    #[test]
+    fn a_loop_over_all_components_is_a_function_of_elements() {
+        let body = "%x: f16 = var_component_load<$m> %zero, %i\n%y: f16 = fmax %x, %low\n\
+                    var_component_store<$m> %zero, %at, %y";
+        let whole = optimized(64, body);
+        assert!(whole.contains("mat_map") && !whole.contains("var_component"), "{whole}");
+        // Not all components, and other ones.
+        assert!(!optimized(63, body).contains("mat_map"));
+        assert!(!optimized(64, &body.replace("%zero, %i", "%zero, %one")).contains("mat_map"));
+        // What an invocation has by itself.
+        assert!(!optimized(64, &body.replace("%x, %low", "%x, %own")).contains("mat_map"));
+        // Two stores.
+        let twice = format!("{body}\nvar_component_store<$m> %zero, %at, %x");
+        assert!(!optimized(64, &twice).contains("mat_map"));
+    }
+}
