@@ -1,7 +1,8 @@
 // Factors of the work-group that a loop loads and multiplies, which a GPU may have brought to shared memory ahead: parts
 // outside of a tensor, rows and columns one behind the other, several blocks of rows for a subgroup, two products in a
 // round, sums that are changed in each round or looked at after it, elements that a function decodes, rounds that depend on
-// memory, no round, sums that a function stores, and sums that begin with what is in memory, inside of it or not.
+// memory, no round, sums that a function stores, sums that begin with what is in memory, inside of it or not, and one of two
+// ways, of which the first ends the invocation behind a store.
 //
 // test run
 // define A TYPE
@@ -48,6 +49,10 @@
 // case addend-halves: WAY=8 SUMS=float16_t RESULT=f16
 // case addend-halves-ragged: WAY=9 SUMS=float16_t RESULT=f16 THREADS=256 M=256
 // case addend-bytes: WAY=8 TYPE=int8_t ELEM=i8 SUMS=int32_t RESULT=i32 T=32 TURNED=2 DEPTH=96
+// case ways: WAY=10
+// case ways-first: WAY=10 DEPTH=75
+// case ways-halves: WAY=10 SUMS=float16_t RESULT=f16
+// case ways-halves-first: WAY=10 SUMS=float16_t RESULT=f16 THREADS=256 M=256 DEPTH=75
 // case floats: TYPE=floate4m3_t ELEM=e4m3 T=32 TURNED=2 DEPTH=96
 // case floats-e5m2: TYPE=floate5m2_t ELEM=e5m2 T=64 TURNED=2 DEPTH=75
 // case floats-deep: TYPE=floate4m3_t ELEM=e4m3 T=160 TURNED=2 DEPTH=140
@@ -92,6 +97,9 @@ LAYOUT layoutOf(uint rows, uint columns, uint stride)
     return setTensorLayoutStrideNV(l, stride, 1);
 }
 
+// Bounds each component, whoever has it.
+#define BOUND(m) for (int i = 0; i < m.length(); ++i) m[i] = min(max(m[i], S(-20)), S(20))
+
 void main()
 {
     // A of COLUMNS_FIRST 1 is column by column, B of 1 and 2; strides are multiples of 16 bytes.
@@ -102,6 +110,20 @@ void main()
     const LAYOUT ofB = COLUMNS_FIRST >= 1 ? layoutOf(N - 5, depth, stride) : layoutOf(depth, N, 128);
     MAT(S, M, N, Accumulator) sum = MAT(S, M, N, Accumulator)(S(1));
     MAT(S, M, N, Accumulator) other = MAT(S, M, N, Accumulator)(S(0));
+#if KIND == 10
+    if (depth > 64) {
+        for (uint k = 0; k < depth; k += T) {
+            MAT(A, M, T, A) x;
+            coopMatLoadTensorNV(x, a, 0, sliceTensorLayoutNV(ofA, 0, M, k, T));
+            MAT(A, T, N, B) y;
+            coopMatLoadTensorNV(y, b, 0, sliceTensorLayoutNV(ofB, k, T, 0, N));
+            other = coopMatMulAdd(x, y, other);
+        }
+        BOUND(other);
+        coopMatStore(other, sums, 0, N, ROW_MAJOR);
+        return;
+    }
+#endif
     const uint rounds = KIND == 5 ? counts[0] * T : depth;
     for (uint again = 0; again < (KIND == 6 ? counts[1] : 1); ++again) {
         if (KIND == 8 || KIND == 9) {
@@ -138,6 +160,9 @@ void main()
     }
     if (KIND == 1 || KIND == 3)
         sum += other;
+#if KIND == 10
+    BOUND(sum);
+#endif
     if (KIND == 7)
         coopMatPerElementNV(sum, sum, keep);
     else

@@ -127,7 +127,7 @@ impl<'c> Lower<'_, 'c> {
             Op::PtrAdd { scale, disp } => {
                 let index = info.args.get(1).map(|&index| match f.const_bits(index) {
                     Some(bits) => of(scale.wrapping_mul(bits.cast_signed())),
-                    None => of(scale),
+                    None => (of(scale) << self.uniformity.low_zeros(index).min(4)).min(BUFFER_ALIGN),
                 });
                 self.align_of(info.args[0]).min(of(disp)).min(index.unwrap_or(BUFFER_ALIGN))
             }

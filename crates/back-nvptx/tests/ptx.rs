@@ -393,6 +393,19 @@ fn factors_are_brought_ahead_and_multiplied_without_waiting() {
     }
 }
 
+#[test]
+fn what_ends_behind_a_store_comes_before_no_factor() {
+    let store = |leaves: &str| {
+        let way = format!("if %few {{\nstore %out, %depth\n{leaves}\n}} else {{\n}}");
+        streamed(&format!("%few: bool = ult %depth, %step\n{way}"), "")
+    };
+    assert!(is_streamed(&store("return"), Arch::Sm90a));
+    assert!(!is_streamed(&store(""), Arch::Sm90a), "others may have to see the store");
+    let around =
+        store("br @9").replacen("if %few", "block @9 {\nif %few", 1).replacen("else {\n}", "else {\n}\n}", 1);
+    assert!(!is_streamed(&around, Arch::Sm90a), "it goes on behind the block");
+}
+
 /// What `ptxas`, where it is, says of code that multiplies in groups of warps.
 fn said_of(ptx: &str) -> Option<String> {
     let mut file = tempfile::NamedTempFile::new().expect("a file");

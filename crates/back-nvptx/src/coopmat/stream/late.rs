@@ -158,7 +158,8 @@ impl Late {
     }
 }
 
-fn label(op: &Op) -> Option<Label> {
+/// The label that an instruction defines.
+pub(super) fn label(op: &Op) -> Option<Label> {
     match op {
         Op::Loop { label, .. } | Op::Block { label, .. } => Some(*label),
         _ => None,

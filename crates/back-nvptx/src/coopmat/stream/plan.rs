@@ -2,14 +2,14 @@
 
 use super::delay::Delay;
 use super::fill::is_straight;
-use super::late::{Blank, Late};
+use super::late::{Blank, Late, label};
 use super::slot::{ALIGN, Part, ROWS};
 use super::turns::Turns;
 use super::{PRODUCERS, ring};
 use crate::arch::Arch;
 use phalanx_ir::{
-    Block, Builtin, Function, Inst, MatType, Module, Op, Scalar, Scope, Space, Type, Uniformity, Use, Value,
-    Var,
+    Block, Builtin, Function, Inst, Label, MatType, Module, Op, Scalar, Scope, Space, Type, Uniformity, Use,
+    Value, Var,
 };
 
 /// Most words that an invocation holds of sums.
@@ -452,22 +452,51 @@ pub(super) fn chain(places: &Places<'_>, mul_add: Inst) -> Option<(Var, Inst)> {
 /// Whether nothing that the work-group writes or learns of others can come before the factors are loaded.
 fn is_before_writes(places: &Places<'_>, mul_add: Inst) -> bool {
     let f = places.f;
-    let outermost = places.around(mul_add).filter(|&inst| matches!(f.inst(inst).op, Op::Loop { .. })).last();
-    let end = match outermost.map(|inst| f.inst(inst).op.bodies().map(|body| places.end[body.index()]).max())
-    {
-        Some(end) => end.unwrap_or(usize::MAX),
-        None => places.of[mul_add.index()].map_or(usize::MAX, |(_, number)| number),
-    };
-    places.order.iter().take(end).all(|&inst| {
-        let info = f.inst(inst);
-        let is_shared = |v: &Value| f.ty(*v) == Type::Ptr(Space::Shared);
-        match &info.op {
-            Op::Store(_) | Op::MatStore { .. } => info.args.first().is_some_and(is_shared),
-            Op::Atomic(_) | Op::Image(..) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => false,
-            Op::MatStoreTensor(_) => false,
-            _ => true,
+    let is_loop = |&inst: &Inst| matches!(f.inst(inst).op, Op::Loop { .. });
+    // All of a loop comes before its next round.
+    let outermost = places.around(mul_add).filter(is_loop).last();
+    let own = outermost.map_or_else(Vec::new, |inst| f.inst(inst).op.bodies().collect());
+    let mut at = outermost.unwrap_or(mul_add);
+    let mut is_clean = own.into_iter().all(|body| !may_write(f, f.block(body)));
+    while let Some((block, _)) = places.of[at.index()] {
+        let before = f.block(block).iter().position(|&inst| inst == at).unwrap_or_default();
+        is_clean &= !may_write(f, &f.block(block)[..before]);
+        let Some(parent) = places.parent[block.index()] else { break };
+        at = parent;
+    }
+    is_clean
+}
+
+/// Whether some of these instructions write what others of the work-group see, or learn of others, and the program goes on
+/// behind them: what ends the invocation comes before nothing.
+fn may_write(f: &Function, insts: &[Inst]) -> bool {
+    !ends(f, insts)
+        && insts.iter().any(|&inst| {
+            let info = f.inst(inst);
+            writes(f, info) || info.op.bodies().any(|body| may_write(f, f.block(body)))
+        })
+}
+
+/// Whether whoever executes these instructions returns at their end, and nowhere goes on around them.
+fn ends(f: &Function, insts: &[Inst]) -> bool {
+    let returns = insts.last().is_some_and(|&inst| f.inst(inst).op == Op::Return);
+    let mut all = insts.to_vec();
+    for &inst in insts {
+        f.inst(inst).op.bodies().for_each(|body| instructions(f, body, &mut all));
+    }
+    let is_inside = |to: Label| all.iter().any(|&inst| label(&f.inst(inst).op) == Some(to));
+    returns && all.iter().all(|&inst| !matches!(f.inst(inst).op, Op::Br(to) if !is_inside(to)))
+}
+
+fn writes(f: &Function, info: &phalanx_ir::InstInfo) -> bool {
+    let is_shared = |v: &Value| f.ty(*v) == Type::Ptr(Space::Shared);
+    match &info.op {
+        Op::Store(_) | Op::MatStore { .. } => !info.args.first().is_some_and(is_shared),
+        Op::Atomic(_) | Op::Image(..) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) | Op::MatStoreTensor(_) => {
+            true
         }
-    })
+        _ => false,
+    }
 }
 
 /// What has to be executed for something.
