@@ -16,12 +16,12 @@
 //! }
 //! ```
 //!
-//! All invocations of the work-group execute an operation on such a matrix (SPIR-V, *Scope* of a cooperative matrix type:
-//! "tangled" in the control flow around it), and each component is some invocation's, so all elements get the function,
-//! whoever has them. What else the function takes is a constant, or the same for all of the work-group.
+//! An invocation may change its components where others do not, but where all come to the loop, each component is some
+//! invocation's, and so all elements get the function, whoever has them. What else the function takes is a constant, or the
+//! same for all of the work-group.
 
 use crate::builder::Builder;
-use crate::entities::{Inst, Value, Var};
+use crate::entities::{Block, Inst, Value, Var};
 use crate::module::{Function, InstInfo, Module};
 use crate::op::{BinaryOp, CompareOp, Op};
 use crate::types::{Scope, Type};
@@ -35,6 +35,9 @@ pub(super) fn run(module: &mut Module) {
     }
     let uniformity = Uniformity::of_workgroup(module);
     for block in 0..module.body.blocks.len() {
+        if uniformity.is_divergent_block(Block::new(block)) {
+            continue;
+        }
         let list = module.body.blocks[block].clone();
         let mut new = Vec::with_capacity(list.len());
         for (at, &inst) in list.iter().enumerate() {
@@ -221,7 +224,7 @@ impl<'f> Search<'f> {
         let Some((var, index, number)) = component(self.f, info) else { return false };
         let is_own = self.numbers.contains(&number)
             && !self.inside.contains(&index)
-            && !self.numbers.contains(&index)
+            && self.is_alike(index)
             && self.loaded.is_none_or(|loaded| loaded == (var, index))
             && self.stored.is_none();
         self.loaded = Some((var, index));
@@ -247,6 +250,11 @@ mod tests {
 
     /// What a GPU gets of a loop over components with this body, of a matrix with 64 in each invocation.
     fn optimized(length: u32, body: &str) -> String {
+        optimized_of(length, body, |source| source)
+    }
+
+    /// The same, with the text changed.
+    fn optimized_of(length: u32, body: &str, change: impl FnOnce(String) -> String) -> String {
         let source = format!(
             "kernel \"main\"\nworkgroup_size 128 1 1\nsubgroup_size 32\n\
              var $i: i32 var $m: mat<64x128xf16, workgroup, acc> {{
@@ -277,7 +285,7 @@ mod tests {
                 mat_store %g, %r, %stride
             }}"
         );
-        let source = source.replacen("var $i", "binding buf0 = 0.0 storage writable var $i", 1);
+        let source = change(source).replacen("var $i", "binding buf0 = 0.0 storage writable var $i", 1);
         let module = verify(parse(&source).unwrap_or_else(|e| panic!("{e}\n{source}"))).expect("it is right");
         optimize_by(&THREADS, module, &Options::default()).expect("the passes are right").to_string()
     }
@@ -293,6 +301,20 @@ mod tests {
         assert!(!optimized(64, &body.replace("%zero, %i", "%zero, %one")).contains("mat_map"));
         // What an invocation has by itself.
         assert!(!optimized(64, &body.replace("%x, %low", "%x, %own")).contains("mat_map"));
+        // Some invocations alone, as others take another way or have left.
+        let around = |source: &str| {
+            source.replacen("loop @next", "%some: bool = ult %lane, %one\nif %some {\nloop @next", 1)
+        };
+        let branch = optimized_of(64, body, |source| around(&source).replacen("%g:", "} else {\n}\n%g:", 1));
+        assert!(!branch.contains("mat_map"), "{branch}");
+        let left = optimized_of(64, body, |source| {
+            source.replacen(
+                "loop @next",
+                "%some: bool = ult %lane, %one\nif %some {\nreturn\n} else {\n}\nloop @next",
+                1,
+            )
+        });
+        assert!(!left.contains("mat_map"), "{left}");
         // Two stores.
         let twice = format!("{body}\nvar_component_store<$m> %zero, %at, %x");
         assert!(!optimized(64, &twice).contains("mat_map"));
