@@ -404,6 +404,23 @@ fn what_ends_behind_a_store_comes_before_no_factor() {
     let around =
         store("br @9").replacen("if %few", "block @9 {\nif %few", 1).replacen("else {\n}", "else {\n}\n}", 1);
     assert!(!is_streamed(&around, Arch::Sm90a), "it goes on behind the block");
+    let sums = "%all: mat<64x64xf32, workgroup, acc> = var_load<$sums>\nmat_store %out, %all, %l\nreturn";
+    assert!(is_streamed(&streamed("", "").replace("br @0", sums), Arch::Sm90a));
+    let once = streamed("", "store %out, %depth").replace("br @0", sums);
+    assert!(!is_streamed(&once, Arch::Sm90a), "the round that ends begins with a store");
+}
+
+#[test]
+fn what_lies_multiples_of_a_block_apart_is_as_aligned_as_that() {
+    let loads = |block: u32| {
+        let at = format!("%size: i32 = const {block}\n%at: i32 = imul %i, %size\n");
+        ptx(&kernel(&format!(
+            "{at}%p: ptr<buffer> = ptr_add<scale=1> %in, %at\n%q: ptr<buffer> = ptr_add<scale=2> %out, %i\n\
+             %x: f16 = load %p\nstore %q, %x"
+        )))
+    };
+    assert!(!loads(18).contains(".u8"), "{}", loads(18));
+    assert!(loads(17).contains(".u8"), "{}", loads(17));
 }
 
 /// What `ptxas`, where it is, says of code that multiplies in groups of warps.

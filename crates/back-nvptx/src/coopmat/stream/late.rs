@@ -7,12 +7,12 @@
 use super::Role;
 use super::ask::Asks;
 use super::multiply::FENCE;
-use super::plan::{Places, Plan, chain, factor, instructions, is_pure};
+use super::plan::{Places, Plan, chain, factor, instructions, is_pure, label};
 use crate::coopmat::has_components;
 use crate::coopmat::rows::Addend;
 use crate::lower::Lower;
 use phalanx_emit_llvm::{Result, V};
-use phalanx_ir::{Inst, Label, Op, Scalar, Space, Type, Var};
+use phalanx_ir::{Inst, Op, Scalar, Space, Type, Var};
 
 /// What a loop's sums would begin with.
 #[derive(Clone, Debug)]
@@ -155,14 +155,6 @@ impl Late {
             };
             !is_shared && (self.has(inst) || does_the_same)
         }))
-    }
-}
-
-/// The label that an instruction defines.
-pub(super) fn label(op: &Op) -> Option<Label> {
-    match op {
-        Op::Loop { label, .. } | Op::Block { label, .. } => Some(*label),
-        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::delay::Delay;
 use super::fill::is_straight;
-use super::late::{Blank, Late, label};
+use super::late::{Blank, Late};
 use super::slot::{ALIGN, Part, ROWS};
 use super::turns::Turns;
 use super::{PRODUCERS, ring};
@@ -455,12 +455,12 @@ fn is_before_writes(places: &Places<'_>, mul_add: Inst) -> bool {
     let is_loop = |&inst: &Inst| matches!(f.inst(inst).op, Op::Loop { .. });
     // All of a loop comes before its next round.
     let outermost = places.around(mul_add).filter(is_loop).last();
-    let own = outermost.map_or_else(Vec::new, |inst| f.inst(inst).op.bodies().collect());
-    let mut at = outermost.unwrap_or(mul_add);
-    let mut is_clean = own.into_iter().all(|body| !may_write(f, f.block(body)));
+    let mut is_clean =
+        outermost.is_none_or(|inst| f.inst(inst).op.bodies().all(|body| !may_write(f, f.block(body))));
+    let mut at = mul_add;
     while let Some((block, _)) = places.of[at.index()] {
-        let before = f.block(block).iter().position(|&inst| inst == at).unwrap_or_default();
-        is_clean &= !may_write(f, &f.block(block)[..before]);
+        let before = f.block(block).iter().take_while(|&&inst| inst != at);
+        is_clean &= !before.copied().any(|inst| does_write(f, inst));
         let Some(parent) = places.parent[block.index()] else { break };
         at = parent;
     }
@@ -470,11 +470,13 @@ fn is_before_writes(places: &Places<'_>, mul_add: Inst) -> bool {
 /// Whether some of these instructions write what others of the work-group see, or learn of others, and the program goes on
 /// behind them: what ends the invocation comes before nothing.
 fn may_write(f: &Function, insts: &[Inst]) -> bool {
-    !ends(f, insts)
-        && insts.iter().any(|&inst| {
-            let info = f.inst(inst);
-            writes(f, info) || info.op.bodies().any(|body| may_write(f, f.block(body)))
-        })
+    !ends(f, insts) && insts.iter().any(|&inst| does_write(f, inst))
+}
+
+/// The same of one instruction, with what is inside of it.
+fn does_write(f: &Function, inst: Inst) -> bool {
+    let info = f.inst(inst);
+    writes(f, info) || info.op.bodies().any(|body| may_write(f, f.block(body)))
 }
 
 /// Whether whoever executes these instructions returns at their end, and nowhere goes on around them.
@@ -486,6 +488,14 @@ fn ends(f: &Function, insts: &[Inst]) -> bool {
     }
     let is_inside = |to: Label| all.iter().any(|&inst| label(&f.inst(inst).op) == Some(to));
     returns && all.iter().all(|&inst| !matches!(f.inst(inst).op, Op::Br(to) if !is_inside(to)))
+}
+
+/// The label that an instruction defines.
+pub(super) fn label(op: &Op) -> Option<Label> {
+    match op {
+        Op::Loop { label, .. } | Op::Block { label, .. } => Some(*label),
+        _ => None,
+    }
 }
 
 fn writes(f: &Function, info: &phalanx_ir::InstInfo) -> bool {
