@@ -25,6 +25,8 @@
 // out 0.8 TT gen ROWS*COLS = $0.0[i] * (i % N % 3)
 // gpu TT gen ROWS x COLS = $0.0[i] * (LANE % 3)
 // out 0.9 TT gen ROWS*COLS = $0.0[i] * 3
+// out 0.10 TT gen ROWS*COLS = $0.0[i] + i % N % 2
+// gpu TT gen ROWS x COLS = $0.0[i] + LANE % 2
 //
 // case f16-w32-n32: TT=f16 G=float16_t ROWS=16 COLS=16 N=32 USE=A
 //     LANE=(r%8*4+div(c,2)%4) COMPONENT=(div(r,8)*4+div(c,8)*2+c%2) FIRST=$0.0[div(i,4)*16+i%4*2]
@@ -62,6 +64,7 @@ layout(set = 0, binding = 6) buffer O6 { T sums[]; };
 layout(set = 0, binding = 7) buffer O7 { T splat[]; };
 layout(set = 0, binding = 8) buffer O8 { T scaled[]; };
 layout(set = 0, binding = 9) buffer O9 { T tripled[]; };
+layout(set = 0, binding = 10) buffer O10 { T odd[]; };
 #define M coopmat<T, gl_ScopeWorkgroup, ROWS, COLS, MATRIX_USE(USE_)>
 
 // The components are read in a function, through its parameter.
@@ -83,6 +86,12 @@ void main()
     if (l % 2 == 1)
         s[0] = T(l % 8 + 3);
     coopMatStore(s, some, 0, COLS, ROW_MAJOR);
+    M o = m;
+    if (l % 2 == 1) {
+        for (int i = 0; i < o.length(); ++i)
+            o[i] = T(o[i] + T(1));
+    }
+    coopMatStore(o, odd, 0, COLS, ROW_MAJOR);
     // Scalars that invocations have each of its own, and one that all have alike.
     coopMatStore(M(T(l % 8 + 1)), splat, 0, COLS, ROW_MAJOR);
     coopMatStore(m * T(l % 3), scaled, 0, COLS, ROW_MAJOR);
