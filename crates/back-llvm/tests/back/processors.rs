@@ -2,8 +2,8 @@
 //! first subgroup size, and random ones. No object asks for a function that its loader does not offer, and none has an
 //! instruction that its processor lacks.
 //!
-//! The cases and the random modules are shared out between the names, so that each is made for three or four of them, one of each architecture among them;
-//! `PHALANX_ALL_CASES=1` gives all of them to each.
+//! The cases and the random modules are shared out between the names, so that each is made for three or four of them, one of
+//! each architecture among them; `PHALANX_ALL_CASES=1` gives all of them to each.
 
 use crate::judge::Judge;
 use crate::kernel::{Ext, Kernel};
