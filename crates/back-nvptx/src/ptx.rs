@@ -80,7 +80,7 @@ pub(crate) fn compile(module: &Verified, arch: Arch, keeps_llvm: bool) -> Result
 /// The module without what is not done in registers, and which factors come through shared memory.
 fn prepare(module: &Verified, arch: Arch) -> Result<(Option<Verified>, Option<Plan>)> {
     if stream::may_stream(module, arch) {
-        match coopmat::prepare(module, true) {
+        match coopmat::prepare(module, arch, true) {
             Ok(prepared) => {
                 let plan = stream::plan(prepared.as_ref().unwrap_or(module), arch);
                 if plan.is_some() {
@@ -91,7 +91,7 @@ fn prepare(module: &Verified, arch: Arch) -> Result<(Option<Verified>, Option<Pl
             Err(error) => return Err(error),
         }
     }
-    Ok((coopmat::prepare(module, false)?, None))
+    Ok((coopmat::prepare(module, arch, false)?, None))
 }
 
 fn machine(arch: Arch) -> Result<TargetMachine> {

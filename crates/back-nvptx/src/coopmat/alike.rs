@@ -18,7 +18,7 @@ pub(super) fn find(f: &Function, uniformity: &Uniformity) -> Vec<bool> {
         let is_alike = |inst: Inst| {
             let info = f.inst(inst);
             match info.op {
-                Op::MatReduce { kind, .. } => kind == MatReduceKind::Row,
+                Op::MatReduce { kind, .. } => matches!(kind, MatReduceKind::Row | MatReduceKind::All),
                 Op::MatMap { body } => {
                     info.args.iter().all(known)
                         && !looks_at_column(f, body)

@@ -20,6 +20,11 @@ impl<'c> Lower<'_, 'c> {
         }
     }
 
+    /// Whether a pass has left no other components of such a matrix than those that are all the same.
+    pub(super) fn has_even_components(&self, m: MatType) -> bool {
+        m.scope == Scope::Workgroup && self.ir.workgroup_invocations() != LANES
+    }
+
     pub(super) fn mat_extract(&mut self, inst: Inst) -> Result<()> {
         let info = self.f.inst(inst);
         let component = self.scalar(info.args[1])?;

@@ -67,8 +67,13 @@ impl Share {
 
     /// Whether no register of any warp is padding.
     pub(super) fn is_full(&self, m: MatType) -> bool {
-        let Layout { rows, cols, .. } = self.layout;
-        !self.layout.is_padded() && (rows * self.warps.0, cols * self.warps.1) == (m.rows, m.cols)
+        self.has_full_cols(m) && self.layout.rows * self.warps.0 == m.rows
+    }
+
+    /// Whether no register of any warp stands for a column that a matrix lacks. Rows that it lacks are whole registers of some
+    /// warps.
+    pub(super) fn has_full_cols(&self, m: MatType) -> bool {
+        !self.layout.is_padded() && self.layout.cols * self.warps.1 == m.cols
     }
 
     /// Whether a warp holds the same elements of a matrix with this share and of one with another.

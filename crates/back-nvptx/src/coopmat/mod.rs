@@ -171,6 +171,7 @@ impl<'c> Lower<'_, 'c> {
                 self.set_mat(inst, turned)
             }
             Op::MatMap { body } => self.mat_map(inst, *body),
+            Op::MatReduce { kind: MatReduceKind::All, body } => self.mat_reduce_all(inst, *body),
             Op::MatReduce { body, .. } => self.mat_reduce(inst, *body),
             op if op.computes() => self.mat_elementwise(inst),
             op => Err(Error::unsupported(phalanx_ir::text::mnemonic(op))),
@@ -321,4 +322,20 @@ fn has_components(f: &Function, var: Var) -> bool {
     f.insts
         .iter()
         .any(|info| matches!(info.op, Op::VarComponentLoad(v) | Op::VarComponentStore(v) if v == var))
+}
+
+/// Whether all elements of what a variable holds are the same: it gets nothing but constants, and what is left of a whole
+/// matrix.
+fn is_even(f: &Function, var: Var) -> bool {
+    let is_one = |v: &Value| match f.def(*v).op {
+        Op::MatReduce { kind, .. } => kind == MatReduceKind::All,
+        Op::MatSplat => f.const_bits(f.def(*v).args[0]).is_some(),
+        _ => false,
+    };
+    let keeps = |info: &InstInfo| match info.op {
+        Op::VarStore(v) if v == var => info.args.last().is_some_and(is_one),
+        Op::VarComponentStore(v) => v != var,
+        _ => true,
+    };
+    f.var(var).count == 1 && f.insts.iter().all(keeps)
 }

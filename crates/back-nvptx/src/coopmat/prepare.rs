@@ -1,12 +1,13 @@
 //! What of operations on whole matrices is done in registers, and what a pass takes apart before.
 
 use super::layout::{Grid, Share, has_components_in_registers};
-use super::{check, grid};
+use super::{alike, check, grid, reduce};
+use crate::arch::Arch;
 use phalanx_emit_llvm::{Error, Result};
-use phalanx_ir::passes::{Options, Scratch, SpreadError, expand_but, spread};
+use phalanx_ir::passes::{Options, Scratch, SpreadError, expand_but, spread_but};
 use phalanx_ir::{
     Block, Builtin, Function, Inst, InstInfo, MatReduceKind, MatType, Module, Op, Scope, Uniformity, Use,
-    Value, Var, Verified,
+    Value, Var, Verified, verify,
 };
 
 /// Most instructions that the region of a reduction becomes, repeated for each register.
@@ -14,12 +15,25 @@ const MAX_REPEATED: usize = 8192;
 
 /// The same module without the operations on whole matrices that are not done in registers, for factors of the work-group that
 /// come through shared memory or do not.
-pub(crate) fn prepare(module: &Verified, streams: bool) -> Result<Option<Verified>> {
+pub(crate) fn prepare(module: &Verified, arch: Arch, streams: bool) -> Result<Option<Verified>> {
+    let prepared = prepare_by(module, streams, true)?;
+    let now = prepared.as_ref().unwrap_or(module);
+    let Some(exchanged) = reduce::exchanged_bytes(now) else { return Ok(prepared) };
+    let mut with_exchange = Module::clone(now);
+    with_exchange.shared_bytes = now.shared_bytes.next_multiple_of(reduce::WORD) + exchanged;
+    if with_exchange.shared_bytes > arch.shared_bytes() {
+        return prepare_by(module, streams, false);
+    }
+    verify(with_exchange).map(Some).map_err(|errors| Error::bug(errors.to_string()))
+}
+
+/// [`prepare`], with what warps exchange through shared memory or without.
+fn prepare_by(module: &Verified, streams: bool, exchanges: bool) -> Result<Option<Verified>> {
     if !module.body.insts.iter().any(|info| super::concerns(&module.body, info)) {
         return Ok(None);
     }
     let options = Options::default();
-    let mut prepared = spread(module, &options).map_err(|error| match error {
+    let mut prepared = spread_but(&super::is_even, module, &options).map_err(|error| match error {
         SpreadError::SharedMemory(_) => Error::unsupported(error.to_string()),
         SpreadError::Bug(bug) => Error::bug(bug.to_string()),
     })?;
@@ -33,7 +47,7 @@ pub(crate) fn prepare(module: &Verified, streams: bool) -> Result<Option<Verifie
             Scope::Workgroup => Uniformity::of_workgroup(module),
             _ => Uniformity::analyse(module),
         };
-        let choice = Choice { ir: module, grid: grid(module, streams), streams, uniformity };
+        let choice = Choice { ir: module, grid: grid(module, streams), streams, exchanges, uniformity };
         let is_whole = |_: &Function, info: &InstInfo| choice.is_in_registers(info);
         let expanded = expand_but(&is_whole, module, scratch, &options);
         prepared = expanded.map_err(|error| Error::bug(error.to_string()))?.or(prepared);
@@ -47,6 +61,8 @@ struct Choice<'m> {
     grid: Grid,
     /// Whether factors of the work-group come through shared memory.
     streams: bool,
+    /// Whether warps may exchange what they made of their parts.
+    exchanges: bool,
     /// What is the same for all invocations of the scope.
     uniformity: Uniformity,
 }
@@ -65,7 +81,7 @@ impl Choice<'_> {
         if shares.is_empty() || types.iter().any(|&m| is_refused(m)) {
             return false;
         }
-        let is_full = shares.iter().zip(&types).all(|(share, &m)| share.is_full(m));
+        let has_whole_rows = shares.iter().zip(&types).all(|(share, &m)| share.has_full_cols(m));
         let is_alike = shares.iter().all(|share| share.is_like(&shares[0]));
         match info.op {
             Op::MatTranspose => shares.iter().all(|share| share.warps == (1, 1)),
@@ -84,9 +100,17 @@ impl Choice<'_> {
                         && share.layout.rows == shares[0].layout.rows
                 };
                 types[0].use_ != Use::Any
-                    && is_full
+                    && has_whole_rows
                     && shares.iter().all(is_row)
                     && types[0].cols.is_power_of_two()
+                    && self.is_repeatable(body, shares[0].layout.registers())
+            }
+            Op::MatReduce { kind: MatReduceKind::All, body } => {
+                (self.exchanges || shares[0].warps == (1, 1))
+                    && types[0].use_ != Use::Any
+                    && has_whole_rows
+                    && types[0].rows.is_multiple_of(shares[0].layout.rows)
+                    && alike::is_idempotent(f, body)
                     && self.is_repeatable(body, shares[0].layout.registers())
             }
             _ => false,

@@ -34,7 +34,8 @@ impl<'c> Lower<'_, 'c> {
             return Ok(());
         }
         let of_type = self.share_of(m).layout;
-        let layout = if has_components(self.f, var) { self.components_of(m) } else { of_type };
+        let has_own = has_components(self.f, var) && !self.has_even_components(m);
+        let layout = if has_own { self.components_of(m) } else { of_type };
         let word = self.e.scalar_ty(Self::word_scalar(m.elem));
         let words = layout.registers() / layout.pack(m.elem);
         let at = self.reserve(word.array_type(words * count))?;
@@ -233,9 +234,38 @@ impl<'c> Lower<'_, 'c> {
             return Err(Error::bug("a component has two indices"));
         };
         let (index, component) = (self.scalar(index)?, self.scalar(component)?);
+        if let Some(m) = f.var(var).ty.mat().filter(|&m| self.has_even_components(m)) {
+            return self.load_any_component(inst, slot, m, (index, component));
+        }
         let (exists, component, at) = self.component(slot, index, component)?;
         let word = self.e.b.build_load(slot.word, at, "")?;
         let x = self.numbered_element(slot.layout, slot.elem, word, component)?;
+        let x = self.e.select(exists, x, self.e.zero(x.get_type()))?;
+        self.set(inst, x);
+        Ok(())
+    }
+
+    /// A component of a matrix whose elements are all the same.
+    fn load_any_component(
+        &mut self,
+        inst: Inst,
+        slot: Slot<'c>,
+        m: MatType,
+        (index, component): (V<'c>, V<'c>),
+    ) -> Result<()> {
+        let (exists, first) = self.mat_element(slot, Some(index))?;
+        let (invocations, elements) = (self.ir.workgroup_invocations(), self.e.i32(m.len() as u32));
+        let count = self.e.i32(m.components(invocations));
+        let is_number = self.e.icmp(IntPredicate::ULT, component, count)?;
+        let element = self.e.mul(component, self.e.i32(invocations))?;
+        let thread = self.thread()?;
+        let element = self.e.add(element, thread)?;
+        let is_element = self.e.icmp(IntPredicate::ULT, element, elements)?;
+        let held = self.e.and(is_number, is_element)?;
+        let exists = exists.map_or(Ok(held), |exists| self.e.and(exists, held))?;
+        let at = self.word_at(slot, first)?;
+        let word = self.e.b.build_load(slot.word, at, "")?;
+        let x = self.element_of_word(slot.elem, word, 0)?;
         let x = self.e.select(exists, x, self.e.zero(x.get_type()))?;
         self.set(inst, x);
         Ok(())

@@ -40,7 +40,7 @@ pub use compact::{compact, compact_keeping_vars};
 pub use expand::{IsWhole, Scratch, expand, expand_but};
 pub use opt_join::{join_known, without_constant};
 pub use relax::relax_accumulation;
-pub use spread::{SpreadError, spread};
+pub use spread::{IsInPlace, SpreadError, spread, spread_but};
 pub use workgroup::{Split, split};
 
 /// A pass over the code of a module.

@@ -54,12 +54,28 @@ pub enum SpreadError {
     Bug(#[from] PassBug),
 }
 
+/// Whether each invocation can tell by itself what components of a variable are.
+pub type IsInPlace<'p> = &'p dyn Fn(&Function, Var) -> bool;
+
 /// Spreads components; `None` if no component of a matrix of work-group scope is accessed, or all are in place.
 ///
 /// # Errors
 ///
 /// [`SpreadError`].
 pub fn spread(module: &Verified, options: &Options) -> Result<Option<Verified>, SpreadError> {
+    spread_but(&|_, _| false, module, options)
+}
+
+/// [`spread()`], which leaves loads of components of some variables as they are.
+///
+/// # Errors
+///
+/// [`SpreadError`].
+pub fn spread_but(
+    is_in_place: IsInPlace<'_>,
+    module: &Verified,
+    options: &Options,
+) -> Result<Option<Verified>, SpreadError> {
     let insts =
         || module.body.insts.iter().filter(|info| module.body.concerns_matrices(info, Scope::Workgroup));
     // A work-group that is one full subgroup has its components in place.
@@ -72,12 +88,15 @@ pub fn spread(module: &Verified, options: &Options) -> Result<Option<Verified>, 
         let uniformity = uniformity.as_ref().zip(scalar_of(info));
         uniformity.is_some_and(|(uniformity, x)| !uniformity.is_uniform(x))
     };
-    if !insts().any(|info| is_component(&info.op) || varies(info)) {
+    let is_spread = |info: &InstInfo| {
+        is_component(&info.op) && !info.op.var().is_some_and(|var| is_in_place(&module.body, var))
+    };
+    if !insts().any(|info| is_spread(info) || varies(info)) {
         return Ok(None);
     }
     let mut body = module.body.clone();
     name_values(&mut body, &varies, module.workgroup_invocations());
-    let regions = Regions::find(&body);
+    let regions = Regions::find(&body, is_in_place);
     let mut spread = Spread::new(module, body, regions)?;
     spread.block(Function::ENTRY);
     let module = Module { body: spread.body, shared_bytes: spread.end, ..Module::clone(module) };

@@ -1,6 +1,6 @@
 //! Where the matrices of variables lie in shared memory.
 
-use super::is_shared;
+use super::{IsInPlace, is_shared};
 use crate::entities::{Block, Inst, Label, Var};
 use crate::module::Function;
 use crate::op::Op;
@@ -19,12 +19,13 @@ pub(super) struct Regions {
 }
 
 impl Regions {
-    /// Finds them.
-    pub(super) fn find(func: &Function) -> Self {
+    /// Finds them, for all variables but those whose components are in place.
+    pub(super) fn find(func: &Function, is_in_place: IsInPlace<'_>) -> Self {
         let mut summaries = vec![Summary::default(); func.insts.len()];
-        let all = Summary::of_block(func, Function::ENTRY, &mut summaries);
-        let mut regions = Self { accessed: all.components.clone(), ..Self::default() };
-        for &var in &all.components {
+        let mut accessed = Summary::of_block(func, Function::ENTRY, &mut summaries).components;
+        accessed.retain(|&var| !is_in_place(func, var));
+        let mut regions = Self { accessed: accessed.clone(), ..Self::default() };
+        for &var in &accessed {
             let mut finder = Finder { func, summaries: &summaries, var, found: Vec::new() };
             match finder.entry() {
                 Ok(()) => finder.found.iter().for_each(|region| regions.add(func, region, var)),
