@@ -21,6 +21,7 @@ mod multiply;
 mod plan;
 mod ring;
 mod scale;
+mod skip;
 mod slot;
 mod turn;
 mod turns;

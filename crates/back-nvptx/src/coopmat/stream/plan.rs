@@ -3,6 +3,7 @@
 use super::delay::Delay;
 use super::fill::is_straight;
 use super::late::{Blank, Late};
+use super::skip::{self, Skip};
 use super::slot::{ALIGN, Part, ROWS};
 use super::turns::Turns;
 use super::{PRODUCERS, ring};
@@ -68,6 +69,8 @@ pub(crate) struct Plan {
     pub(super) late: Option<Late>,
     /// What begins with zeros.
     pub(super) blank: Option<Blank>,
+    /// Branches that producers do not know of.
+    pub(super) skips: Vec<Skip>,
     /// Bytes of shared memory, with the ring.
     pub(crate) shared_bytes: u32,
 }
@@ -200,7 +203,7 @@ impl<'m> Places<'m> {
         self.order.iter().filter(is_load).copied().collect()
     }
 
-    fn stores_of(&self, var: Var) -> Vec<Inst> {
+    pub(super) fn stores_of(&self, var: Var) -> Vec<Inst> {
         let is_store = |&&i: &&Inst| self.f.inst(i).op == Op::VarStore(var);
         self.order.iter().filter(is_store).copied().collect()
     }
@@ -245,14 +248,19 @@ fn find(ir: &Module, arch: Arch, may_stay: bool) -> Option<Plan> {
         delay: None,
         late: None,
         blank: None,
+        skips: Vec::new(),
         shared_bytes: 0,
     };
     for &mul_add in &places.order {
         let Some([a, b, _]) = types(ir, arch, mul_add) else { continue };
         add(&mut plan, &places, &uniformity, (ir, may_stay), (mul_add, a, b));
     }
-    plan.turns = Turns::of(ir, &places, &plan);
-    plan.delay = Delay::of(&places, &plan);
+    if plan.skips.is_empty() {
+        plan.turns = Turns::of(ir, &places, &plan);
+        plan.delay = Delay::of(&places, &plan);
+    } else {
+        skip::settle(&places, &mut plan)?;
+    }
     plan.late = Late::of(&places, &plan);
     plan.blank = Blank::of(&places, &plan);
     plan.shared_bytes = ring::shared_bytes(ir, arch, &plan)?;
@@ -290,10 +298,10 @@ fn add(
     };
     let slice = |is_needed: &[bool], fills: &[Inst]| {
         let is_needed = is_needed.to_vec();
-        let mut slice = Slice { places, uniformity, is_needed, is_possible: true };
+        let mut slice = Slice { places, uniformity, is_needed, skips: Vec::new(), is_possible: true };
         fills.iter().for_each(|&fill| slice.fill(fill));
         slice.around(mul_add);
-        slice.is_possible.then_some(slice.is_needed)
+        slice.is_possible.then_some((slice.is_needed, slice.skips))
     };
     let left = left.and_then(|(left, stays)| {
         let part = Part::of(a, is_along_k(&left, Use::A), warps)?;
@@ -305,7 +313,13 @@ fn add(
     let b = Part::of(b, is_along_k(&right, Use::B), warps)?;
     let factors = || left.iter().map(|left| (left, Use::A)).chain([(&right, Use::B)]);
     let fills: Vec<Inst> = factors().flat_map(|(factor, _)| &factor.fills).copied().collect();
-    plan.is_produced = slice(&plan.is_produced, &fills)?;
+    let (is_produced, skips) = slice(&plan.is_produced, &fills)?;
+    plan.is_produced = is_produced;
+    for skip in skips {
+        if !plan.skips.contains(&skip) {
+            plan.skips.push(skip);
+        }
+    }
     let number = plan.streams.len();
     for (factor, use_) in factors() {
         for &fill in &factor.fills {
@@ -404,7 +418,7 @@ fn first_op_is_if(f: &Function, inst: Inst) -> bool {
 }
 
 /// Whether a statement stores to a variable just once, whichever way is taken.
-fn covers(f: &Function, statement: Inst, var: Var, stores: &mut Vec<Inst>) -> bool {
+pub(super) fn covers(f: &Function, statement: Inst, var: Var, stores: &mut Vec<Inst>) -> bool {
     match f.inst(statement).op {
         Op::VarStore(v) if v == var => {
             stores.push(statement);
@@ -514,6 +528,8 @@ struct Slice<'m> {
     places: &'m Places<'m>,
     uniformity: &'m Uniformity,
     is_needed: Vec<bool>,
+    /// Branches that can't be executed, but be done without.
+    skips: Vec<Skip>,
     is_possible: bool,
 }
 
@@ -602,13 +618,27 @@ impl Slice<'_> {
             let branches = |&&i: &&Inst| f.inst(i).op == Op::Br(label);
             let branches: Vec<Inst> = places.order.iter().filter(branches).copied().collect();
             for branch in branches {
-                self.inst(branch);
+                self.branch(branch, outer);
             }
         }
         let returns = |&&i: &&Inst| f.inst(i).op == Op::Return;
         let returns: Vec<Inst> = places.order.iter().filter(returns).copied().collect();
         for inst in returns {
             self.inst(inst);
+        }
+    }
+
+    /// A branch to a construct: one that goes behind a block may be unknown.
+    fn branch(&mut self, inst: Inst, to: Inst) {
+        if !self.is_possible || self.skips.iter().any(|skip| skip.branch == inst) {
+            return;
+        }
+        let before = (self.is_needed.clone(), self.skips.clone());
+        self.inst(inst);
+        if let (false, Some(skip)) = (self.is_possible, Skip::of(self.places, inst, to)) {
+            (self.is_needed, self.skips) = before;
+            self.skips.push(skip);
+            self.is_possible = true;
         }
     }
 }

@@ -339,6 +339,15 @@ impl<'c> Lower<'_, 'c> {
         self.action("fence.proxy.async.shared::cta;", &[])
     }
 
+    /// Gives a slot back as it is, once it is full.
+    pub(super) fn give_back_unused(&mut self) -> Result<()> {
+        let at = self.ring()?.at;
+        self.wait_for(at, 0)?;
+        let slot = self.number(at[0])?;
+        self.arrive_at(slot, 1)?;
+        self.advance()
+    }
+
     /// A multiplication of the slot was begun, and those before it have ended.
     pub(super) fn release_before(&mut self) -> Result<()> {
         let ([at, _], [behind, is_one]) = (self.ring()?.at, self.ring()?.behind);
@@ -393,7 +402,10 @@ impl<'c> Lower<'_, 'c> {
                     self.action("fence.proxy.async.shared::cta;", &[]).map(Some)
                 }
                 None if is_moved => Ok(Some(())),
-                None => self.lower_late(inst),
+                None => {
+                    self.leave_out(inst)?;
+                    self.lower_late(inst)
+                }
             },
         }
     }
