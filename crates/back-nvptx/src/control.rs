@@ -126,7 +126,7 @@ fn find_exits(f: &Function, block: Block, exits: &mut [Exits]) {
 }
 
 /// Whether threads of a subgroup do something together.
-fn is_together(op: &Op) -> bool {
+pub(crate) fn is_together(op: &Op) -> bool {
     match op {
         Op::Subgroup(_) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => true,
         Op::Barrier(Barrier { execution, .. }) => *execution == Scope::Subgroup,
@@ -198,7 +198,10 @@ impl<'c> Lower<'_, 'c> {
         let cond = self.scalar(self.f.inst(inst).args[0])?;
         let mask = self.mask_if_any()?;
         let masks = match mask {
-            Some(mask) if self.uniformity.is_divergent_if(inst) => {
+            Some(mask)
+                if self.uniformity.is_divergent_if(inst)
+                    && (self.tells_apart(then) || self.tells_apart(otherwise)) =>
+            {
                 let taken = self.ballot(mask, cond)?;
                 let rest = self.e.and(mask, self.e.not(taken)?)?;
                 Some([taken, rest])
@@ -232,7 +235,9 @@ impl<'c> Lower<'_, 'c> {
         self.constructs.stack.pop();
         let pending = self.may_pass(body, Some(label));
         let own = self.constructs.goals.has(label).then_some(label);
-        self.arrive(end, mask, pending, own)
+        let flow = self.arrive(end, mask, pending, own)?;
+        self.rejoin(label, body, mask)?;
+        Ok(flow)
     }
 
     pub(crate) fn lower_loop(&mut self, label: Label, body: Block) -> Result<Flow> {
@@ -270,7 +275,22 @@ impl<'c> Lower<'_, 'c> {
             _ => self.e.br(end)?,
         }
         let pending = self.may_pass(body, Some(label));
-        self.arrive(end, mask, pending, None)
+        let flow = self.arrive(end, mask, pending, None)?;
+        self.rejoin(label, body, mask)?;
+        Ok(flow)
+    }
+
+    /// Behind a construct in which threads were not told apart, though they parted: what follows may want those that entered it
+    /// to be together, whether or not it says which. Where they are not told apart around it either, nobody knows who did.
+    fn rejoin(&mut self, label: Label, body: Block, mask: Option<V<'c>>) -> Result<()> {
+        let Some(mask) = mask else { return Ok(()) };
+        let exits = &self.constructs.exits[body.index()];
+        let leads_on = exits.returns || exits.labels.iter().any(|&other| other != label);
+        let has_parted = self.uniformity.is_divergent_label(label) && !self.constructs.goals.has(label);
+        if has_parted && !leads_on && self.tells_apart(self.here) {
+            self.e.intrinsic_effect("llvm.nvvm.bar.warp.sync", &[], &[mask])?;
+        }
+        Ok(())
     }
 
     /// A loop in which multiplications of one round go on in the next. Where they are added to what the sums were before, the
@@ -354,6 +374,11 @@ impl<'c> Lower<'_, 'c> {
         }
         self.e.br(self.constructs.ret)?;
         Ok(Flow::Left)
+    }
+
+    /// Whether threads have to be told apart in a block.
+    fn tells_apart(&self, block: Block) -> bool {
+        self.constructs.goals.tells_apart(block, &self.constructs.exits[block.index()])
     }
 
     /// Whether some threads may come to the end of a block on their way further out, past a label of its own.
