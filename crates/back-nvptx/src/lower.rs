@@ -449,8 +449,18 @@ impl<'c> Lower<'_, 'c> {
     ) -> Result<V<'c>> {
         match (op, s) {
             (BinaryOp::Fdiv, Scalar::F32) if self.has_wgmma() => self.quotient(x, y),
+            (BinaryOp::Sdot4, _) => self.dot_bytes("s32.s32", x, y),
+            (BinaryOp::Udot4, _) => self.dot_bytes("u32.u32", x, y),
+            (BinaryOp::Sudot4, _) => self.dot_bytes("s32.u32", x, y),
             _ => self.e.binary(op, s, x, y, exact),
         }
+    }
+
+    /// The sum of the products of four bytes with four others.
+    fn dot_bytes(&mut self, types: &str, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+        let text = format!("dp4a.{types} $0, $1, $2, 0;");
+        let word = self.e.cx.i32_type().into();
+        Ok(self.assembly(&text, &[word], &[x, y], coopmat::Memory::None)?[0])
     }
 
     /// The quotient of two numbers of 32 bits, without the call that the instruction for it becomes: where there are calls,
