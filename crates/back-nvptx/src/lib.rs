@@ -13,7 +13,6 @@ mod atomic;
 mod builtin;
 mod control;
 mod coopmat;
-mod gather;
 mod goals;
 pub mod image;
 mod lower;

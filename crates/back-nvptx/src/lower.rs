@@ -246,11 +246,6 @@ impl<'a, 'c> Lower<'a, 'c> {
                 rest = &rest[chained..];
                 continue;
             }
-            let gathered = self.gather(rest)?;
-            if gathered > 0 {
-                rest = &rest[gathered..];
-                continue;
-            }
             flow = self.inst(inst)?;
             if flow == Flow::Left {
                 break;

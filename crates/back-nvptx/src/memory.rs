@@ -1,19 +1,24 @@
 //! Loads, stores, barriers.
 //!
-//! An access is a branch around the instruction: outside of its object it reads zeros and writes nothing, each scalar
-//! for itself, so several are done together only where all are inside. The hardware wants accesses to be aligned, and
-//! the IR does not: where a pointer's steps do not say that a scalar is aligned, its address is looked at, and one
-//! that is not is moved byte by byte.
+//! Outside of its object an access reads zeros and writes nothing, each scalar for itself. A load from a buffer reads zeros
+//! that lie elsewhere, so that no branch keeps those behind it waiting ([`Lower::read_or_zeros`]); other accesses are branches
+//! around the instruction, where several are done together only if all are inside. The hardware wants accesses to be aligned,
+//! and the IR does not: where a pointer's steps do not say that a scalar is aligned, its address is looked at, and one that is
+//! not is moved byte by byte.
 
-use crate::lower::{Lower, Ptr};
-use inkwell::IntPredicate;
+use crate::lower::{ADDRESS_SPACE_GLOBAL, Lower, Ptr};
+use inkwell::module::Linkage;
 use inkwell::types::{BasicType, BasicTypeEnum};
 use inkwell::values::{InstructionOpcode as I, PointerValue};
+use inkwell::{AddressSpace, IntPredicate};
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{Barrier, Inst, MemFlags, Scalar, Scope, Space, Value};
 
 /// Bytes of the widest access.
 const MAX_ACCESS: u64 = 16;
+
+/// The zeros that are read outside of buffers.
+const ZEROS: &str = "phalanx_zeros";
 
 impl<'c> Lower<'_, 'c> {
     pub(crate) fn lower_load(&mut self, inst: Inst, flags: MemFlags) -> Result<()> {
@@ -41,6 +46,9 @@ impl<'c> Lower<'_, 'c> {
         let zero = self.e.zero(self.e.scalar_ty(s));
         match inside {
             None => self.read(&p, s, n, align, flags),
+            Some(_) if p.space == Space::Buffer && align >= s.bytes().into() => {
+                self.read_or_zeros(&p, s, n, align, flags)
+            }
             Some(all) => self.either(
                 all,
                 |l| l.read(&p, s, n, align, flags),
@@ -108,6 +116,57 @@ impl<'c> Lower<'_, 'c> {
     pub(crate) fn in_part(&mut self, at: V<'c>) -> Result<V<'c>> {
         let at = self.in_half(at)?;
         self.in_block(at)
+    }
+
+    /// Reads scalars of a buffer, each of which may be outside and is aligned. A piece that begins inside can be read whatever
+    /// lies behind its object, as it is as aligned as it is large; of what does not belong to the object nothing is used.
+    fn read_or_zeros(
+        &mut self,
+        p: &Ptr<'c>,
+        s: Scalar,
+        n: usize,
+        align: u64,
+        flags: MemFlags,
+    ) -> Result<Vec<V<'c>>> {
+        let (start, bytes) = (self.place(p)?, u64::from(s.bytes()));
+        let zero = self.e.zero(self.e.scalar_ty(s));
+        let zeros = self.zeros();
+        let mut values = Vec::new();
+        for (first, count) in pieces(n, bytes, align) {
+            let at = self.e.field(start, first as u64 * bytes)?;
+            let mut inside = Vec::new();
+            for i in first..first + count {
+                // From the pointer's own place on, all ends are the same from one access to the next.
+                let end = self.e.map2(
+                    "llvm.usub.sat",
+                    p.size,
+                    self.e.i64((i as u64 * bytes + bytes - 1) as i64),
+                )?;
+                inside.push(self.e.icmp(IntPredicate::ULT, p.offset, end)?);
+            }
+            let at = self.e.select(inside[0], at.into(), zeros)?.into_pointer_value();
+            let read = self.read_aligned(at, s, count, count as u64 * bytes, flags)?;
+            values.push(read[0]);
+            for (&x, &inside) in read.iter().zip(&inside).skip(1) {
+                values.push(self.e.select(inside, x, zero)?);
+            }
+        }
+        Ok(values)
+    }
+
+    /// Where zeros lie, as many as the widest access reads.
+    fn zeros(&self) -> V<'c> {
+        let known = self.e.module.get_global(ZEROS);
+        let global = known.unwrap_or_else(|| {
+            let ty = self.e.cx.i8_type().array_type(MAX_ACCESS as u32);
+            let global = self.e.module.add_global(ty, Some(AddressSpace::from(ADDRESS_SPACE_GLOBAL)), ZEROS);
+            global.set_initializer(&ty.const_zero());
+            global.set_constant(true);
+            global.set_linkage(Linkage::Internal);
+            global.set_alignment(MAX_ACCESS as u32);
+            global
+        });
+        global.as_pointer_value().into()
     }
 
     /// Reads scalars of which each may be outside.

@@ -867,17 +867,18 @@ fn blocks_are_filled_by_others_where_that_is_the_same() {
 }
 
 #[test]
-fn loads_that_follow_one_another_look_once() {
+fn loads_wait_for_no_branch() {
     let code = ptx(&kernel(
         "%p: ptr<buffer> = ptr_add<scale=16> %in, %i\n%a: i32, %b: i32, %c: i32, %d: i32 = load %p\n\
          %q: ptr<buffer> = ptr_add<disp=4096> %p\n%e: i32, %f: i32, %g: i32, %h: i32 = load %q\n\
          %x: i32 = iadd %a, %e\n%y: i32 = iadd %d, %h\n\
          %o: ptr<buffer> = ptr_add<scale=8> %out, %i\nstore %o, %x, %y",
     ));
-    // Both at once where all is inside.
+    // Outside they read zeros that lie elsewhere.
     let first = code.find("ld.global.v4").expect("a load");
-    let between = code[first..].lines().nth(1).expect("more");
-    assert!(between.contains("ld.global.v4"), "{code}");
+    let last = code.rfind("ld.global.v4").expect("another");
+    assert!(first < last && !code[first..last].contains("bra"), "{code}");
+    assert!(code.contains("phalanx_zeros[16]") && code[..first].contains("selp"), "{code}");
 }
 
 #[test]

@@ -21,13 +21,14 @@
 
 mod cover;
 mod find;
+mod run;
 
-use crate::gather::Run;
 use crate::lower::{Flow, Lower};
 use find::PIECE;
 use inkwell::values::{InstructionOpcode as I, PointerValue};
 use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{Inst, MemFlags};
+use run::Run;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -113,11 +114,6 @@ impl<'c> Lower<'_, 'c> {
         Ok(ahead.skipped.contains(&inst).then_some((1, Flow::Next)))
     }
 
-    /// Whether an instruction is a load that is done ahead.
-    pub(crate) fn is_ahead(&self, inst: Inst) -> bool {
-        self.ahead.as_ref().is_some_and(|ahead| ahead.copies.contains_key(&inst))
-    }
-
     fn copy_ahead(&mut self, ahead: &Ahead, halves: Halves<'c>, insts: &[Inst]) -> Result<usize> {
         let f = self.f;
         let run = Run::find(f, insts, |inst| ahead.copies.contains_key(&inst));
@@ -156,6 +152,23 @@ impl<'c> Lower<'_, 'c> {
             self.inst(inst)?;
         }
         Ok(run.count)
+    }
+
+    /// Whether all that some loads read is in its object; nothing where there are no bounds.
+    fn are_inside(&mut self, loads: &[Inst]) -> Result<Option<V<'c>>> {
+        let f = self.f;
+        let mut all: Option<V<'c>> = None;
+        for &inst in loads {
+            let info = f.inst(inst);
+            let (p, bytes) = (self.ptr(info.args[0])?, self.bytes_of(&info.results)?);
+            if let Some(inside) = self.inside(&p, bytes)? {
+                all = Some(match all {
+                    Some(all) => self.e.and(all, inside)?,
+                    None => inside,
+                });
+            }
+        }
+        Ok(all)
     }
 
     /// Begins to copy a piece of a buffer to shared memory.

@@ -105,11 +105,6 @@ impl<'c> Lower<'_, 'c> {
         self.blocks.as_ref().is_some_and(|ring| ring.is_producer)
     }
 
-    /// Whether an instruction is a load that is nothing but the first half of a copy.
-    pub(crate) fn is_copied(&self, inst: Inst) -> bool {
-        self.blocks.as_ref().is_some_and(|ring| ring.plan.copies.values().any(|&load| load == inst))
-    }
-
     /// Whether multiplications go on by themselves.
     pub(crate) fn has_wgmma(&self) -> bool {
         self.ring.is_some() || self.blocks.as_ref().is_some_and(|ring| ring.plan.fused.is_some())

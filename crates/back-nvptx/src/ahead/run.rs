@@ -1,8 +1,4 @@
-//! Loads that are done together.
-//!
-//! Each load from a buffer looks whether it is inside, and a branch between two loads costs as much as a load: what copies
-//! wait for is then not memory. So loads of a block that follow one another are found, with what stands between them and
-//! does not matter for them, and all of them are done where all are inside; elsewhere each looks for itself.
+//! Loads of a block that follow one another, with what stands between them and does not matter for them.
 //!
 //! ```text
 //! %p = ptr_add ..   %a = load %p   var_store $x, %a   %q = ptr_add ..   %b = load %q   var_store $y, %b
@@ -12,9 +8,7 @@
 //! What takes a value that is loaded is *late*: it is moved behind the loads, and so is all that must stay behind it.
 
 use crate::coopmat;
-use crate::lower::Lower;
-use phalanx_emit_llvm::{Result, V};
-use phalanx_ir::{Function, Inst, MemFlags, Op, Space, Type, Value, Var};
+use phalanx_ir::{Function, Inst, Op, Space, Type, Value, Var};
 use std::collections::HashSet;
 
 /// Most scalars that are loaded together: they are all in registers at once.
@@ -114,73 +108,6 @@ impl Run {
             }
         }
         run
-    }
-}
-
-impl<'c> Lower<'_, 'c> {
-    /// Lowers the loads that follow one another at the start of some instructions, if there are several, and what stands
-    /// between them; how many instructions that are.
-    pub(crate) fn gather(&mut self, insts: &[Inst]) -> Result<usize> {
-        let f = self.f;
-        if !insts.first().is_some_and(|&inst| self.is_plain_load(inst)) {
-            return Ok(0);
-        }
-        let run = Run::find(f, insts, |inst| self.is_plain_load(inst));
-        if run.loads.len() < 2 {
-            return Ok(0);
-        }
-        for &inst in &run.early {
-            self.inst(inst)?;
-        }
-        let all = self.are_inside(&run.loads)?;
-        let read = |l: &mut Self, is_inside: bool| {
-            let mut values = Vec::new();
-            for &inst in &run.loads {
-                values.extend(l.load(inst, MemFlags::default(), is_inside)?);
-            }
-            Ok(values)
-        };
-        let values = match all {
-            Some(all) => self.either(all, |l| read(l, true), |l| read(l, false))?,
-            None => read(self, true)?,
-        };
-        let results = run.loads.iter().flat_map(|&inst| &f.inst(inst).results);
-        for (&result, v) in results.zip(values) {
-            self.define(result, v);
-        }
-        for &inst in &run.late {
-            self.inst(inst)?;
-        }
-        Ok(run.count)
-    }
-
-    /// Whether all that some loads read is in its object; nothing where there are no bounds.
-    pub(crate) fn are_inside(&mut self, loads: &[Inst]) -> Result<Option<V<'c>>> {
-        let f = self.f;
-        let mut all: Option<V<'c>> = None;
-        for &inst in loads {
-            let info = f.inst(inst);
-            let (p, bytes) = (self.ptr(info.args[0])?, self.bytes_of(&info.results)?);
-            if let Some(inside) = self.inside(&p, bytes)? {
-                all = Some(match all {
-                    Some(all) => self.e.and(all, inside)?,
-                    None => inside,
-                });
-            }
-        }
-        Ok(all)
-    }
-
-    /// Whether an instruction is a load of scalars from a buffer that is known to be aligned.
-    fn is_plain_load(&self, inst: Inst) -> bool {
-        if self.is_ahead(inst) || self.is_copied(inst) {
-            return false;
-        }
-        let f = self.f;
-        let info = f.inst(inst);
-        let Op::Load(MemFlags { volatile: false, .. }) = info.op else { return false };
-        let Some(s) = f.ty(info.results[0]).scalar() else { return false };
-        f.ty(info.args[0]) == Type::Ptr(Space::Buffer) && self.align_of(info.args[0]) >= u64::from(s.bytes())
     }
 }
 
