@@ -41,7 +41,7 @@ const MAX_CLONED: usize = 4096;
 /// The same for one loop that has matrix operations, but no index by its counter.
 const MAX_CLONED_PLAIN: usize = 512;
 /// The same for one loop of any kind, for threads: their loads are then under way at the same time.
-const MAX_CLONED_SHORT: usize = 256;
+const MAX_CLONED_SHORT: usize = 1024;
 /// Most elements of a vector that threads multiply, and have in registers for that.
 const MAX_VECTOR: u32 = 64;
 /// Most elements of an array of scalars that are worth turning into registers. Longer ones stay in
