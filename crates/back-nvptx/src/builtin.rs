@@ -63,6 +63,8 @@ impl<'c> Lower<'_, 'c> {
                 let thread = self.thread()?;
                 self.e.and(thread, self.e.i32(31))
             }
+            Builtin::Multiprocessor => self.e.intrinsic("llvm.nvvm.read.ptx.sreg.smid", &[], &[]),
+            Builtin::ResidentSubgroup => self.e.intrinsic("llvm.nvvm.read.ptx.sreg.warpid", &[], &[]),
             Builtin::LocalInvocationId(axis) => self.local_id(usize::from(axis.min(2))),
             Builtin::GlobalInvocationId(axis) => {
                 let axis = axis.min(2);

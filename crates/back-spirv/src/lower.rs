@@ -290,6 +290,8 @@ impl<'m> Lower<'m> {
             Builtin::LocalInvocationIndex => (BuiltIn::LocalInvocationIndex, None),
             Builtin::SubgroupId => (BuiltIn::SubgroupId, None),
             Builtin::SubgroupLane => (BuiltIn::SubgroupLocalInvocationId, None),
+            Builtin::Multiprocessor => (BuiltIn::SMIDNV, None),
+            Builtin::ResidentSubgroup => (BuiltIn::WarpIDNV, None),
         };
         let int = self.e.u32();
         let ty = if axis.is_some() { self.e.vector(Scalar::I32, 3) } else { int };

@@ -117,6 +117,18 @@ pub(crate) fn name(device: CUdevice) -> Result<String, Error> {
     Ok(name.to_string_lossy().into_owned())
 }
 
+/// The number that a GPU's vendor gave its kind, among devices of PCI; nothing where the system does not tell.
+pub(crate) fn pci_device(device: CUdevice) -> Option<u32> {
+    let mut place: [c_char; 32] = [0; 32];
+    // SAFETY: as above; the driver writes at most 32 characters, a zero at their end.
+    let result = unsafe { sys::cuDeviceGetPCIBusId(place.as_mut_ptr(), 32, device) };
+    check("asking where the GPU is", result).ok()?;
+    // SAFETY: there is a zero, as `place` began with zeros and the driver ends what it writes with one.
+    let place = unsafe { CStr::from_ptr(place.as_ptr()) }.to_str().ok()?.to_lowercase();
+    let number = std::fs::read_to_string(format!("/sys/bus/pci/devices/{place}/device")).ok()?;
+    u32::from_str_radix(number.trim().strip_prefix("0x")?, 16).ok()
+}
+
 /// Bytes of a GPU's memory.
 pub(crate) fn memory(device: CUdevice) -> Result<u64, Error> {
     let mut bytes = 0;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
-use phalanx_back_nvptx::{Arch, Compiled};
+use phalanx_back_nvptx::{Arch, Compiled, abi};
 use phalanx_host::{Allocation, Allocations, Buffer, CacheKey, SealedCode, build_id};
 use phalanx_ir::Verified;
 
@@ -28,8 +28,12 @@ pub struct Properties {
     pub capability: (u32, u32),
     /// The driver, whose assembler makes its code.
     pub driver: String,
+    /// The number that its vendor gave its kind, among devices of PCI; 0 where the system does not tell.
+    pub pci_device: u32,
     /// Its number of multiprocessors.
     pub multiprocessors: u32,
+    /// Most subgroups that one of them holds at a time.
+    pub resident_subgroups: u32,
     /// Bytes of its memory.
     pub memory_bytes: u64,
     /// Most bytes that a work-group shares.
@@ -83,7 +87,10 @@ impl Properties {
             arch,
             capability: (major, minor),
             driver: driver::version()?,
+            pci_device: context::pci_device(device).unwrap_or(0),
             multiprocessors: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            resident_subgroups: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?
+                / abi::SUBGROUP_SIZE,
             memory_bytes: context::memory(device)?,
             shared_bytes: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
             workgroup_invocations: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,

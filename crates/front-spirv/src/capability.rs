@@ -80,6 +80,7 @@ pub(crate) const SUPPORTED: &[C] = &[
     C::CooperativeMatrixLayoutsARM,
     C::ReplicatedCompositesEXT,
     C::LongVectorEXT,
+    C::ShaderSMBuiltinsNV,
     C::CooperativeVectorNV,
     C::CooperativeVectorTrainingNV,
     C::DotProduct,

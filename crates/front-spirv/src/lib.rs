@@ -113,6 +113,10 @@ pub struct Limits {
     pub workgroup_invocations: u32,
     /// Bytes of all variables of one invocation, matrices aside.
     pub private_bytes: u64,
+    /// Multiprocessors of the device (*SMCountNV*).
+    pub multiprocessors: u32,
+    /// Most subgroups that one holds at a time (*WarpsPerSMNV*).
+    pub resident_subgroups: u32,
 }
 
 impl Default for Limits {
@@ -124,6 +128,8 @@ impl Default for Limits {
             push_bytes: 256,
             workgroup_invocations: 1024,
             private_bytes: 1 << 20,
+            multiprocessors: 1,
+            resident_subgroups: 1,
         }
     }
 }

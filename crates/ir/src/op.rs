@@ -419,6 +419,10 @@ pub enum Builtin {
     SubgroupId,
     /// This invocation in its subgroup.
     SubgroupLane,
+    /// The multiprocessor that executes this subgroup, below their number. It may be another a moment later.
+    Multiprocessor,
+    /// This subgroup among those that its multiprocessor holds at a time, below the most that it may. The same holds for it.
+    ResidentSubgroup,
 }
 
 /// How memory is accessed.

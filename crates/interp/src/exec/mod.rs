@@ -318,6 +318,7 @@ impl<'e> Exec<'e, '_, '_> {
                 Builtin::LocalInvocationIndex => index,
                 Builtin::SubgroupId => sub.id,
                 Builtin::SubgroupLane => lane as u32,
+                Builtin::Multiprocessor | Builtin::ResidentSubgroup => 0,
             })
         });
     }

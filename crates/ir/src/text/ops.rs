@@ -157,6 +157,8 @@ fn builtin_name(op: Builtin) -> &'static str {
         Builtin::LocalInvocationIndex => "local_invocation_index",
         Builtin::SubgroupId => "subgroup_id",
         Builtin::SubgroupLane => "subgroup_lane",
+        Builtin::Multiprocessor => "multiprocessor",
+        Builtin::ResidentSubgroup => "resident_subgroup",
     }
 }
 
@@ -238,6 +240,8 @@ pub(crate) fn templates() -> Vec<Op> {
         Op::Builtin(Builtin::LocalInvocationIndex),
         Op::Builtin(Builtin::SubgroupId),
         Op::Builtin(Builtin::SubgroupLane),
+        Op::Builtin(Builtin::Multiprocessor),
+        Op::Builtin(Builtin::ResidentSubgroup),
     ];
     ops.extend(UnaryOp::ALL.iter().map(|&op| Op::Unary(op)));
     ops.extend(BinaryOp::ALL.iter().map(|&op| Op::Binary(op)));
@@ -412,7 +416,11 @@ fn builtin_attrs<A: Attrs>(op: &mut Builtin, a: &mut A) -> Result<(), A::Error> 
         | Builtin::WorkgroupId(axis)
         | Builtin::LocalInvocationId(axis)
         | Builtin::GlobalInvocationId(axis) => a.word(&[("x", 0), ("y", 1), ("z", 2)], axis),
-        Builtin::LocalInvocationIndex | Builtin::SubgroupId | Builtin::SubgroupLane => Ok(()),
+        Builtin::LocalInvocationIndex
+        | Builtin::SubgroupId
+        | Builtin::SubgroupLane
+        | Builtin::Multiprocessor
+        | Builtin::ResidentSubgroup => Ok(()),
     }
 }
 

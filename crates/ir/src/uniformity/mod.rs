@@ -477,7 +477,10 @@ impl<'m> Analysis<'m> {
             Builtin::GlobalInvocationId(n) => self.lanes.global_id(axis(n)),
             Builtin::LocalInvocationIndex => self.lanes.local_index(),
             // Each subgroup of a work-group has its own.
-            Builtin::SubgroupId | Builtin::SubgroupLane if self.is_workgroup => Fact::varying(Type::I32),
+            Builtin::SubgroupId | Builtin::SubgroupLane | Builtin::ResidentSubgroup if self.is_workgroup => {
+                Fact::varying(Type::I32)
+            }
+            Builtin::Multiprocessor | Builtin::ResidentSubgroup => Fact::uniform(Type::I32),
             Builtin::SubgroupId => self.lanes.subgroup_id(),
             Builtin::SubgroupLane => self.lanes.lane(),
         }

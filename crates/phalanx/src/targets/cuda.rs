@@ -35,6 +35,9 @@ pub(super) struct Cuda {
     process: u32,
 }
 
+/// The vendor's number among those of PCI devices.
+const NVIDIA: u32 = 0x10DE;
+
 /// Pipelines that are remembered.
 const MAX_KNOWN: usize = 512;
 
@@ -62,6 +65,8 @@ fn machine_of(properties: &Properties) -> Machine {
         workgroup_invocations: properties.workgroup_invocations.min(1024),
         // What an invocation keeps is memory of each thread that the GPU can have at once.
         private_bytes: 64 << 10,
+        multiprocessors: properties.multiprocessors,
+        resident_subgroups: properties.resident_subgroups,
         ..Limits::default()
     };
     Machine {
@@ -80,6 +85,8 @@ fn machine_of(properties: &Properties) -> Machine {
         inferencing: passes::THREADS.inferencing,
         gpu: Some(GpuInfo {
             code_target: properties.code_target(),
+            pci: [NVIDIA, properties.pci_device],
+            resident_subgroups: properties.resident_subgroups,
             memory_bytes: properties.memory_bytes,
             rates: properties.rates(),
         }),

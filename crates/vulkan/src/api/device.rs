@@ -22,15 +22,16 @@ unsafe fn create(
     info: &vk::DeviceCreateInfo,
 ) -> Result<Arc<Device>, vk::Result> {
     // VUID-vkCreateDevice-ppEnabledExtensionNames-01387. Layers of devices are "deprecated and ignored".
+    let known = extensions::of_device(physical.is_gpu());
     // SAFETY: as this function's.
-    let extensions = unsafe {
-        extensions::enabled(extensions::DEVICE, info.enabled_extension_names, info.enabled_extension_count)
-    }?;
+    let extensions =
+        unsafe { extensions::enabled(&known, info.enabled_extension_names, info.enabled_extension_count) }?;
     // SAFETY: as this function's.
     let core = unsafe { info.enabled_features.as_ref() };
     // "If a feature is requested that is not supported, VK_ERROR_FEATURE_NOT_PRESENT."
     // SAFETY: as this function's.
-    if !core.is_none_or(features::accepts_core) || !unsafe { features::accepts(info.next) } {
+    let are_known = unsafe { features::accepts(info.next, physical.is_gpu()) };
+    if !core.is_none_or(features::accepts_core) || !are_known {
         return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
     }
     // SAFETY: as this function's.

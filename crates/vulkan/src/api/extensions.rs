@@ -18,7 +18,7 @@ pub(super) const INSTANCE: &[Extension] = &[
 ];
 
 /// Extensions of devices. Applications ask for names that are core long since, so those are here too.
-pub(super) const DEVICE: &[Extension] = &[
+const DEVICE: &[Extension] = &[
     ("VK_EXT_calibrated_timestamps", 2),
     ("VK_EXT_cooperative_matrix_maintenance1", 1),
     ("VK_EXT_descriptor_indexing", 2),
@@ -115,6 +115,15 @@ pub(super) const DEVICE: &[Extension] = &[
     ("VK_QCOM_cooperative_matrix_conversion", 1),
 ];
 
+/// Those of GPUs besides.
+const GPU: &[Extension] = &[("VK_NV_shader_sm_builtins", 1)];
+
+/// Those of a device.
+pub(super) fn of_device(is_gpu: bool) -> Vec<Extension> {
+    let of_gpu = if is_gpu { GPU } else { &[] };
+    DEVICE.iter().chain(of_gpu).copied().collect()
+}
+
 /// As `vkEnumerate…ExtensionProperties` give them.
 pub(super) fn properties(extensions: &[Extension]) -> Vec<vk::ExtensionProperties> {
     let properties = |&(name, spec_version): &Extension| vk::ExtensionProperties {
@@ -154,7 +163,7 @@ mod tests {
 
     #[test]
     fn names_are_sorted_and_distinct() {
-        for list in [INSTANCE, DEVICE] {
+        for list in [INSTANCE, DEVICE, GPU] {
             assert!(list.is_sorted_by(|a, b| a.0 < b.0));
         }
     }

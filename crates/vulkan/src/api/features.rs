@@ -33,10 +33,10 @@ unsafe trait Features: Copy + Default + PartialEq {
 /// What is done with a structure of features.
 struct Entry {
     ty: fn() -> vk::StructureType,
-    /// Fills the structure behind the pointer.
-    fill: unsafe fn(*mut c_void),
-    /// Whether all features that the structure behind the pointer asks for are supported.
-    accepts: unsafe fn(*const c_void) -> bool,
+    /// Fills the structure behind the pointer, for a device that has these features or lacks them.
+    fill: unsafe fn(*mut c_void, bool),
+    /// Whether all features that the structure behind the pointer asks for are supported by such a device.
+    accepts: unsafe fn(*const c_void, bool) -> bool,
 }
 
 macro_rules! implement {
@@ -245,6 +245,7 @@ table! {
         PhysicalDeviceShaderQuadControlFeaturesKHR { shader_quad_control }
         PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR { shader_relaxed_extended_instruction }
         PhysicalDeviceShaderReplicatedCompositesFeaturesEXT { shader_replicated_composites }
+        PhysicalDeviceShaderSMBuiltinsFeaturesNV { shader_sm_builtins }
         PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT { shader_subgroup_partitioned }
         PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR { shader_subgroup_uniform_control_flow }
         PhysicalDeviceShaderUntypedPointersFeaturesKHR { shader_untyped_pointers }
@@ -263,9 +264,9 @@ table! {
 /// # Safety
 ///
 /// `at` points to a `T` that is valid for reads and writes.
-unsafe fn fill_one<T: Features>(at: *mut c_void) {
+unsafe fn fill_one<T: Features>(at: *mut c_void, has: bool) {
     let mut features = T::default();
-    features.set(vk::TRUE);
+    features.set(has.into());
     // SAFETY: as this function's.
     unsafe { chain::put(at, features) };
 }
@@ -275,11 +276,18 @@ unsafe fn fill_one<T: Features>(at: *mut c_void) {
 /// # Safety
 ///
 /// `at` points to a valid `T`.
-unsafe fn accepts_one<T: Features>(at: *const c_void) -> bool {
+unsafe fn accepts_one<T: Features>(at: *const c_void, has: bool) -> bool {
     // SAFETY: as this function's.
     let mut features = unsafe { at.cast::<T>().read() }.alone();
-    features.set(vk::FALSE);
+    if has {
+        features.set(vk::FALSE);
+    }
     features == T::default()
+}
+
+/// Whether a device has the features of a structure: some are those of GPUs alone.
+fn has(is_gpu: bool, ty: vk::StructureType) -> bool {
+    is_gpu || ty != vk::StructureType::PHYSICAL_DEVICE_SHADER_SM_BUILTINS_FEATURES_NV
 }
 
 /// The features of Vulkan 1.0.
@@ -318,12 +326,12 @@ pub(super) fn accepts_core(features: &vk::PhysicalDeviceFeatures) -> bool {
 /// # Safety
 ///
 /// `next` is a valid chain that is ours to write.
-pub(super) unsafe fn fill(next: *mut c_void) {
+pub(super) unsafe fn fill(next: *mut c_void, is_gpu: bool) {
     // SAFETY: as this function's.
     for (ty, at) in unsafe { chain::links(next) } {
         if let Some(entry) = TABLE.iter().find(|entry| (entry.ty)() == ty) {
             // SAFETY: a structure of that type, by its `sType`.
-            unsafe { (entry.fill)(at.cast_mut()) };
+            unsafe { (entry.fill)(at.cast_mut(), has(is_gpu, ty)) };
         }
     }
 }
@@ -333,15 +341,16 @@ pub(super) unsafe fn fill(next: *mut c_void) {
 /// # Safety
 ///
 /// `next` is a valid chain.
-pub(super) unsafe fn accepts(next: *const c_void) -> bool {
+pub(super) unsafe fn accepts(next: *const c_void, is_gpu: bool) -> bool {
     // SAFETY: as this function's.
     unsafe { chain::links(next) }.all(|(ty, at)| {
         if ty == vk::StructureType::PHYSICAL_DEVICE_FEATURES_2 {
             // SAFETY: a structure of that type, by its `sType`.
             return accepts_core(unsafe { &(*at.cast::<vk::PhysicalDeviceFeatures2>()).features });
         }
+        let entry = TABLE.iter().find(|entry| (entry.ty)() == ty);
         // SAFETY: as above.
-        TABLE.iter().find(|entry| (entry.ty)() == ty).is_none_or(|entry| unsafe { (entry.accepts)(at) })
+        entry.is_none_or(|entry| unsafe { (entry.accepts)(at, has(is_gpu, ty)) })
     })
 }
 
@@ -365,17 +374,17 @@ mod tests {
         };
         let next: *mut c_void = (&raw mut vulkan12).cast();
         // SAFETY: a chain of two structures.
-        unsafe { fill(next) };
+        unsafe { fill(next, false) };
         assert_eq!(vulkan12.next, (&raw mut matrices).cast::<c_void>(), "the chain is kept");
         assert_eq!((vulkan12.shader_float16, vulkan12.shader_output_layer), (vk::TRUE, vk::FALSE));
         assert_eq!(matrices.cooperative_matrix, vk::TRUE);
         let next: *mut c_void = (&raw mut vulkan12).cast();
         // SAFETY: as above.
-        assert!(unsafe { accepts(next) });
+        assert!(unsafe { accepts(next, false) });
         vulkan12.shader_output_layer = vk::TRUE;
         let next: *mut c_void = (&raw mut vulkan12).cast();
         // SAFETY: as above.
-        assert!(!unsafe { accepts(next) });
+        assert!(!unsafe { accepts(next, false) });
     }
 
     #[test]
@@ -385,6 +394,6 @@ mod tests {
         let features = vk::PhysicalDeviceFeatures { sparse_binding: vk::TRUE, ..Default::default() };
         let all = vk::PhysicalDeviceFeatures2 { features, ..Default::default() };
         // SAFETY: a chain of one structure.
-        assert!(!unsafe { accepts((&raw const all).cast()) });
+        assert!(!unsafe { accepts((&raw const all).cast(), false) });
     }
 }

@@ -54,12 +54,14 @@ entries! {
         unsafe { to.write(features::core()) };
     }
 
-    fn get_features2(_physical: vk::PhysicalDevice, to: *mut vk::PhysicalDeviceFeatures2) {
+    fn get_features2(physical: vk::PhysicalDevice, to: *mut vk::PhysicalDeviceFeatures2) {
+        // SAFETY: a handle of a physical device.
+        let Ok(physical) = (unsafe { dispatchable::object::<PhysicalDevice>(physical) }) else { return };
         // SAFETY: the caller passes a place for them.
         let Some(to) = (unsafe { to.as_mut() }) else { return };
         to.features = features::core();
         // SAFETY: a valid chain.
-        unsafe { features::fill(to.next) };
+        unsafe { features::fill(to.next, physical.is_gpu()) };
     }
 
     fn get_memory_properties(physical: vk::PhysicalDevice, to: *mut vk::PhysicalDeviceMemoryProperties) {
@@ -216,7 +218,7 @@ entries! {
     }
 
     fn enumerate_device_extensions(
-        _physical: vk::PhysicalDevice,
+        physical: vk::PhysicalDevice,
         layer: *const c_char,
         count: *mut u32,
         list: *mut vk::ExtensionProperties,
@@ -224,8 +226,11 @@ entries! {
         if !layer.is_null() {
             return Err(vk::Result::ERROR_LAYER_NOT_PRESENT);
         }
+        // SAFETY: a handle of a physical device.
+        let physical = unsafe { dispatchable::object::<PhysicalDevice>(physical) }?;
+        let extensions = extensions::of_device(physical.is_gpu());
         // SAFETY: the caller passes a count and room for as many.
-        unsafe { chain::list(count, list, &extensions::properties(extensions::DEVICE)) }
+        unsafe { chain::list(count, list, &extensions::properties(&extensions)) }
     }
 
     fn enumerate_device_layers(

@@ -117,6 +117,7 @@ table! {
     },
     PhysicalDeviceSubgroupProperties: subgroups,
     PhysicalDeviceSubgroupSizeControlProperties: subgroup_sizes,
+    PhysicalDeviceShaderSMBuiltinsPropertiesNV: multiprocessors,
     PhysicalDeviceTexelBufferAlignmentProperties: |_| texel_buffers(),
     PhysicalDeviceTimelineSemaphoreProperties: |_| vk::PhysicalDeviceTimelineSemaphoreProperties {
         max_timeline_semaphore_value_difference: u64::MAX,
@@ -141,17 +142,28 @@ pub(super) unsafe fn fill(next: *mut c_void, physical: &PhysicalDevice) {
 
 /// The properties of Vulkan 1.0.
 pub(super) fn core(physical: &PhysicalDevice) -> vk::PhysicalDeviceProperties {
+    // A GPU is its vendor's, whoever drives it. We ourselves are neither a vendor of PCI devices nor one that is registered
+    // with Khronos.
+    let [vendor_id, device_id] = physical.info.gpu.as_ref().map_or([0; 2], |gpu| gpu.pci);
     vk::PhysicalDeviceProperties {
         api_version: API_VERSION,
         driver_version: driver_version(),
-        // Neither a vendor of PCI devices nor one that is registered with Khronos.
-        vendor_id: 0,
-        device_id: 0,
+        vendor_id,
+        device_id,
         device_type: physical.presented.ty,
         device_name: chain::characters(&format!("Phalanx ({})", physical.info.name)),
         pipeline_cache_uuid: pipeline_cache_uuid(physical),
         limits: limits::limits(physical),
         sparse_properties: vk::PhysicalDeviceSparseProperties::default(),
+    }
+}
+
+fn multiprocessors(physical: &PhysicalDevice) -> vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV {
+    let gpu = physical.info.gpu.as_ref();
+    vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV {
+        shader_sm_count: gpu.map_or(0, |_| physical.info.threads as u32),
+        shader_warps_per_sm: gpu.map_or(0, |gpu| gpu.resident_subgroups),
+        ..Default::default()
     }
 }
 

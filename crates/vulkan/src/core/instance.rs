@@ -104,6 +104,10 @@ impl PhysicalDevice {
         })
     }
 
+    pub(crate) fn is_gpu(&self) -> bool {
+        self.info.gpu.is_some()
+    }
+
     /// Its name among those of the machine.
     pub(crate) fn name(&self) -> String {
         self.kind.to_string()
