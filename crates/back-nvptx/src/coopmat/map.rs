@@ -140,7 +140,12 @@ impl<'c> Lower<'_, 'c> {
                 }
             });
         }
-        if share.is_full(to) {
+        // What only computes does no harm where there is no element.
+        let computes = |&inst: &Inst| {
+            let op = &self.f.inst(inst).op;
+            op.computes() || matches!(op, Op::Params | Op::Yield)
+        };
+        if share.is_full(to) || self.f.block(body).iter().all(computes) {
             return self.region(body, &params);
         }
         let mut exists = self.e.bool(true);

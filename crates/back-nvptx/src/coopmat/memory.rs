@@ -14,7 +14,7 @@ use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
 use inkwell::values::PointerValue;
 use phalanx_emit_llvm::{Result, V};
-use phalanx_ir::{Builtin, Inst, MatType, MemFlags, Scalar, Space, Value};
+use phalanx_ir::{Builtin, Inst, InstInfo, MatType, MemFlags, Op, Scalar, Scope, Space, Use, Value};
 
 /// The longest stride with which it is asked whether a whole matrix is inside.
 const MAX_STRIDE: i64 = 1 << 31;
@@ -70,18 +70,46 @@ impl<'c> Lower<'_, 'c> {
             return Ok(());
         }
         let layout = place.layout;
-        let words = match place.has_fragments() {
-            true => {
-                self.load_if_easy(&place, ldmatrix::ALIGN, Self::load_fragments, |l| match place.align {
-                    // Nothing but the bounds can be in the way.
-                    align if align >= ldmatrix::ALIGN => l.load_each(&place),
-                    _ => l.load_if_easy(&place, place.piece(), Self::load_words, |l| l.load_each(&place)),
-                })?
+        let words = match self.holds_some(inst, m)? {
+            None => self.load_place(&place)?,
+            Some(holds) => {
+                let zero = self.e.zero(self.e.scalar_ty(Self::word_scalar(m.elem)));
+                let count = (layout.registers() / layout.pack(m.elem)) as usize;
+                self.either(holds, |l| l.load_place(&place), |_| Ok(vec![zero; count]))?
             }
-            false if place.has_rows() => self.load_by_rows(&place)?,
-            false => self.load_if_easy(&place, place.piece(), Self::load_words, |l| l.load_each(&place))?,
         };
         self.set_mat(inst, Mat { layout, elem: m.elem, words: words.into() })
+    }
+
+    /// The words of a matrix in memory.
+    fn load_place(&mut self, place: &Place<'c>) -> Result<Vec<V<'c>>> {
+        match place.has_fragments() {
+            true => {
+                self.load_if_easy(place, ldmatrix::ALIGN, Self::load_fragments, |l| match place.align {
+                    // Nothing but the bounds can be in the way.
+                    align if align >= ldmatrix::ALIGN => l.load_each(place),
+                    _ => l.load_if_easy(place, place.piece(), Self::load_words, |l| l.load_each(place)),
+                })
+            }
+            false if place.has_rows() => self.load_by_rows(place),
+            false => self.load_if_easy(place, place.piece(), Self::load_words, |l| l.load_each(place)),
+        }
+    }
+
+    /// Whether this warp needs any of a matrix that is loaded, if some need nothing: those behind the last row of all matrices.
+    /// Of a right factor all hold all, for products that these do not have.
+    fn holds_some(&mut self, inst: Inst, m: MatType) -> Result<Option<V<'c>>> {
+        let f = self.f;
+        let of_group = m.scope == Scope::Workgroup;
+        let is_multiplied = |info: &InstInfo| matches!(info.op, Op::MatMulAdd(_));
+        let result = f.inst(inst).results[0];
+        let mut users = f.insts.iter().filter(|info| info.args.contains(&result));
+        let has_idle = self.matrices.busy < self.matrices.grid.warps;
+        if !of_group || !has_idle || (m.use_ == Use::B && !users.all(is_multiplied)) {
+            return Ok(None);
+        }
+        let (warp, busy) = (self.builtin(Builtin::SubgroupId)?, self.e.i32(self.matrices.busy));
+        self.e.icmp(IntPredicate::ULT, warp, busy).map(Some)
     }
 
     pub(super) fn mat_store(&mut self, inst: Inst, column_major: bool, flags: MemFlags) -> Result<()> {

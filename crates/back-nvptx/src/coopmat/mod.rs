@@ -60,6 +60,8 @@ pub(crate) struct Mat<'c> {
 #[derive(Debug)]
 pub(crate) struct Matrices<'c> {
     grid: Grid,
+    /// How many warps hold rows of any matrix of the work-group.
+    busy: u32,
     /// By value.
     values: Vec<Option<Mat<'c>>>,
     /// Values of which components are looked at, as components: an invocation does that alone, when nobody could send it
@@ -90,8 +92,10 @@ impl Matrices<'_> {
             is_extracted[info.args[0].index()] = true;
         }
         let alike = alike::find(f, uniformity);
+        let grid = grid(ir, streams);
         Self {
-            grid: grid(ir, streams),
+            grid,
+            busy: busy(f, grid),
             values: vec![None; count],
             components: vec![None; count],
             is_extracted,
@@ -121,6 +125,20 @@ fn grid(ir: &Module, streams: bool) -> Grid {
         }
     });
     Grid::new(ir.num_subgroups(), has_whole_rows || streams)
+}
+
+/// How many warps of a grid hold rows of any matrix; all of those that stand side by side do.
+fn busy(f: &Function, grid: Grid) -> u32 {
+    let matrices = f.values.iter().filter_map(|value| value.ty.mat());
+    let matrices = matrices.chain(f.vars.iter().filter_map(|var| var.ty.mat()));
+    let rows = matrices.filter(|m| m.scope == Scope::Workgroup && m.use_ != Use::B).map(|m| {
+        let Share { layout, warps } = Share::of(m, grid);
+        m.rows.div_ceil(layout.rows).min(warps.0)
+    });
+    match grid.columns {
+        1 => rows.max().unwrap_or(grid.warps),
+        _ => grid.warps,
+    }
 }
 
 /// Refuses what is not done with matrices of a type.
