@@ -134,15 +134,13 @@ impl<'c> Lower<'_, 'c> {
         let mut values = Vec::new();
         for (first, count) in pieces(n, bytes, align) {
             let at = self.e.field(start, first as u64 * bytes)?;
+            // A vector may begin before the object, and a piece of it at the object's start.
+            let offset = self.e.add(p.offset, self.e.i64((first as u64 * bytes) as i64))?;
             let mut inside = Vec::new();
-            for i in first..first + count {
-                // From the pointer's own place on, all ends are the same from one access to the next.
-                let end = self.e.map2(
-                    "llvm.usub.sat",
-                    p.size,
-                    self.e.i64((i as u64 * bytes + bytes - 1) as i64),
-                )?;
-                inside.push(self.e.icmp(IntPredicate::ULT, p.offset, end)?);
+            for i in 0..count as u64 {
+                // All ends are the same from one access to the next.
+                let end = self.e.map2("llvm.usub.sat", p.size, self.e.i64((i * bytes + bytes - 1) as i64))?;
+                inside.push(self.e.icmp(IntPredicate::ULT, offset, end)?);
             }
             let at = self.e.select(inside[0], at.into(), zeros)?.into_pointer_value();
             let read = self.read_aligned(at, s, count, count as u64 * bytes, flags)?;
