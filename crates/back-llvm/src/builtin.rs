@@ -17,7 +17,7 @@ impl<'c> Lower<'_, 'c> {
             Builtin::WorkgroupId(axis) => Ok(Val::uniform(self.field(Field::GroupId(axis.min(2)))?)),
             Builtin::SubgroupId => Ok(Val::uniform(self.field(Field::SubgroupId)?)),
             Builtin::SubgroupLane => Ok(Val::affine(self.e.i32(0), 1)),
-            // A processor is one multiprocessor, and each of its threads executes one subgroup at a time.
+            // Nobody tells the threads of a processor apart: there is one of each, and `Limits` says so.
             Builtin::Multiprocessor | Builtin::ResidentSubgroup => Ok(Val::uniform(self.e.i32(0))),
             Builtin::LocalInvocationIndex => Ok(Val::affine(self.first_index()?, 1)),
             Builtin::LocalInvocationId(axis) => self.local_id(usize::from(axis.min(2))),

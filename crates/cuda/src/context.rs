@@ -118,7 +118,7 @@ pub(crate) fn name(device: CUdevice) -> Result<String, Error> {
 }
 
 /// The number that a GPU's vendor gave its kind, among devices of PCI; nothing where the system does not tell.
-pub(crate) fn pci_device(device: CUdevice) -> Option<u32> {
+pub(crate) fn device_id(device: CUdevice) -> Option<u32> {
     let mut place: [c_char; 32] = [0; 32];
     // SAFETY: as above; the driver writes at most 32 characters, a zero at their end.
     let result = unsafe { sys::cuDeviceGetPCIBusId(place.as_mut_ptr(), 32, device) };

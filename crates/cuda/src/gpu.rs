@@ -29,7 +29,7 @@ pub struct Properties {
     /// The driver, whose assembler makes its code.
     pub driver: String,
     /// The number that its vendor gave its kind, among devices of PCI; 0 where the system does not tell.
-    pub pci_device: u32,
+    pub device_id: u32,
     /// Its number of multiprocessors.
     pub multiprocessors: u32,
     /// Most subgroups that one of them holds at a time.
@@ -87,7 +87,7 @@ impl Properties {
             arch,
             capability: (major, minor),
             driver: driver::version()?,
-            pci_device: context::pci_device(device).unwrap_or(0),
+            device_id: context::device_id(device).unwrap_or(0),
             multiprocessors: get(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             resident_subgroups: get(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?
                 / abi::SUBGROUP_SIZE,

@@ -71,8 +71,10 @@ impl DeviceInfo {
 pub struct GpuInfo {
     /// The kind of GPU and the driver that its code is for.
     pub code_target: String,
-    /// Its vendor and the number of its kind, among devices of PCI; the latter is 0 where the system does not tell.
-    pub pci: [u32; 2],
+    /// Its vendor's number among devices of PCI.
+    pub vendor_id: u32,
+    /// The number that the vendor gave its kind; 0 where the system does not tell.
+    pub device_id: u32,
     /// Most subgroups that one of its multiprocessors holds at a time; their number is [`DeviceInfo::threads`].
     pub resident_subgroups: u32,
     /// Bytes of its memory.

@@ -85,7 +85,8 @@ fn machine_of(properties: &Properties) -> Machine {
         inferencing: passes::THREADS.inferencing,
         gpu: Some(GpuInfo {
             code_target: properties.code_target(),
-            pci: [NVIDIA, properties.pci_device],
+            vendor_id: NVIDIA,
+            device_id: properties.device_id,
             resident_subgroups: properties.resident_subgroups,
             memory_bytes: properties.memory_bytes,
             rates: properties.rates(),

@@ -365,6 +365,21 @@ mod tests {
     }
 
     #[test]
+    fn a_gpu_alone_has_its_built_ins() {
+        let mut asked = vk::PhysicalDeviceShaderSMBuiltinsFeaturesNV::default();
+        let next: *mut c_void = (&raw mut asked).cast();
+        for is_gpu in [true, false] {
+            // SAFETY: a chain of one structure.
+            unsafe { fill(next, is_gpu) };
+            assert_eq!(asked.shader_sm_builtins, vk::Bool32::from(is_gpu));
+        }
+        asked.shader_sm_builtins = vk::TRUE;
+        let next: *const c_void = (&raw const asked).cast();
+        // SAFETY: as above.
+        assert_eq!([true, false].map(|is_gpu| unsafe { accepts(next, is_gpu) }), [true, false]);
+    }
+
+    #[test]
     fn a_chain_is_filled_and_what_was_filled_is_accepted() {
         let mut matrices = vk::PhysicalDeviceCooperativeMatrixFeaturesKHR::default();
         let mut vulkan12 = vk::PhysicalDeviceVulkan12Features {

@@ -144,12 +144,12 @@ pub(super) unsafe fn fill(next: *mut c_void, physical: &PhysicalDevice) {
 pub(super) fn core(physical: &PhysicalDevice) -> vk::PhysicalDeviceProperties {
     // A GPU is its vendor's, whoever drives it. We ourselves are neither a vendor of PCI devices nor one that is registered
     // with Khronos.
-    let [vendor_id, device_id] = physical.info.gpu.as_ref().map_or([0; 2], |gpu| gpu.pci);
+    let gpu = physical.info.gpu.as_ref();
     vk::PhysicalDeviceProperties {
         api_version: API_VERSION,
         driver_version: driver_version(),
-        vendor_id,
-        device_id,
+        vendor_id: gpu.map_or(0, |gpu| gpu.vendor_id),
+        device_id: gpu.map_or(0, |gpu| gpu.device_id),
         device_type: physical.presented.ty,
         device_name: chain::characters(&format!("Phalanx ({})", physical.info.name)),
         pipeline_cache_uuid: pipeline_cache_uuid(physical),
