@@ -20,7 +20,8 @@
 //! ([`Goals`]).
 //!
 //! A `ballot` waits for all of its mask, so what follows it is common again. Without operations of a subgroup there are
-//! neither masks nor goals.
+//! neither masks nor goals, and in a construct without any, that nobody leaves by a goal, masks are not kept either: behind
+//! a loop or a block of that kind the threads that entered it are brought together.
 
 use crate::abi::WATCH;
 use crate::goals::Goals;
@@ -235,9 +236,8 @@ impl<'c> Lower<'_, 'c> {
         self.constructs.stack.pop();
         let pending = self.may_pass(body, Some(label));
         let own = self.constructs.goals.has(label).then_some(label);
-        let flow = self.arrive(end, mask, pending, own)?;
-        self.rejoin(label, body, mask)?;
-        Ok(flow)
+        self.arrive(end, mask, pending, own)?;
+        self.rejoin(label, body, mask)
     }
 
     pub(crate) fn lower_loop(&mut self, label: Label, body: Block) -> Result<Flow> {
@@ -275,22 +275,21 @@ impl<'c> Lower<'_, 'c> {
             _ => self.e.br(end)?,
         }
         let pending = self.may_pass(body, Some(label));
-        let flow = self.arrive(end, mask, pending, None)?;
-        self.rejoin(label, body, mask)?;
-        Ok(flow)
+        self.arrive(end, mask, pending, None)?;
+        self.rejoin(label, body, mask)
     }
 
     /// Behind a construct in which threads were not told apart, though they parted: what follows may want those that entered it
     /// to be together, whether or not it says which. Where they are not told apart around it either, nobody knows who did.
-    fn rejoin(&mut self, label: Label, body: Block, mask: Option<V<'c>>) -> Result<()> {
-        let Some(mask) = mask else { return Ok(()) };
+    fn rejoin(&mut self, label: Label, body: Block, mask: Option<V<'c>>) -> Result<Flow> {
+        let Some(mask) = mask else { return Ok(Flow::Next) };
         let exits = &self.constructs.exits[body.index()];
         let leads_on = exits.returns || exits.labels.iter().any(|&other| other != label);
         let has_parted = self.uniformity.is_divergent_label(label) && !self.constructs.goals.has(label);
         if has_parted && !leads_on && self.tells_apart(self.here) {
             self.e.intrinsic_effect("llvm.nvvm.bar.warp.sync", &[], &[mask])?;
         }
-        Ok(())
+        Ok(Flow::Next)
     }
 
     /// A loop in which multiplications of one round go on in the next. Where they are added to what the sums were before, the
