@@ -2,6 +2,8 @@
 //!
 //! `ptxas` is taken from `PHALANX_PTXAS` or the path; without it, code is made and not assembled, and that is said.
 
+mod streamed;
+
 use phalanx_back_nvptx::{Arch, Error, compile};
 use phalanx_filetest::compile::load;
 use phalanx_filetest::harness::random_module;
@@ -344,70 +346,42 @@ fn warps_of_a_work_group_multiply_their_parts() {
     assert_eq!(code.matches("mma.sync").count(), 1, "{code}");
 }
 
-/// A loop over K that loads and multiplies matrices of a work-group of 128, with something before it and in it.
-fn streamed(before: &str, within: &str) -> String {
-    let [a, b, c] = [("64x32xf16", "a"), ("32x64xf16", "b"), ("64x64xf32", "acc")]
-        .map(|(shape, use_)| format!("mat<{shape}, workgroup, {use_}>"));
-    let body = format!(
-        "%f: f32 = const 0.0\n%l: i64 = const 128\n%step: i32 = const 32\n%depth: i32 = load %in\n{before}\n\
-         %start: {c} = mat_splat %f\nvar_store<$sums> %start\nvar_store<$k> %z\n\
-         loop @0 {{\n%k: i32 = var_load<$k>\n%more: bool = ult %k, %depth\nif %more {{\n\
-         %p: ptr<buffer> = ptr_add<scale=2> %in, %k\n%a: {a} = mat_load %p, %l\n%b: {b} = mat_load %p, %l\n{within}\n\
-         %s: {c} = var_load<$sums>\n%d: {c} = mat_mul_add %a, %b, %s\nvar_store<$sums> %d\n\
-         %n: i32 = iadd %k, %step\nvar_store<$k> %n\nbr @0\n}} else {{\n}}\n}}\n\
-         %e: {c} = var_load<$sums>\nmat_store %out, %e, %l"
-    );
-    let vars = format!("var $sums: {c}\nvar $k: i32\n\n{{\n%z:");
-    kernel(&body).replace("workgroup_size 64", "workgroup_size 128").replacen("{\n%z:", &vars, 1)
-}
-
-/// Whether factors come through shared memory.
-fn is_streamed(source: &str, arch: Arch) -> bool {
-    let code = compile(&module(source), arch).expect("it is supported");
-    let has = |instruction| code.ptx.contains(instruction);
-    assert_eq!(has("wgmma"), code.layout.threads == 256, "{}", code.ptx);
-    assert!(has("wgmma") != has("mma.sync"), "{}", code.ptx);
-    has("wgmma")
+#[test]
+fn warps_without_rows_load_nothing() {
+    // Whether the warps behind the first are told apart, of four.
+    let tells_first = |rows: u32| {
+        let c = format!("mat<{rows}x32xf32, workgroup, acc>");
+        let body = format!(
+            "%l: i64 = const 128\n%f: f32 = const 0.0\n%c: {c} = mat_splat %f\n\
+             %a: mat<{rows}x16xf16, workgroup, a> = mat_load %in, %l\n\
+             %b: mat<16x32xf16, workgroup, b> = mat_load %in, %l\n%d: {c} = mat_mul_add %a, %b, %c\n\
+             %e: {c} = mat_reduce<row> %d {{\n%x: f32, %y: f32 = params\n%m: f32 = fmax %x, %y\nyield %m\n}}\n\
+             mat_store %out, %e, %l"
+        );
+        let code = ptx(&kernel(&body).replace("workgroup_size 64", "workgroup_size 128"));
+        assert!(!code.contains("st.shared"), "rows are reduced in registers: {code}");
+        code.lines().any(|line| line.contains("setp.gt.u32") && line.ends_with(", 31;"))
+    };
+    assert_eq!([16, 64].map(tells_first), [true, false]);
 }
 
 #[test]
-fn factors_are_brought_ahead_and_multiplied_without_waiting() {
-    let source = streamed("", "");
-    assert!(is_streamed(&source, Arch::Sm90a));
-    assert!(!is_streamed(&source, Arch::Sm89), "only Hopper multiplies so");
-    let ptx = compile(&module(&source), Arch::Sm90a).expect("it is supported").ptx;
-    assert_has(
-        &ptx,
-        &[
-            "cp.async.cg.shared.global",
-            "cp.async.mbarrier.arrive.noinc",
-            "mbarrier.try_wait.parity",
-            "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16",
-            "wgmma.wait_group.sync.aligned 1;",
-        ],
-    );
-    // A call anywhere makes `ptxas` wait for each multiplication, and so does what it does not see through.
-    assert!(!ptx.contains("call"), "{ptx}");
-    if let Some(said) = said_of(&ptx) {
-        assert!(said.contains("registers") && !said.contains("serialized"), "{said}");
+fn products_of_four_bytes_are_one_instruction() {
+    for (op, types) in [("sdot4", "s32.s32"), ("udot4", "u32.u32"), ("sudot4", "s32.u32")] {
+        let code = ptx(&kernel(&format!(
+            "%a: i32 = load %in\n%d: i32 = {op} %a, %i\n%q: ptr<buffer> = ptr_add<scale=4> %out, %i\nstore %q, %d"
+        )));
+        assert_has(&code, &[&format!("dp4a.{types}")]);
     }
 }
 
 #[test]
-fn what_ends_behind_a_store_comes_before_no_factor() {
-    let store = |leaves: &str| {
-        let way = format!("if %few {{\nstore %out, %depth\n{leaves}\n}} else {{\n}}");
-        streamed(&format!("%few: bool = ult %depth, %step\n{way}"), "")
-    };
-    assert!(is_streamed(&store("return"), Arch::Sm90a));
-    assert!(!is_streamed(&store(""), Arch::Sm90a), "others may have to see the store");
-    let around =
-        store("br @9").replacen("if %few", "block @9 {\nif %few", 1).replacen("else {\n}", "else {\n}\n}", 1);
-    assert!(!is_streamed(&around, Arch::Sm90a), "it goes on behind the block");
-    let sums = "%all: mat<64x64xf32, workgroup, acc> = var_load<$sums>\nmat_store %out, %all, %l\nreturn";
-    assert!(is_streamed(&streamed("", "").replace("br @0", sums), Arch::Sm90a));
-    let once = streamed("", "store %out, %depth").replace("br @0", sums);
-    assert!(!is_streamed(&once, Arch::Sm90a), "the round that ends begins with a store");
+fn where_a_subgroup_is_executed_is_a_special_register() {
+    let code = ptx(&kernel(
+        "%m: i32 = multiprocessor\n%r: i32 = resident_subgroup\n\
+         %q: ptr<buffer> = ptr_add<scale=8> %out, %i\nstore %q, %m, %r",
+    ));
+    assert_has(&code, &["%smid", "%warpid"]);
 }
 
 #[test]
@@ -463,26 +437,21 @@ fn two_products(threads: u32, within: &str) -> String {
     kernel(&body).replace("workgroup_size 64", &size).replacen("{\n%z:", &vars, 1)
 }
 
-/// How often something is in a text.
-fn times(ptx: &str, what: &str) -> usize {
-    ptx.matches(what).count()
-}
-
 #[test]
 fn of_two_products_in_a_round_one_goes_on_while_the_next_round_computes() {
     let made = |source: &str| compile(&module(source), Arch::Sm90a).expect("it is supported").ptx;
     let ptx = made(&two_products(256, ""));
     // The second product follows the first of the next round, which alone is waited for, and once more behind the loop.
-    assert_eq!(times(&ptx, "wgmma.mma_async"), 4 + 2 * 2, "{ptx}");
-    assert_eq!(times(&ptx, "wgmma.wait_group.sync.aligned 1;"), 1, "{ptx}");
+    assert_eq!(count(&ptx, "wgmma.mma_async"), 4 + 2 * 2, "{ptx}");
+    assert_eq!(count(&ptx, "wgmma.wait_group.sync.aligned 1;"), 1, "{ptx}");
     // Two groups take turns: a word for each besides those of the slots and of the factor that stays.
-    let words = |ptx: &str| times(ptx, "mbarrier.init");
+    let words = |ptx: &str| count(ptx, "mbarrier.init");
     let alone = made(&two_products(128, ""));
     assert_eq!(words(&ptx), words(&alone) + 2, "{ptx}");
-    assert_eq!(times(&alone, "wgmma.wait_group.sync.aligned 1;"), 1, "{alone}");
+    assert_eq!(count(&alone, "wgmma.wait_group.sync.aligned 1;"), 1, "{alone}");
     // Producers wait for two slots of a round. The others wait for one, as those that fill it have filled the one before, and
     // once more behind the loop; for their turn at both places; and for the factor that stays.
-    assert_eq!(times(&ptx, "mbarrier.try_wait"), 2 + 2 + 2 + 1, "{ptx}");
+    assert_eq!(count(&ptx, "mbarrier.try_wait"), 2 + 2 + 2 + 1, "{ptx}");
     // Those that copy halves keep few registers.
     assert_has(&ptx, &["setmaxnreg.dec.sync.aligned.u32 40;", "setmaxnreg.inc.sync.aligned.u32 232;"]);
     // What is left between the products is waited for in its own round.
@@ -498,11 +467,11 @@ fn of_two_products_in_a_round_one_goes_on_while_the_next_round_computes() {
 fn elements_stay_in_registers_and_equal_ones_are_not_exchanged() {
     let ptx = compile(&module(&two_products(256, "")), Arch::Sm90a).expect("it is supported").ptx;
     // The results that the store takes one by one, where they are not all inside; two by an instruction.
-    assert_eq!(times(&ptx, "st.local.v2"), 16, "{ptx}");
-    assert_eq!(times(&ptx, "st.local"), 16, "{ptx}");
+    assert_eq!(count(&ptx, "st.local.v2"), 16, "{ptx}");
+    assert_eq!(count(&ptx, "st.local"), 16, "{ptx}");
     // Each thread asks which group it is of, and the maxima of two rows take two exchanges each; that a row has the same
     // everywhere takes none.
-    assert_eq!(times(&ptx, "shfl.sync.idx"), 1 + 2 * 2, "{ptx}");
+    assert_eq!(count(&ptx, "shfl.sync.idx"), 1 + 2 * 2, "{ptx}");
     assert_has(&ptx, &["ex2.approx.ftz.f32"]);
 }
 
@@ -548,9 +517,9 @@ fn sums_are_scaled_where_a_factor_is_not_1() {
     let factor = "%wide: mat<128x64xf32, workgroup, acc> = mat_reduce<row> %m {\n%a4: f32, %b4: f32 = params\n\
                   %c4: f32 = fmax %a4, %b4\nyield %c4\n}\n";
     let scaled = made_for_hopper(&two_products_and(factor, "fmul %o, %wide", "", ""));
-    assert_eq!(times(&scaled, "vote.sync.all"), 1, "{scaled}");
+    assert_eq!(count(&scaled, "vote.sync.all"), 1, "{scaled}");
     let added = made_for_hopper(&two_products_and(factor, "fadd %o, %wide", "", ""));
-    assert_eq!(times(&added, "vote.sync.all"), 0, "{added}");
+    assert_eq!(count(&added, "vote.sync.all"), 0, "{added}");
 }
 
 #[test]
@@ -563,7 +532,7 @@ fn sums_of_rows_are_added_up_by_lanes_and_together_where_they_are_looked_at() {
          %l2: {narrow} = fadd %l1, %rows\nvar_store<$l> %l2\n"
     );
     let behind = format!("%l3: {narrow} = var_load<$l>\nmat_store %out, %l3, %l\n");
-    let shuffles = |ptx: &str| times(ptx, "shfl.sync.idx");
+    let shuffles = |ptx: &str| count(ptx, "shfl.sync.idx");
     let plain = made_for_hopper(&two_products(256, ""));
     let by_lanes = made_for_hopper(&two_products_and(&within, "fadd %o, %o", &vars, &behind));
     // Of two rows of a thread, behind the loop.
@@ -630,160 +599,6 @@ fn elements_that_depend_on_their_invocation_stay_in_its_registers() {
     assert!(!held.contains("shfl.sync") && !held.contains("st.shared"), "{held}");
     let padded = with_components("i32", "9x31", "acc", &code("mat<9x31xi32, subgroup, acc>"));
     assert_has(&padded, &["st.shared"]);
-}
-
-/// The same with factors and sums of other types, and B by columns or by rows.
-fn streamed_of(elem: &str, sum: &str, b_by_columns: bool) -> String {
-    let mut source = streamed("", "").replace("ptr_add<scale=2>", "ptr_add<scale=1>");
-    for (old, new) in [("64x32xf16", format!("64x128x{elem}")), ("32x64xf16", format!("128x64x{elem}"))] {
-        source = source.replace(old, &new);
-    }
-    source = source.replace("x64xf32", &format!("x64x{sum}"));
-    if sum == "i32" {
-        source =
-            source.replace("splat %f", "splat %z").replace("mul_add %a", "mul_add<a_signed, b_signed> %a");
-    }
-    let load = format!("%b: mat<128x64x{elem}, workgroup, b> = mat_load");
-    if b_by_columns { source.replace(&load, &format!("{load}<column_major>")) } else { source }
-}
-
-#[test]
-fn floats_of_8_bits_are_summed_by_parts() {
-    for by_columns in [true, false] {
-        let source = streamed_of("e4m3", "f32", by_columns);
-        assert!(is_streamed(&source, Arch::Sm90a));
-        let ptx = compile(&module(&source), Arch::Sm90a).expect("it is supported").ptx;
-        // What is multiplied first replaces what the registers hold, and is added to the sums by itself.
-        let part = "setp.eq.u32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3";
-        assert_has(&ptx, &[part, "wgmma.wait_group.sync.aligned 0;"]);
-        assert_eq!(ptx.matches("wgmma.mma_async").count(), 4 * ptx.matches(part).count(), "{ptx}");
-        assert!(ptx.matches("add.rn.f32").count() >= 32, "{ptx}");
-        assert_eq!(by_columns, !ptx.contains("prmt.b32"), "{ptx}");
-    }
-    let mixed = streamed_of("e4m3", "f32", true).replace("128x64xe4m3", "128x64xe5m2");
-    let ptx = compile(&module(&mixed), Arch::Sm90a).expect("it is supported").ptx;
-    assert_has(&ptx, &["m64n64k32.f32.e4m3.e5m2"]);
-}
-
-#[test]
-fn bytes_by_rows_are_turned_where_they_are_brought() {
-    let ptx = compile(&module(&streamed_of("i8", "i32", false)), Arch::Sm90a).expect("it is supported").ptx;
-    assert_has(&ptx, &["prmt.b32", "st.shared.v4.b32", "m64n64k32.s32.s8.s8"]);
-}
-
-/// Whether a streamed product adds its addend behind the loop, with something between the two.
-fn is_added_late(elem: &str, sum: &str, between: &str, change: impl Fn(String) -> String) -> bool {
-    let c = format!("mat<64x64x{sum}, workgroup, acc>");
-    let load = format!("%first: {c} = mat_load %in, %l\nvar_store<$sums> %first\n{between}");
-    let source = match elem {
-        "f16" => streamed("", ""),
-        _ => streamed_of(elem, sum, true),
-    };
-    let source = change(source.replace("var_store<$sums> %start", &load));
-    let ptx = compile(&module(&source), Arch::Sm90a).expect("it is supported").ptx;
-    let [last, addend] = [ptx.rfind("wgmma.mma_async"), ptx.find("ld.v2")];
-    let (last, addend) = (last.expect("it is streamed"), addend.expect("it is loaded"));
-    let loads = source.matches(&format!(": {c} = mat_load")).count();
-    // What sums begin with.
-    let is_late = if sum == "f32" { ptx.contains("0f80000000") } else { addend > last };
-    let copies = if is_late { 1 } else { loads };
-    assert_eq!(ptx.matches("ld.v2").count(), 16 * copies, "it is loaded once: {ptx}");
-    is_late
-}
-
-/// How many instructions multiply in rounds of two; `ptxas` does not wait for each.
-fn multiplications(source: &str) -> usize {
-    let ptx = compile(&module(source), Arch::Sm90a).expect("it is supported").ptx;
-    if let Some(said) = said_of(&ptx) {
-        assert!(said.contains("registers") && !said.contains("serialized"), "{said}");
-    }
-    times(&ptx, "wgmma.mma_async")
-}
-
-#[test]
-fn the_first_round_is_apart_where_sums_begin_with_something() {
-    let c = "mat<64x64xf32, workgroup, acc>";
-    let blank = streamed("", "");
-    assert_eq!(multiplications(&blank), 2);
-    // What is added behind the loop is nothing before it.
-    let load = format!("%first: {c} = mat_load %in, %l\nvar_store<$sums> %first");
-    assert_eq!(multiplications(&blank.replace("var_store<$sums> %start", &load)), 2);
-    assert_eq!(multiplications(&blank.replace("const 0.0", "const 1.0")), 4);
-}
-
-#[test]
-fn what_is_added_late_is_asked_for_meanwhile() {
-    let c = "mat<64x64xf32, workgroup, acc>";
-    let asks = |first: &str| {
-        let source = streamed("", "").replace("var_store<$sums> %start", first);
-        times(&made_for_hopper(&source), "cp.async.bulk.prefetch.L2.global")
-    };
-    assert_eq!(asks("var_store<$sums> %start"), 0);
-    assert_eq!(asks(&format!("%first: {c} = mat_load %in, %l\nvar_store<$sums> %first")), 1);
-}
-
-#[test]
-fn products_are_not_begun_with_where_their_loop_may_be_passed_by() {
-    let around = "block @1 {\n%none: bool = ieq %depth, %z\n";
-    let passes = "if %none {\nbr @1\n} else {\n}\nloop @0";
-    let source = streamed(around, "").replace("loop @0", passes).replace("%e: mat", "}\n%e: mat");
-    assert_eq!(multiplications(&source), 4);
-}
-
-#[test]
-fn addends_from_memory_are_added_behind_the_loop() {
-    let as_is = |source| source;
-    for (elem, sum) in [("i8", "i32"), ("e4m3", "f32"), ("e5m2", "f32")] {
-        assert!(is_added_late(elem, sum, "", as_is), "{elem}");
-    }
-    // It may be loaded in one of two ways.
-    let c = "mat<64x64xf32, workgroup, acc>";
-    let in_two_ways = |source: String| {
-        let ways = format!(
-            "%near: bool = ult %depth, %step\nif %near {{\n%first: {c} = mat_load %in, %l\nvar_store<$c> %first\n}} \
-             else {{\n%far: ptr<buffer> = ptr_add<scale=4> %in, %step\n%second: {c} = mat_load %far, %l\n\
-             var_store<$c> %second\n}}\n%one: {c} = var_load<$c>\nvar_store<$sums> %one\n"
-        );
-        let way = format!("%first: {c} = mat_load %in, %l\nvar_store<$sums> %first\n");
-        source.replace(&way, &ways).replace("var $k: i32\n", &format!("var $k: i32\nvar $c: {c}\n"))
-    };
-    assert!(is_added_late("e4m3", "f32", "", in_two_ways));
-    assert!(is_added_late("f16", "f32", "", as_is));
-    // What is before a barrier may be written behind it.
-    assert!(!is_added_late("e4m3", "f32", "barrier<workgroup, workgroup>", as_is));
-    // Who looks at sums before the loop or in it sees what they began with.
-    let look =
-        format!("%look: {c} = var_load<$sums>\n%twice: {c} = fadd %look, %look\nvar_store<$sums> %twice\n");
-    assert!(!is_added_late("e4m3", "f32", &look, as_is));
-    let in_loop = |source: String| source.replacen("%n: i32 = iadd", &format!("{look}%n: i32 = iadd"), 1);
-    assert!(!is_added_late("e4m3", "f32", "", in_loop));
-    // Nobody leaves the loop for somewhere else than behind it, or goes around it.
-    let in_block = |source: String| {
-        let first = format!("%first: {c} =");
-        let behind = look.replace("%look", "%sums").replace("%twice", "%all");
-        source.replace(&first, &format!("block @1 {{\n{first}")).replace("%e: ", &format!("{behind}}}\n%e: "))
-    };
-    assert!(is_added_late("e4m3", "f32", "", in_block));
-    let leaves = |source: String| {
-        let ends = "%far: bool = ieq %n, %depth\nif %far {\nbr @1\n} else {\nbr @0\n}\n} else {\n}\n}\n";
-        in_block(source.replace("br @0\n} else {\n}\n}\n", ends))
-    };
-    assert!(!is_added_late("e4m3", "f32", "", leaves));
-    let around = "%none: bool = ieq %depth, %z\nif %none {\nbr @1\n} else {\n}\n";
-    assert!(!is_added_late("e4m3", "f32", around, in_block));
-}
-
-#[test]
-fn factors_that_the_work_group_may_have_written_are_not_brought_ahead() {
-    for before in ["store %out, %f", "%old: i32 = atomic_iadd %out, %z"] {
-        assert!(!is_streamed(&streamed(before, ""), Arch::Sm90a), "{before}");
-    }
-    assert!(!is_streamed(&streamed("", "store %out, %f"), Arch::Sm90a));
-    // What only this invocation knows of decides nothing for all.
-    assert!(!is_streamed(
-        &streamed("%other: bool = ieq %i, %z\nif %other {\nreturn\n} else {\n}", ""),
-        Arch::Sm90a
-    ));
 }
 
 #[test]
