@@ -99,6 +99,11 @@ impl Fact {
         self.zeros.trailing_ones()
     }
 
+    /// The lowest bits that are zero in every lane.
+    fn low_zeros(&self) -> u32 {
+        self.align().min(self.shape.steps_zeros())
+    }
+
     fn with_guards<'a>(mut self, ty: Type, of: impl IntoIterator<Item = &'a Self>) -> Self {
         if !matches!(self.shape, Shape::Affine { .. }) {
             return self;
@@ -272,6 +277,8 @@ impl Lanes {
         let (lo, hi) = range(op, ty, x, y);
         let f = self.shape(op, ty, x, y);
         let f = if f.shape == Shape::Varying { self.by_bits(op, ty, x, y).unwrap_or(f) } else { f };
+        // The greatest multiple of a power of two may be less than the greatest number.
+        let hi = if lo >= 0 { hi & (-1_i64).unbounded_shl(f.low_zeros()) } else { hi };
         f.with_range(lo, hi).with_guards(ty, [x, y])
     }
 

@@ -85,6 +85,18 @@ pub enum Shape {
     Varying,
 }
 
+impl Shape {
+    /// The lowest bits that are zero in whatever lanes have besides the base.
+    fn steps_zeros(&self) -> u32 {
+        match self {
+            Self::Uniform => u64::BITS,
+            Self::Affine { stride } => stride.trailing_zeros(),
+            Self::Bits { steps } => steps.iter().fold(0, |all, step| all | step).trailing_zeros(),
+            Self::Varying => 0,
+        }
+    }
+}
+
 /// Bits of the number of a lane, of at most 128.
 pub const LANE_BITS: usize = 7;
 
@@ -172,13 +184,7 @@ impl Uniformity {
 
     /// The lowest bits of an integer that are zero in every lane.
     pub fn low_zeros(&self, v: Value) -> u32 {
-        let steps = match self.value(v) {
-            Shape::Uniform => 0,
-            Shape::Affine { stride } => stride,
-            Shape::Bits { steps } => steps.iter().fold(0, |all, step| all | step),
-            Shape::Varying => return 0,
-        };
-        self.align_log2(v).min(steps.trailing_zeros())
+        self.align_log2(v).min(self.value(v).steps_zeros())
     }
 
     /// Whether one scalar (for matrices: one per scope instance) can stand for each element.

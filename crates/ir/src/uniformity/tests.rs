@@ -421,6 +421,19 @@ fn ids_are_within_the_bound_of_a_dispatch() {
 }
 
 #[test]
+fn the_greatest_of_some_multiples_is_one() {
+    let module = module(
+        "workgroup_size 32 1 1",
+        "%l: i32 = local_invocation_index\n %eight: i32 = const 8\n %n: i32 = const 32\n %m: i32 = const 20\n\
+         %x: i32 = imul %l, %eight\n %r: i32 = umod %x, %n\n %s: i32 = umod %x, %m",
+    );
+    let u = Uniformity::analyse(&module);
+    let [r, s] = [2, 1].map(|n| u.range(Value::new(module.body.values.len() - n)));
+    // What is left of a division by 20 is no multiple of 8.
+    assert_eq!((r, s), ((0, 24), (0, 19)));
+}
+
+#[test]
 fn nothing_is_left_to_do_at_the_end() {
     for seed in 0..60 {
         let case = crate::random::case(seed, &crate::random::Config::default()).unwrap();
