@@ -255,9 +255,11 @@ impl<'c> Lower<'_, 'c> {
         }
         let round = self.mask_if_any()?;
         self.constructs.stack.push(Frame { label: Some(label), target: Some(header), end: latch });
+        self.loops += 1;
         if self.block(body)? == Flow::Next {
             self.e.br(latch)?;
         }
+        self.loops -= 1;
         self.constructs.stack.pop();
         self.e.b.position_at_end(latch);
         match (self.constructs.masks, round) {
@@ -376,7 +378,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Whether threads have to be told apart in a block.
-    fn tells_apart(&self, block: Block) -> bool {
+    pub(crate) fn tells_apart(&self, block: Block) -> bool {
         self.constructs.goals.tells_apart(block, &self.constructs.exits[block.index()])
     }
 

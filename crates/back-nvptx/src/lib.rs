@@ -28,6 +28,7 @@ mod staged;
 mod subgroup;
 mod vars;
 mod vector;
+mod within;
 
 pub use arch::{Arch, UnknownArch};
 pub use phalanx_emit_llvm::Error;

@@ -21,7 +21,7 @@ use phalanx_ir::{
     Uniformity, Value, Var,
 };
 use smallvec::SmallVec;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 /// The calling convention of kernels: LLVM's `ptx_kernel`.
@@ -92,6 +92,10 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) multiplied: BTreeSet<Var>,
     /// Blocks of shared memory that producers fill.
     pub(crate) blocks: Option<staged::Ring<'c>>,
+    /// How many loops are around the current position.
+    pub(crate) loops: u32,
+    /// The accesses that are inside, where a block is executed one way or the other.
+    pub(crate) known_inside: Option<HashSet<Inst>>,
     /// The block in which memory for variables is reserved, which ends with a branch to the code.
     entry: BasicBlock<'c>,
     values: Vec<Option<Lowered<'c>>>,
@@ -158,6 +162,8 @@ impl<'a, 'c> Lower<'a, 'c> {
             ring: None,
             multiplied: Componentwise::multiplied(&ir.body),
             blocks: None,
+            loops: 0,
+            known_inside: None,
             entry,
             values: vec![None; ir.body.values.len()],
         };
@@ -222,10 +228,20 @@ impl<'a, 'c> Lower<'a, 'c> {
 
     /// Lowers a block's instructions.
     pub(crate) fn block(&mut self, block: Block) -> Result<Flow> {
-        let f = self.f;
         let around = std::mem::replace(&mut self.here, block);
+        let flow = match self.find_within(block) {
+            Some(within) => self.lower_within(within)?,
+            None => self.sequence(self.f.block(block))?,
+        };
+        self.move_waiting()?;
+        self.here = around;
+        Ok(flow)
+    }
+
+    /// Lowers instructions that follow one another.
+    pub(crate) fn sequence(&mut self, insts: &[Inst]) -> Result<Flow> {
         let mut flow = Flow::Next;
-        let mut rest = f.block(block);
+        let mut rest = insts;
         while let Some((&inst, after)) = rest.split_first() {
             self.move_before(inst)?;
             if let Some((count, after)) = self.fill_ahead(rest)? {
@@ -253,8 +269,6 @@ impl<'a, 'c> Lower<'a, 'c> {
             self.end_blocks(inst)?;
             rest = after;
         }
-        self.move_waiting()?;
-        self.here = around;
         Ok(flow)
     }
 

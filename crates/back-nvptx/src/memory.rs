@@ -25,7 +25,7 @@ impl<'c> Lower<'_, 'c> {
         let f = self.f;
         let info = f.inst(inst);
         let bytes = self.bytes_of(&info.results)?;
-        let is_inside = self.is_range_inside(info.args[0], bytes.into());
+        let is_inside = self.is_found_inside(inst) || self.is_range_inside(info.args[0], bytes.into());
         let values = self.load(inst, flags, is_inside)?;
         for (&result, v) in info.results.iter().zip(values) {
             self.define(result, v);
@@ -72,7 +72,8 @@ impl<'c> Lower<'_, 'c> {
         let s = self.scalar_ty(info.args[1])?;
         let values = info.args[1..].iter().map(|&v| self.scalar(v)).collect::<Result<Vec<_>>>()?;
         let bytes = values.len() as u64 * u64::from(s.bytes());
-        let inside = match self.is_range_inside(info.args[0], bytes.into()) {
+        let is_inside = self.is_found_inside(inst) || self.is_range_inside(info.args[0], bytes.into());
+        let inside = match is_inside {
             true => None,
             false => self.inside(&p, bytes)?,
         };

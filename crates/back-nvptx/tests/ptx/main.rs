@@ -3,6 +3,7 @@
 //! `ptxas` is taken from `PHALANX_PTXAS` or the path; without it, code is made and not assembled, and that is said.
 
 mod streamed;
+mod within;
 
 use phalanx_back_nvptx::{Arch, Error, compile};
 use phalanx_filetest::compile::load;
