@@ -73,6 +73,8 @@ pub struct Layout {
     pub spilled_bytes: u64,
     /// What is at the address of the report.
     pub report: Report,
+    /// Whether the entry itself waits for the kernels before it, so that it may be launched before they have ended.
+    pub waits: bool,
 }
 
 /// The descriptors of a binding.
@@ -103,6 +105,7 @@ impl Layout {
             shared_bytes: module.shared_bytes,
             spilled_bytes: 0,
             report: Report::of(module),
+            waits: false,
         }
     }
 

@@ -61,6 +61,11 @@ impl Arch {
         self == Self::Sm90a
     }
 
+    /// Whether a kernel can wait for those before it.
+    pub(crate) fn has_dependent_launch(self) -> bool {
+        self == Self::Sm90a
+    }
+
     /// Whether groups of four warps multiply from shared memory.
     pub(crate) fn has_wgmma(self) -> bool {
         self == Self::Sm90a

@@ -176,6 +176,9 @@ impl<'a, 'c> Lower<'a, 'c> {
             None => plan.as_ref().and_then(|plan| plan.registers(ir)).map(|_shares| 1),
         };
         mark_kernel(&lower.e, function, lower.layout.threads, alone)?;
+        if lower.layout.waits {
+            lower.assembly("griddepcontrol.wait;", &[], &[], coopmat::Memory::Write)?;
+        }
         lower.declare_vars()?;
         lower.start_halves()?;
         lower.start_masks()?;

@@ -43,6 +43,7 @@ pub(crate) fn compile(module: &Verified, arch: Arch, keeps_llvm: bool) -> Result
     let mut layout = Layout {
         shared_bytes: homes.shared_bytes as u32,
         spilled_bytes: homes.spilled_bytes,
+        waits: arch.has_dependent_launch(),
         ..Layout::of(module)
     };
     if let Some(plan) = &plan {

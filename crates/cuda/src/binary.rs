@@ -52,7 +52,8 @@ impl Binary {
 }
 
 fn write_layout(out: &mut Writer, layout: &Layout) {
-    let Layout { bindings, push, push_bytes, bytes, threads, shared_bytes, spilled_bytes, report } = layout;
+    let Layout { bindings, push, push_bytes, bytes, threads, shared_bytes, spilled_bytes, report, waits } =
+        layout;
     out.list(bindings, |out, &Place { offset, inline }| {
         out.u64(offset);
         out.u32(u32::from(inline.is_some()));
@@ -67,6 +68,7 @@ fn write_layout(out: &mut Writer, layout: &Layout) {
         out.u64(count as u64);
     });
     [*record_bytes, *head_bytes, *bytes].iter().for_each(|&number| out.u64(number));
+    out.u32(u32::from(*waits));
 }
 
 fn read_layout(input: &mut Reader<'_>) -> Option<Layout> {
@@ -83,7 +85,8 @@ fn read_layout(input: &mut Reader<'_>) -> Option<Layout> {
     let warnings = input.list(warning)?;
     let [record_bytes, head_bytes, report_bytes] = [input.u64()?, input.u64()?, input.u64()?];
     let report = Report { warnings, record_bytes, head_bytes, bytes: report_bytes };
-    Some(Layout { bindings, push, push_bytes, bytes, threads, shared_bytes, spilled_bytes, report })
+    let waits = input.flag()?;
+    Some(Layout { bindings, push, push_bytes, bytes, threads, shared_bytes, spilled_bytes, report, waits })
 }
 
 #[cfg(test)]
@@ -111,6 +114,7 @@ mod tests {
             shared_bytes: 1 << 16,
             spilled_bytes: 1 << 33,
             report,
+            waits: true,
         };
         Binary {
             name: "main".into(),

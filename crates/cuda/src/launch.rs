@@ -405,24 +405,29 @@ impl Queue {
             (&raw mut size).cast(),
             ptr::without_provenance_mut(sys::CU_LAUNCH_PARAM_END_AS_INT as usize),
         ];
-        let [x, y, z] = groups;
-        let (threads, shared) = (pipeline.layout.threads, pipeline.layout.shared_bytes);
+        let mut overlap = sys::CUlaunchAttribute {
+            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: [0; 4],
+            value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+        };
+        let config = sys::CUlaunchConfig {
+            gridDimX: groups[0],
+            gridDimY: groups[1],
+            gridDimZ: groups[2],
+            blockDimX: pipeline.layout.threads,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: pipeline.layout.shared_bytes,
+            hStream: self.stream,
+            attrs: &raw mut overlap,
+            // A kernel that waits by itself is got ready while the one before it ends.
+            numAttrs: pipeline.layout.waits.into(),
+        };
         // SAFETY: the context is entered; `check` has seen that the function belongs to it, and it is loaded as long as the
-        // pipeline, which outlives the dispatch; the block is as long as the kernel's parameter, and the driver copies it.
+        // pipeline, which outlives the dispatch; the block is as long as the kernel's parameter, and the driver copies it, as it
+        // does the attribute.
         let result = unsafe {
-            sys::cuLaunchKernel(
-                pipeline.function,
-                x,
-                y,
-                z,
-                threads,
-                1,
-                1,
-                shared,
-                self.stream,
-                ptr::null_mut(),
-                extra.as_mut_ptr(),
-            )
+            sys::cuLaunchKernelEx(&raw const config, pipeline.function, ptr::null_mut(), extra.as_mut_ptr())
         };
         self.context.check("launching a kernel", result)
     }
