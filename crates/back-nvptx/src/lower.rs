@@ -17,8 +17,8 @@ use inkwell::values::{FunctionValue, InstructionOpcode as I, PointerValue};
 use inkwell::{AddressSpace, FloatPredicate, IntPredicate};
 use phalanx_emit_llvm::{Emit, Error, Result, V};
 use phalanx_ir::{
-    BinaryOp, Block, CompareOp, Componentwise, Function, Inst, InstInfo, Module, Op, Scalar, Space, UnaryOp,
-    Uniformity, Value, Var,
+    BinaryOp, Block, CompareOp, Componentwise, Function, Inst, InstInfo, Module, Op, Scalar, Space, Type,
+    UnaryOp, Uniformity, Value, ValueInfo, Var,
 };
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashSet};
@@ -171,11 +171,12 @@ impl<'a, 'c> Lower<'a, 'c> {
         if plan.is_none() && staged.is_none() {
             lower.find_ahead();
         }
-        let alone = match &staged {
-            Some(staged) => staged.registers(ir).map(|_shares| staged.together),
-            None => plan.as_ref().and_then(|plan| plan.registers(ir)).map(|_shares| 1),
+        let together = match (&staged, &plan) {
+            (Some(staged), _) => staged.registers(ir).map(|_shares| staged.together),
+            (None, Some(plan)) => plan.registers(ir).map(|_shares| 1),
+            (None, None) => (!multiplies(&ir.body)).then(|| ENOUGH_THREADS / lower.layout.threads),
         };
-        mark_kernel(&lower.e, function, lower.layout.threads, alone)?;
+        mark_kernel(&lower.e, function, lower.layout.threads, together.filter(|&together| together > 0))?;
         if lower.layout.waits {
             lower.assembly("griddepcontrol.wait;", &[], &[], coopmat::Memory::Write)?;
         }
@@ -382,8 +383,19 @@ pub(crate) const ADDRESS_SPACE_GLOBAL: u16 = 1;
 /// LLVM's address space of a thread's own memory.
 pub(crate) const ADDRESS_SPACE_LOCAL: u16 = 5;
 
+/// So many threads of a multiprocessor hide what each of them waits for, so that more registers than they leave for each, 64,
+/// gain nothing. The driver's linker gives a kernel as many as it can use (products of a matrix and a vector 80 to 180, half
+/// as fast).
+const ENOUGH_THREADS: u32 = 1024;
+
+/// Whether matrices are multiplied, whose sums take as many registers as there are.
+fn multiplies(f: &Function) -> bool {
+    let is_matrix = |v: &ValueInfo| matches!(v.ty, Type::Mat(_));
+    f.values.iter().any(is_matrix) || f.insts.iter().any(|info| matches!(info.op, Op::VecMatMul(_)))
+}
+
 /// Says in LLVM's metadata that a function is a kernel, with how many threads it runs, and how many work-groups have a
-/// multiprocessor's registers among them, as must be known to share them out.
+/// multiprocessor's registers among them.
 fn mark_kernel<'c>(
     e: &Emit<'c>,
     function: FunctionValue<'c>,

@@ -154,14 +154,49 @@ impl Drop for Pipeline {
     }
 }
 
-/// PTX to what is loaded: code of the GPU, by the driver's assembler, or PTX again.
-pub(crate) fn assemble(context: &Context, kernel: &str, ptx: &str) -> Result<Vec<u8>, Error> {
+/// The directive of PTX that limits registers: how many work-groups have those of a multiprocessor among them.
+const LIMIT: &str = ".minnctapersm";
+
+/// What stands before the bytes of memory that PTX itself asks for, for a thread.
+const OWN_MEMORY: &str = "__local_depot0[";
+
+/// What memory of a thread is rounded up to.
+const MEMORY_ALIGN: u32 = 8;
+
+/// PTX to what is loaded: code of the GPU, by the driver's assembler, or PTX again, which is assembled where it is loaded, and
+/// whose code the driver keeps. It does that for one kernel after the other, so what can be is linked.
+pub(crate) fn assemble(context: &Arc<Context>, kernel: &str, ptx: &str) -> Result<Vec<u8>, Error> {
     // The driver's linker compiles as if other code might be linked with it, and then lets no thread give up registers
     // (its warning C7504), and gives the vectors that a warp multiplies together (which asks who is there) so many registers
-    // that half of the warps fit: such code is assembled where it is loaded, and the driver keeps what it made.
+    // that half of the warps fit.
     if ptx.contains("setmaxnreg") || ptx.contains("activemask") {
         return Ok(text(ptx).into_bytes_with_nul());
     }
+    let image = link(context, kernel, ptx)?;
+    if !ptx.contains(LIMIT) || local_bytes(context, &image)? <= own_bytes(ptx).next_multiple_of(MEMORY_ALIGN)
+    {
+        return Ok(image);
+    }
+    // So it gives other kernels as many registers as they can use, and where there are fewer, uses memory for what the loader
+    // has room for in as many.
+    let unlimited: Vec<&str> = ptx.lines().filter(|line| !line.starts_with(LIMIT)).collect();
+    Ok(text(&unlimited.join("\n")).into_bytes_with_nul())
+}
+
+/// Bytes of memory that PTX asks for by itself, for a thread.
+fn own_bytes(ptx: &str) -> u32 {
+    let number = ptx.split_once(OWN_MEMORY).and_then(|(_, rest)| rest.split_once(']'));
+    number.and_then(|(number, _)| number.parse().ok()).unwrap_or(0)
+}
+
+/// Bytes of memory that each thread has, of code.
+fn local_bytes(context: &Arc<Context>, image: &[u8]) -> Result<u32, Error> {
+    let binary = Binary { image: image.to_vec(), ..Binary::default() };
+    Ok(Pipeline::load(context, binary, None)?.local_bytes())
+}
+
+/// Code of the GPU, by the driver's assembler.
+fn link(context: &Context, kernel: &str, ptx: &str) -> Result<Vec<u8>, Error> {
     context.enter()?;
     let mut log = vec![0_u8; LOG_BYTES];
     let mut options =
@@ -218,4 +253,15 @@ pub(crate) fn assemble(context: &Context, kernel: &str, ptx: &str) -> Result<Vec
 fn text(text: &str) -> CString {
     let end = text.find('\0').unwrap_or(text.len());
     CString::new(&text[..end]).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_bytes;
+
+    #[test]
+    fn what_ptx_asks_for_is_read() {
+        assert_eq!(own_bytes("\t.local .align 8 .b8 \t__local_depot0[128];\n\t.reg .b64 %SP;"), 128);
+        assert_eq!(own_bytes(".visible .entry phalanx_main()"), 0);
+    }
 }

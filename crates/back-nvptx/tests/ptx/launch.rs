@@ -1,7 +1,15 @@
-//! What a launch has: the kernels before it.
+//! What a launch has: registers, and the kernels before it.
 
-use crate::{compile, kernel, module};
+use crate::{assert_has, compile, kernel, module, ptx};
 use phalanx_back_nvptx::Arch;
+
+#[test]
+fn registers_leave_room_for_threads_where_no_matrices_are() {
+    assert_has(&ptx(&kernel("store %out, %i")), &[".maxntid 64", ".minnctapersm 16"]);
+    let matrix = "%f: f32 = const 0.0\n%l: i64 = const 16\n\
+                  %m: mat<16x16xf32, subgroup, acc> = mat_splat %f\nmat_store %out, %m, %l";
+    assert!(!ptx(&kernel(matrix)).contains(".minnctapersm"));
+}
 
 #[test]
 fn kernels_wait_for_those_before_them_where_the_hardware_can() {
