@@ -134,6 +134,14 @@ fn length(f: &Function, block: Block) -> usize {
     f.block(block).iter().map(|inst| 1 + within(inst)).sum()
 }
 
+/// How many loads and stores there are in the block with the most of them, of those within a block.
+fn most_within(f: &Function, block: Block) -> usize {
+    let is_access = |inst: &&Inst| matches!(f.inst(**inst).op, Op::Load(_) | Op::Store(_));
+    let own = |body: Block| f.block(body).iter().filter(is_access).count();
+    let bodies = f.block(block).iter().flat_map(|&inst| f.inst(inst).op.bodies());
+    bodies.map(|body| own(body).max(most_within(f, body))).max().unwrap_or(0)
+}
+
 impl<'c> Lower<'_, 'c> {
     /// Looks whether a block of a loop is one that is executed one way or the other.
     pub(crate) fn find_within(&self, block: Block) -> Option<Within> {
@@ -161,7 +169,8 @@ impl<'c> Lower<'_, 'c> {
                 add(&mut areas, area);
             }
         }
-        if accesses.len() < MIN_ACCESSES {
+        // One with more in it has its turn when this one is gone through.
+        if accesses.len() < MIN_ACCESSES.max(most_within(f, block)) {
             return None;
         }
         let (early, rest) = insts.iter().partition(|inst| search.early.contains(inst));
