@@ -176,7 +176,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             (None, Some(plan)) => plan.registers(ir).map(|_shares| 1),
             (None, None) => (!multiplies(&ir.body)).then(|| ENOUGH_THREADS / lower.layout.threads),
         };
-        mark_kernel(&lower.e, function, lower.layout.threads, together.filter(|&together| together > 0))?;
+        mark_kernel(&lower.e, function, lower.layout.threads, together)?;
         if lower.layout.waits {
             lower.assembly("griddepcontrol.wait;", &[], &[], coopmat::Memory::Write)?;
         }

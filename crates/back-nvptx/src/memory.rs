@@ -2,9 +2,9 @@
 //!
 //! Outside of its object an access reads zeros and writes nothing, each scalar for itself. A load from a buffer reads zeros
 //! that lie elsewhere, so that no branch keeps those behind it waiting ([`Lower::read_or_zeros`]); other accesses are branches
-//! around the instruction, where several are done together only if all are inside. The hardware wants accesses to be aligned,
-//! and the IR does not: where a pointer's steps do not say that a scalar is aligned, its address is looked at, and one that is
-//! not is moved byte by byte.
+//! around the instruction, where several are done together only if all are inside. Nobody looks where all that a round of a loop
+//! accesses was found to be inside ([`crate::within`]). The hardware wants accesses to be aligned, and the IR does not: where a
+//! pointer's steps do not say that a scalar is aligned, its address is looked at, and one that is not is moved byte by byte.
 
 use crate::lower::{ADDRESS_SPACE_GLOBAL, Lower, Ptr};
 use inkwell::module::Linkage;

@@ -32,8 +32,8 @@ const CXX: &str = "aarch64-linux-gnu-g++";
 /// The C library that came with the linker, for programs that need no more.
 const CROSS_ROOT: &str = "/usr/aarch64-linux-gnu";
 
-/// Large parts of the build and small ones of the tests. Optimised less, glslang's largest file takes 11 s instead of 19 s; the
-/// others are not executed there.
+/// Large parts of the build and small ones of the tests. Optimised less, glslang's largest file takes 11 s instead of 19 s; of
+/// the others little or nothing is executed there.
 const OPTIMISED_LESS: [&str; 4] = [
     "profile.dev.package.glslang-sys.opt-level=1",
     "profile.dev.package.phalanx-back-nvptx.opt-level=0",
