@@ -1,6 +1,7 @@
 //! Speed of the kernels as a share of what the processor does at most, one core, operands in cache.
 //!
-//! `cargo run --release -p phalanx-kernels --example kernels_bench [filter]`; `PHALANX_CPU` selects the processor.
+//! `cargo run --release -p phalanx-kernels --example kernels_bench [filter [product]]`, as in `mul "f16→f32 64x64x64"`;
+//! `PHALANX_CPU` selects the processor.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -80,6 +81,11 @@ fn peak_now(isa: Isa, types: (Elem, Elem)) -> f64 {
     }
 }
 
+fn product_name(types: (Elem, Elem), shape: (u32, u32, u32), grid: Grid) -> String {
+    let ((rows, cols, depth), Grid { m, n, k }) = (shape, grid);
+    format!("{}→{} {rows}x{cols}x{depth} grid {m}x{n}x{k}", types.0, types.1)
+}
+
 fn mul_add(isa: Isa, types: (Elem, Elem), saturating: bool, shape: (u32, u32, u32), grid: Grid) {
     let ((element, accumulator), (rows, cols, depth)) = (types, shape);
     let isa = if types == (Elem::F16, Elem::F16) { isa.for_sums_of_f16() } else { isa };
@@ -124,13 +130,9 @@ fn mul_add(isa: Isa, types: (Elem, Elem), saturating: bool, shape: (u32, u32, u3
     let peak = (before + peak_now(isa, types)) / 2.0;
     let work = 2.0 * f64::from(rows * cols) * f64::from(depth) * f64::from(grid.m * grid.n * grid.k);
     println!(
-        "{:>5}→{:<5}{} {rows:>3}x{cols:>3}x{depth:>3} grid {}x{}x{}  {:>8.1} ns {:>8.1} Gop/s {:>5.1}%  {}",
-        element.to_string(),
-        accumulator.to_string(),
-        if saturating { " saturating" } else { "" },
-        grid.m,
-        grid.n,
-        grid.k,
+        "{:<34}{:>11}  {:>8.1} ns {:>8.1} Gop/s {:>5.1}%  {}",
+        product_name(types, shape, grid),
+        if saturating { "saturating" } else { "" },
         time * 1e9,
         work / time * 1e-9,
         100.0 * work / time / peak,
@@ -197,7 +199,7 @@ fn elementwise(isa: Isa, element: Elem) {
 }
 
 fn main() {
-    let filter = std::env::args().nth(1).unwrap_or_default();
+    let [filter, wanted] = [1, 2].map(|at| std::env::args().nth(at).unwrap_or_default());
     let isa = match Processor::detect().and_then(Processor::isa) {
         Ok(isa) => isa,
         Err(error) => {
@@ -242,6 +244,7 @@ fn main() {
         (Elem::F32, Elem::F32),
         (Elem::F16, Elem::F32),
         (Elem::F16, Elem::F16),
+        (Elem::E4M3, Elem::F32),
         (Elem::BF16, Elem::F32),
         (Elem::I8, Elem::I32),
         (Elem::F64, Elem::F64),
@@ -249,13 +252,17 @@ fn main() {
         (Elem::I64, Elem::I64),
     ];
     let clamped = [(Elem::I16, Elem::I32), (Elem::I32, Elem::I32), (Elem::I64, Elem::I64)];
+    let multiply = |types: (Elem, Elem), saturating| {
+        for (shape, grid) in small {
+            let name = product_name(types, shape, grid);
+            if name.contains(&wanted) {
+                mul_add(isa, types, saturating, shape, grid);
+            }
+        }
+    };
     if "mul".contains(&filter) {
-        for types in types {
-            small.iter().for_each(|&(shape, grid)| mul_add(isa, types, false, shape, grid));
-        }
-        for types in clamped {
-            small.iter().for_each(|&(shape, grid)| mul_add(isa, types, true, shape, grid));
-        }
+        types.into_iter().for_each(|types| multiply(types, false));
+        clamped.into_iter().for_each(|types| multiply(types, true));
     }
     if "transfer".contains(&filter) {
         for column_major in [false, true] {

@@ -399,6 +399,8 @@ macro_rules! table {
                 mul_add_f16_half: general_,
                 mul_add_amx_bf16: general_,
                 mul_add_amx_i8: general_,
+                mul_add_amx_split: general_,
+                mul_add_amx_split_half: general_,
                 mul_add_u8s8: general_,
                 mul_add_u8s8_half: general_,
                 mul_add_s8u8: general_,
@@ -592,7 +594,7 @@ mod avx512 {
     mod amx {
         use super::*;
         use crate::arch::x86_64::amx;
-        use crate::mul_add::amx::drive;
+        use crate::mul_add::amx::{drive, drive_split};
 
         #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]
         pub(super) unsafe extern "C" fn bf16(
@@ -654,6 +656,35 @@ mod avx512 {
                 }
             }
         }
+
+        macro_rules! split {
+            ($name:ident, $otherwise:path) => {
+                #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]
+                pub(super) unsafe extern "C" fn $name(
+                    p: *const MulAddParams,
+                    a: *const *const u8,
+                    b: *const *const u8,
+                    c: *const *const u8,
+                    r: *const *mut u8,
+                    scratch: *mut u8,
+                    wishes: *mut Wishes,
+                ) {
+                    let operands =
+                        Operands { a, b, c, r, compensation: std::ptr::null(), wishes: std::ptr::null_mut() };
+                    // SAFETY: the contract of `MulAddFn`.
+                    unsafe {
+                        if !drive_split::<amx::Bf16>(&*p, operands, scratch) {
+                            return $otherwise(p, a, b, c, r, scratch, wishes);
+                        }
+                        if (*p).r.elem != Elem::F32 {
+                            round_sums::<Avx512>(&*p, operands);
+                        }
+                    }
+                }
+            };
+        }
+        split!(split, f32::kernel);
+        split!(split_half, f32_half::kernel);
     }
     half!(i16, avx512::I16<false>, Pairs, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
     half!(i32, avx512::I32<false>, Words, "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c");
@@ -684,6 +715,8 @@ mod avx512 {
         mul_add_f16_half: f16_half::kernel,
         mul_add_amx_bf16: amx::bf16,
         mul_add_amx_i8: amx::bytes,
+        mul_add_amx_split: amx::split,
+        mul_add_amx_split_half: amx::split_half,
         mul_add_u8s8: u8s8::kernel,
         mul_add_u8s8_half: u8s8_half::kernel,
         mul_add_s8u8: s8u8::kernel,

@@ -174,6 +174,10 @@ entries! {
     mul_add_amx_bf16 MUL_ADD_AMX_BF16: MulAddFn,
     /// Multiplication of bytes in matrix registers.
     mul_add_amx_i8 MUL_ADD_AMX_I8: MulAddFn,
+    /// Multiplication in matrix registers of words of f32 that are the sum of two bf16.
+    mul_add_amx_split MUL_ADD_AMX_SPLIT: MulAddFn,
+    /// The same for tiles half a vector wide.
+    mul_add_amx_split_half MUL_ADD_AMX_SPLIT_HALF: MulAddFn,
     /// Multiplication of bytes, signed B (and A of the signedness that the instruction wants, or brought to it).
     mul_add_u8s8 MUL_ADD_U8S8: MulAddFn,
     /// The same for tiles half a vector wide.

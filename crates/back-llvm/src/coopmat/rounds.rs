@@ -57,9 +57,11 @@ pub(crate) fn rounds(func: &Function, isa: KernelSet, round: &Round) -> u32 {
 /// parts of what fills a register, too.
 fn limits(func: &Function, isa: KernelSet, round: &Round) -> Limits {
     let Some(inst) = round.mul_adds().next() else { return VECTORS };
-    // Narrow matrices are multiplied there only in many steps.
-    let many = Grid { k: 64, ..Grid::ONE };
+    // Narrow matrices are multiplied there only in many steps, and factors of f16 only in large grids.
+    let side = if round.mul_adds().count() == 1 { 1 } else { 64 };
+    let many = Grid { m: side, n: side, k: 64 };
     let bytes = match plan_of(func, isa, inst, many).kernel {
+        KernelId::MUL_ADD_AMX_SPLIT | KernelId::MUL_ADD_AMX_SPLIT_HALF => 4,
         KernelId::MUL_ADD_AMX_BF16 => 2,
         KernelId::MUL_ADD_AMX_I8 => 1,
         // What is kept for later cannot be what another subgroup has loaded. Words of one element are so many that the

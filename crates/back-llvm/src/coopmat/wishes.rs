@@ -23,11 +23,13 @@ const SOON: u64 = 8;
 const SMALL: u64 = LINE;
 
 /// Kernels that do not ask.
-const SILENT: [KernelId; 4] = [
+const SILENT: [KernelId; 6] = [
     KernelId::MUL_ADD_GENERAL,
     KernelId::MUL_ADD_SATURATING,
     KernelId::MUL_ADD_AMX_BF16,
     KernelId::MUL_ADD_AMX_I8,
+    KernelId::MUL_ADD_AMX_SPLIT,
+    KernelId::MUL_ADD_AMX_SPLIT_HALF,
 ];
 
 /// Whether a function multiplies what it has staged, or small matrices one by one, by kernels that ask.

@@ -30,6 +30,8 @@ enum Family {
     AmxBf16,
     /// Bytes in matrix registers.
     AmxBytes,
+    /// Words of f32 that are two bf16, in matrix registers.
+    AmxSplit,
 }
 
 impl KernelSet {
@@ -98,7 +100,7 @@ impl KernelSet {
             Family::Saturating => saturating::scratch_bytes(&params),
             Family::Bytes | Family::Words => Scratch::new(&params, 1).bytes,
             Family::Pairs => Scratch::new(&params, 2).bytes,
-            Family::AmxBf16 | Family::AmxBytes => amx::scratch_bytes(&params),
+            Family::AmxBf16 | Family::AmxBytes | Family::AmxSplit => amx::scratch_bytes(&params),
         };
         Plan { kernel, params, scratch_bytes }
     }
@@ -164,7 +166,8 @@ impl KernelSet {
         params.lda = params.want_a.row_bytes() as u32 * widening;
         params.ldb = params.want_b.row_bytes() as u32 * widening;
         params.words = match family {
-            Family::F32 | Family::Words | Family::F64 | Family::I64 | Family::Saturating => depth,
+            Family::F32 | Family::Words | Family::F64 | Family::I64 => depth,
+            Family::Saturating | Family::AmxSplit => depth,
             Family::Bf16 | Family::F16 | Family::Pairs | Family::AmxBf16 => depth.div_ceil(2),
             Family::Bytes | Family::AmxBytes => depth.div_ceil(4),
         };
@@ -191,6 +194,7 @@ fn in_matrix_registers(params: &MulAddParams, family: Family) -> Family {
     match family {
         Family::Bf16 if amx::is_possible(params) => Family::AmxBf16,
         Family::Bytes if amx::is_possible(params) && lies => Family::AmxBytes,
+        Family::F32 if amx::is_possible_split(params) => Family::AmxSplit,
         other => other,
     }
 }
@@ -229,6 +233,8 @@ fn kernel(family: Family, op: &MulAdd, half: bool) -> KernelId {
     match (family, half) {
         (Family::AmxBf16, _) => KernelId::MUL_ADD_AMX_BF16,
         (Family::AmxBytes, _) => KernelId::MUL_ADD_AMX_I8,
+        (Family::AmxSplit, false) => KernelId::MUL_ADD_AMX_SPLIT,
+        (Family::AmxSplit, true) => KernelId::MUL_ADD_AMX_SPLIT_HALF,
         (Family::F32, false) => KernelId::MUL_ADD_F32,
         (Family::F32, true) => KernelId::MUL_ADD_F32_HALF,
         (Family::Bf16, false) => KernelId::MUL_ADD_BF16,

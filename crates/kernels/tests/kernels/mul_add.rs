@@ -21,6 +21,8 @@ enum Numbers {
     Any,
     /// Integers at the ends of their range; floats of which sums are exact in f32 only.
     Large,
+    /// Floats with all digits of f16, so few that sums are exact in f32; no integers.
+    Long,
 }
 
 impl Case {
@@ -45,8 +47,10 @@ fn operand(
     let mut number = |_, _| match (numbers, elem.is_float()) {
         (Numbers::Any, true) => nearest(elem, (random.below(9) as f64 - 4.0) / 2.0),
         (Numbers::Large, true) => nearest(elem, random.below(61) as f64 - 30.0),
+        (Numbers::Long, true) if random.below(6) > 0 => nearest(elem, 0.0),
+        (Numbers::Long, true) => nearest(elem, (2 * random.below(2048)) as f64 - 2047.0),
         (Numbers::Any, false) => truncate(elem, random.next().into()),
-        (Numbers::Large, false) => truncate(elem, random.pick(&ends)),
+        (Numbers::Large | Numbers::Long, false) => truncate(elem, random.pick(&ends)),
     };
     (0..count).map(|_| Matrix::from_fn(elem, rows, cols, &mut number)).collect()
 }
@@ -635,6 +639,69 @@ fn matrix_registers_are_used_where_they_are() {
                     id,
                     "{shape:?}"
                 );
+            }
+        }
+    }
+}
+
+/// Shapes and grids of which AMX multiplies factors that are the sum of two bf16, and the kernel.
+const SPLIT: [((u32, u32, u32), Grid, KernelId); 6] = [
+    ((64, 64, 64), Grid::ONE, KernelId::MUL_ADD_AMX_SPLIT),
+    ((16, 16, 16), Grid { m: 4, n: 4, k: 3 }, KernelId::MUL_ADD_AMX_SPLIT),
+    ((16, 16, 16), Grid { m: 5, n: 5, k: 4 }, KernelId::MUL_ADD_AMX_SPLIT),
+    ((8, 24, 48), Grid { m: 11, n: 3, k: 1 }, KernelId::MUL_ADD_AMX_SPLIT),
+    ((16, 8, 32), Grid { m: 5, n: 9, k: 2 }, KernelId::MUL_ADD_AMX_SPLIT_HALF),
+    ((8, 8, 16), Grid { m: 8, n: 9, k: 2 }, KernelId::MUL_ADD_AMX_SPLIT_HALF),
+];
+
+/// All digits of f16 count, also where blocks are put together from parts of tiles and end within them.
+#[test]
+fn factors_are_split_for_matrix_registers() {
+    let mut random = Random(5);
+    for isa in Isa::available().into_iter().filter(|isa| isa.amx()) {
+        for (factors, numbers) in [
+            ([Elem::F16, Elem::F16], Numbers::Long),
+            ([Elem::F16, Elem::E5M2], Numbers::Any),
+            ([Elem::E4M3, Elem::E5M2], Numbers::Any),
+        ] {
+            let elems = [factors[0], factors[1], Elem::F32, Elem::F32];
+            let case = Case { numbers, ..Case::integers(elems, [false; 4], false) };
+            for (shape, grid, id) in SPLIT {
+                for in_place in [false, true] {
+                    let run = Run { case, shape, grid, in_place };
+                    assert_eq!(run.check(isa, &mut random), id, "{factors:?} {shape:?}");
+                }
+            }
+        }
+    }
+}
+
+/// What has no parts, in either factor and beside zeros.
+#[test]
+fn infinities_are_kept_where_factors_are_split() {
+    let case = Case::floats(Elem::F16, Elem::F16, Elem::F32, Elem::F32);
+    for isa in Isa::available().into_iter().filter(|isa| isa.amx()) {
+        for (shape, grid, id) in SPLIT {
+            let ((m, n, k), run) = (shape, Run { case, shape, grid, in_place: false });
+            let op = run.op(isa);
+            let all = |elem, (rows, cols), count: u32, x: f64| -> Vec<Matrix> {
+                (0..count).map(|_| Matrix::from_fn(elem, rows, cols, |_, _| nearest(elem, x))).collect()
+            };
+            let operands = |a, b, c| {
+                let a = all(Elem::F16, (m, k), grid.m * grid.k, a);
+                let b = all(Elem::F16, (k, n), grid.k * grid.n, b);
+                (a, b, all(Elem::F32, (m, n), grid.m * grid.n, c))
+            };
+            for special in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+                let (mut a, mut b, c) = operands(1.0, 2.0, 3.0);
+                a.last_mut().unwrap().bits[5] = nearest(Elem::F16, special);
+                assert_eq!(run.check_these(isa, &op, (&a, &b, &c)), id, "{shape:?}");
+                // Times a zero, too.
+                b.last_mut().unwrap().bits.fill(nearest(Elem::F16, 0.0));
+                run.check_these(isa, &op, (&a, &b, &c));
+                let (a, mut b, c) = operands(1.0, 2.0, 3.0);
+                b.first_mut().unwrap().bits[3] = nearest(Elem::F16, special);
+                run.check_these(isa, &op, (&a, &b, &c));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The walk over the blocks of a grid.
 
-use super::{Cut, REGISTER_BYTES, ROW_BYTES, ROWS, WORDS};
+use super::split::{self, Piece, Specials};
+use super::{Cut, REGISTER_BYTES, ROW_BYTES, ROWS, SPLIT_WORDS, WORDS};
 use crate::arch::x86_64::amx::{self, Product};
 use crate::mul_add::MulAddParams;
 use crate::mul_add::panel::{Finish, Operands};
@@ -42,12 +43,56 @@ pub(crate) unsafe fn drive<P: Product>(
     steps: Range<usize>,
     scratch: *mut u8,
 ) {
+    // SAFETY: forwarded; words that lie as they are have no specials.
+    unsafe { drive_blocks::<P, false>(params, operands, finish, steps, scratch) };
+}
+
+/// Does the whole grid of factors that are split; or nothing, if some are infinite or no numbers.
+///
+/// # Safety
+/// As for [`drive`].
+#[inline(always)]
+#[must_use]
+pub(crate) unsafe fn drive_split<P: Product>(
+    params: &MulAddParams,
+    operands: Operands,
+    scratch: *mut u8,
+) -> bool {
+    // SAFETY: forwarded.
+    unsafe { drive_blocks::<P, true>(params, operands, Finish::Plain, 0..params.k as usize, scratch) }
+}
+
+/// What [`drive`] does and, where words are split, [`drive_split`].
+///
+/// # Safety
+/// As for [`drive`].
+#[inline(always)]
+unsafe fn drive_blocks<P: Product, const SPLIT: bool>(
+    params: &MulAddParams,
+    operands: Operands,
+    finish: Finish,
+    steps: Range<usize>,
+    scratch: *mut u8,
+) -> bool {
     let cut = Cut::new(params, steps.len());
     let with_c = finish != Finish::WithoutC;
     // SAFETY: the parts of the scratch memory are disjoint and sized for what is written there.
     unsafe {
-        let a = blocks_of_a(params, &cut, operands.a, steps.clone(), scratch);
-        let b = blocks_of_b(params, &cut, operands.b, steps, scratch);
+        let (a, b) = if SPLIT {
+            let mut specials = Specials::NONE;
+            let blocks = if cut.parts == 2 {
+                split_factors::<2>(params, &cut, operands, steps, scratch, &mut specials)
+            } else {
+                split_factors::<1>(params, &cut, operands, steps, scratch, &mut specials)
+            };
+            if specials.any() {
+                return false;
+            }
+            blocks
+        } else {
+            let a = blocks_of_a(params, &cut, operands.a, steps.clone(), scratch);
+            (a, blocks_of_b(params, &cut, operands.b, steps, scratch))
+        };
         let r_list = scratch.add(cut.r_list).cast::<*mut u8>();
         let c_list = scratch.add(cut.c_list).cast::<*const u8>();
         let (c, r) = if cut.c_lies {
@@ -64,20 +109,16 @@ pub(crate) unsafe fn drive<P: Product>(
             (c, Blocks::packed(r_list, count, |at| blocks.add(at)))
         };
         let grid = Walk { a, b, c, r, cut: &cut, with_c };
-        for col in (0..cut.cols).step_by(2) {
-            for row in (0..cut.rows).step_by(2) {
-                match (row + 1 < cut.rows, col + 1 < cut.cols) {
-                    (true, true) => grid.block::<P, true, true>(row, col),
-                    (true, false) => grid.block::<P, true, false>(row, col),
-                    (false, true) => grid.block::<P, false, true>(row, col),
-                    (false, false) => grid.block::<P, false, false>(row, col),
-                }
-            }
+        if SPLIT && cut.parts == 2 {
+            grid.all::<P, true>()
+        } else {
+            grid.all::<P, false>()
         }
         if !cut.c_lies {
             copy_sums::<false>(params, &cut, operands.r, params.ldr, scratch.add(cut.c_blocks));
         }
     }
+    true
 }
 
 /// The operands of the walk over the blocks.
@@ -91,15 +132,40 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// All sums, of factors with lower parts or without.
+    ///
+    /// # Safety
+    /// The lists hold the blocks that the cut says.
+    #[inline(always)]
+    unsafe fn all<P: Product, const LOWER: bool>(&self) {
+        for col in (0..self.cut.cols).step_by(2) {
+            for row in (0..self.cut.rows).step_by(2) {
+                // SAFETY: forwarded; the blocks are in the grid.
+                unsafe {
+                    match (row + 1 < self.cut.rows, col + 1 < self.cut.cols) {
+                        (true, true) => self.block::<P, LOWER, true, true>(row, col),
+                        (true, false) => self.block::<P, LOWER, true, false>(row, col),
+                        (false, true) => self.block::<P, LOWER, false, true>(row, col),
+                        (false, false) => self.block::<P, LOWER, false, false>(row, col),
+                    }
+                }
+            }
+        }
+    }
+
     /// The sums of one or two rows and columns of blocks: those in registers 0 to 3, A in 4 and 5, B in 6 and 7.
     ///
     /// # Safety
     /// The blocks are in the grid.
     #[inline(always)]
-    unsafe fn block<P: Product, const ROW: bool, const COL: bool>(&self, row: usize, col: usize) {
+    unsafe fn block<P: Product, const LOWER: bool, const ROW: bool, const COL: bool>(
+        &self,
+        row: usize,
+        col: usize,
+    ) {
         let (depth, cols) = (self.cut.depth, self.cut.cols);
         let at = row * cols + col;
-        // SAFETY: the lists hold addresses of whole blocks.
+        // SAFETY: the lists hold addresses of whole blocks, those of upper and lower parts in turn where there are both.
         unsafe {
             let (a, b) = (self.a.list.add(row * depth), self.b.list.add(col * depth));
             // Sums are read between the first products, which wait for nothing else then.
@@ -122,20 +188,15 @@ impl Walk<'_> {
                 self.start::<3>(c, cols + 1);
                 P::add::<3, 5, 7>();
             }
-            for l in 1..depth {
-                amx::load::<6>(*b.add(l), self.b.stride);
-                amx::load::<4>(*a.add(l), self.a.stride);
-                P::add::<0, 4, 6>();
-                if COL {
-                    amx::load::<7>(*b.add(depth + l), self.b.stride);
-                    P::add::<1, 4, 7>();
-                }
-                if ROW {
-                    amx::load::<5>(*a.add(depth + l), self.a.stride);
-                    P::add::<2, 5, 6>();
-                }
-                if ROW && COL {
-                    P::add::<3, 5, 7>();
+            if LOWER {
+                self.lower::<P, ROW, COL>(a, b);
+            }
+            for l in (1..depth).skip(usize::from(LOWER)).step_by(1 + usize::from(LOWER)) {
+                let (a, b) = (a.add(l), b.add(l));
+                self.load_a::<ROW>(a);
+                self.add_b::<P, ROW, COL>(b);
+                if LOWER {
+                    self.lower::<P, ROW, COL>(a, b);
                 }
             }
             let (r, stride) = (self.r.list.add(at), self.r.stride);
@@ -148,6 +209,72 @@ impl Walk<'_> {
             }
             if ROW && COL {
                 amx::store::<3>(*r.add(cols + 1), stride);
+            }
+        }
+    }
+
+    /// The products with lower parts, after that of the upper parts, of A in registers. One factor changes at a time.
+    ///
+    /// # Safety
+    /// The lists hold addresses of whole blocks.
+    #[inline(always)]
+    unsafe fn lower<P: Product, const ROW: bool, const COL: bool>(
+        &self,
+        a: *const *const u8,
+        b: *const *const u8,
+    ) {
+        // SAFETY: forwarded; lower parts follow.
+        unsafe {
+            self.add_b::<P, ROW, COL>(b.add(1));
+            self.load_a::<ROW>(a.add(1));
+            P::add::<0, 4, 6>();
+            if COL {
+                P::add::<1, 4, 7>();
+            }
+            if ROW {
+                P::add::<2, 5, 6>();
+            }
+            if ROW && COL {
+                P::add::<3, 5, 7>();
+            }
+            self.add_b::<P, ROW, COL>(b);
+        }
+    }
+
+    /// Reads blocks of A.
+    ///
+    /// # Safety
+    /// The list holds addresses of whole blocks.
+    #[inline(always)]
+    unsafe fn load_a<const ROW: bool>(&self, a: *const *const u8) {
+        // SAFETY: forwarded.
+        unsafe {
+            amx::load::<4>(*a, self.a.stride);
+            if ROW {
+                amx::load::<5>(*a.add(self.cut.depth), self.a.stride);
+            }
+        }
+    }
+
+    /// Reads blocks of B and adds their products with those of A in registers.
+    ///
+    /// # Safety
+    /// The list holds addresses of whole blocks.
+    #[inline(always)]
+    unsafe fn add_b<P: Product, const ROW: bool, const COL: bool>(&self, b: *const *const u8) {
+        // SAFETY: forwarded.
+        unsafe {
+            amx::load::<6>(*b, self.b.stride);
+            P::add::<0, 4, 6>();
+            if COL {
+                amx::load::<7>(*b.add(self.cut.depth), self.b.stride);
+                P::add::<1, 4, 7>();
+            }
+            if ROW {
+                P::add::<2, 5, 6>();
+            }
+            if ROW && COL {
+                P::add::<3, 5, 7>();
             }
         }
     }
@@ -263,6 +390,81 @@ unsafe fn blocks_of_b(
             }
         }
         Blocks::packed(list, cut.cols * cut.depth, |at| blocks.add(at).cast_const())
+    }
+}
+
+/// Splits both factors and lists their blocks: row by row of A and column by column of B, with all parts of one behind
+/// each other.
+///
+/// # Safety
+/// As for [`drive`].
+#[inline(always)]
+unsafe fn split_factors<const PARTS: usize>(
+    params: &MulAddParams,
+    cut: &Cut,
+    operands: Operands,
+    steps: Range<usize>,
+    scratch: *mut u8,
+    specials: &mut Specials,
+) -> (Blocks<*const u8>, Blocks<*const u8>) {
+    let (k, n, words) = (params.k as usize, params.n as usize, params.words as usize);
+    let (rows, cols) = (params.rows as usize, params.b.cols as usize);
+    let (a_stride, b_stride) = (params.lda as usize, params.ldb as usize);
+    let along = piece(words);
+    // Where a word of the inner dimension is: in a step, at a word of it; or behind the last.
+    let find = |word: usize| {
+        let (step, word) = (word / words, word % words);
+        (step < steps.len()).then_some((steps.start + step, word))
+    };
+    // SAFETY: the tiles are in the grid, the blocks in the scratch memory.
+    unsafe {
+        let a_blocks = scratch.add(cut.a_blocks);
+        let piece_rows = piece(rows);
+        for i in 0..params.m as usize {
+            for row in (0..rows).step_by(piece_rows) {
+                let line = i * rows + row;
+                let from = |word| {
+                    find(word).map_or(Piece::ZERO, |(step, word)| Piece {
+                        words: (*operands.a.add(i * k + step)).add(row * a_stride + word * 4),
+                        stride: a_stride,
+                    })
+                };
+                for block in 0..cut.depth / PARTS {
+                    for word in (0..WORDS).step_by(along) {
+                        let to = place(line / ROWS * cut.depth + block * PARTS, line % ROWS, word);
+                        let word = block * SPLIT_WORDS + word;
+                        let pieces = [from(word), from(word + WORDS)];
+                        split::copy::<PARTS>(a_blocks.add(to), pieces, (piece_rows, along), specials);
+                    }
+                }
+            }
+        }
+        let b_blocks = scratch.add(cut.b_blocks);
+        let piece_cols = piece(cols);
+        for j in 0..n {
+            for col in (0..cols).step_by(piece_cols) {
+                let at = j * cols + col;
+                let from = |word| {
+                    find(word).map_or(Piece::ZERO, |(step, word)| Piece {
+                        words: (*operands.b.add(step * n + j)).add(word * b_stride + col * 4),
+                        stride: b_stride,
+                    })
+                };
+                for block in 0..cut.depth / PARTS {
+                    for word in (0..ROWS).step_by(along) {
+                        let to = place(at / WORDS * cut.depth + block * PARTS, word, at % WORDS);
+                        let word = block * SPLIT_WORDS + word;
+                        let pieces = [from(word), from(word + WORDS)];
+                        split::copy::<PARTS>(b_blocks.add(to), pieces, (along, piece_cols), specials);
+                    }
+                }
+            }
+        }
+        let list = |list: usize, blocks: *mut u8, count: usize| {
+            let list = scratch.add(list).cast::<*const u8>();
+            Blocks::packed(list, count * cut.depth, |at| blocks.add(at).cast_const())
+        };
+        (list(cut.a_list, a_blocks, cut.rows), list(cut.b_list, b_blocks, cut.cols))
     }
 }
 

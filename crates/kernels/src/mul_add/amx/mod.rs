@@ -19,20 +19,41 @@
 //! Products of bf16 add up in another order than the dot product of vectors does, and do to denormals what that does
 //! (see `flush`). Sums are rounded to narrower types where they lie, after each step.
 //!
+//! # Factors of f16 and of 8 bits
+//!
+//! A number of f16 is the sum of two of bf16, its upper 8 digits and the 3 below, and the product of two such numbers is
+//! the sum of four products, none of which is rounded:
+//!
+//! ```text
+//! (a + a') * (b + b') = a b + a b' + a' b' + a' b
+//! ```
+//!
+//! So words of f32, as which such factors are kept, are split where blocks are put together, into a block of upper parts
+//! and one of lower parts, each of twice as many numbers: words 16 apart share one. Four products of blocks are then one
+//! of the factors, four times as fast as vectors are in f32. Floats of 8 bits have no lower part, and a single product
+//! does. What is infinite has no parts: such factors are left to vectors.
+//!
+//! The registers add up products from zero, which has no sign, and add that to the sums: zeros come out without a sign.
+//!
 //! Here is how a grid is cut, which is planned on any machine; `drive` does it.
 
 #[cfg(target_arch = "x86_64")]
 mod drive;
+#[cfg(target_arch = "x86_64")]
+mod split;
 
 use super::MulAddParams;
 use super::prepare::Scratch;
+use crate::elem::Elem;
 #[cfg(target_arch = "x86_64")]
-pub(crate) use drive::drive;
+pub(crate) use drive::{drive, drive_split};
 
 /// Rows of a register.
 pub(crate) const ROWS: usize = 16;
 /// Words of 32 bits in a row.
 pub(crate) const WORDS: usize = 16;
+/// Words of factors that are split, in a row of each part: two share a word.
+const SPLIT_WORDS: usize = 2 * WORDS;
 /// Bytes of a row.
 pub(crate) const ROW_BYTES: usize = 4 * WORDS;
 /// Bytes of a register.
@@ -56,13 +77,44 @@ pub(super) fn is_possible(params: &MulAddParams) -> bool {
         && (is_whole || is_deep)
 }
 
+/// Rows, columns and words of the inner dimension from which on it gains to split factors of 8 bits.
+const LEAST_SPLIT: u32 = 32;
+
+/// Rows times columns for each row and column from which on it gains to split factors of f16, which takes longer.
+const LEAST_REUSE: u32 = 32;
+
+/// Whether factors, which are kept in f32, are short enough to be split, sums are not rounded between steps, and it gains.
+pub(super) fn is_possible_split(params: &MulAddParams) -> bool {
+    let is_short = |elem| matches!(elem, Elem::F16 | Elem::E4M3 | Elem::E5M2);
+    let is_rounded_once = params.r.elem == Elem::F32 || params.relaxed || params.k == 1;
+    let [m, n, k] = [(params.m, params.rows), (params.n, params.b.cols), (params.k, params.words)]
+        .map(|(tiles, size)| tiles.saturating_mul(size));
+    let is_large = m.min(n).min(k) >= LEAST_SPLIT;
+    let is_reused = parts(params) == 1 || m.saturating_mul(n) / m.saturating_add(n) >= LEAST_REUSE;
+    is_short(params.a.elem)
+        && is_short(params.b.elem)
+        && is_rounded_once
+        && is_large
+        && is_reused
+        && params.words.is_multiple_of(WORDS as u32)
+        && is_possible(params)
+}
+
+/// Blocks for each block of such factors: upper parts, and lower ones where there are any.
+fn parts(params: &MulAddParams) -> usize {
+    let has_lower_parts = [&params.a, &params.b].iter().any(|factor| factor.elem == Elem::F16);
+    if has_lower_parts { 2 } else { 1 }
+}
+
 /// How a grid is cut into blocks, and the places of its parts in scratch memory, as byte offsets.
 #[derive(Clone, Copy, Debug)]
 struct Cut {
-    /// Blocks along the rows, the columns and the inner dimension.
+    /// Blocks along the rows, the columns and the inner dimension, there with all parts.
     rows: usize,
     cols: usize,
     depth: usize,
+    /// [`parts`], where factors are split.
+    parts: usize,
     /// Whether blocks of A, of B and of the sums lie in tiles as they are.
     a_lies: bool,
     b_lies: bool,
@@ -85,9 +137,12 @@ impl Cut {
         let (row, col, word) = (params.rows as usize, params.b.cols as usize, params.words as usize);
         let rows = (params.m as usize * row).div_ceil(ROWS);
         let cols = (params.n as usize * col).div_ceil(WORDS);
-        let depth = (steps * word).div_ceil(WORDS);
+        let is_split = params.a.storage == Elem::F32;
+        let parts = if is_split { parts(params) } else { 1 };
+        let depth = (steps * word).div_ceil(if is_split { SPLIT_WORDS } else { WORDS }) * parts;
         let [row_lies, col_lies, word_lies] = [row, col, word].map(|n| n.is_multiple_of(WORDS));
-        let (a_lies, b_lies, c_lies) = (row_lies && word_lies, col_lies && word_lies, row_lies && col_lies);
+        let (a_lies, b_lies) = (!is_split && row_lies && word_lies, !is_split && col_lies && word_lies);
+        let c_lies = row_lies && col_lies;
         let mut end = 0;
         let mut take = |count: usize, bytes: usize| {
             let start = end;
@@ -99,6 +154,7 @@ impl Cut {
             rows,
             cols,
             depth,
+            parts,
             a_lies,
             b_lies,
             c_lies,
