@@ -103,6 +103,8 @@ fn mul_add(isa: Isa, types: (Elem, Elem), saturating: bool, shape: (u32, u32, u3
         r_signed: true,
         saturating,
         relaxed: false,
+        a_parts: false,
+        b_parts: false,
     };
     let plan = isa.plan_mul_add(&op, grid);
     let a_tiles = Tiles::new(&a, (grid.m * grid.k) as usize);

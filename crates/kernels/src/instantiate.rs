@@ -369,6 +369,7 @@ macro_rules! table {
             $($field: $kernel,)*
             ..Table {
                 load: load_,
+                load_parts: load_,
                 store: store_,
                 load_tensor,
                 store_tensor,
@@ -594,7 +595,7 @@ mod avx512 {
     mod amx {
         use super::*;
         use crate::arch::x86_64::amx;
-        use crate::mul_add::amx::{drive, drive_split};
+        use crate::mul_add::amx::{drive, drive_split, split_tile};
 
         #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]
         pub(super) unsafe extern "C" fn bf16(
@@ -683,6 +684,22 @@ mod avx512 {
                 }
             };
         }
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]
+        pub(super) unsafe extern "C" fn load_parts(
+            p: *const Access,
+            dst: *mut u8,
+            base: *const u8,
+            size: u64,
+            offset: u64,
+            stride: i64,
+        ) {
+            // SAFETY: the contract of `LoadFn`, and that there is room behind the tile.
+            unsafe {
+                load_(p, dst, base, size, offset, stride);
+                split_tile(&(*p).layout, dst);
+            }
+        }
+
         split!(split, f32::kernel);
         split!(split_half, f32_half::kernel);
     }
@@ -715,6 +732,7 @@ mod avx512 {
         mul_add_f16_half: f16_half::kernel,
         mul_add_amx_bf16: amx::bf16,
         mul_add_amx_i8: amx::bytes,
+        load_parts: amx::load_parts,
         mul_add_amx_split: amx::split,
         mul_add_amx_split_half: amx::split_half,
         mul_add_u8s8: u8s8::kernel,

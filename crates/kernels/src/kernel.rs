@@ -114,6 +114,10 @@ macro_rules! entries {
 entries! {
     /// Memory to tile.
     load LOAD: LoadFn,
+    /// The same for a factor with room for its parts behind the tile ([`KernelSet::bytes_with_parts`]), which are made of it.
+    ///
+    /// [`KernelSet::bytes_with_parts`]: crate::KernelSet::bytes_with_parts
+    load_parts LOAD_PARTS: LoadFn,
     /// Tile to memory.
     store STORE: StoreFn,
     /// Tensor to tile.

@@ -284,6 +284,8 @@ mod tests {
                     r_signed: elem(row.result).1,
                     saturating: row.saturating,
                     relaxed: false,
+                    a_parts: false,
+                    b_parts: false,
                 };
                 let kernel = set.plan_mul_add(&op, grid).kernel;
                 assert_ne!(kernel, KernelId::MUL_ADD_GENERAL, "{set} {row:?} {grid:?}");

@@ -70,8 +70,8 @@ pub(crate) struct State<'c> {
     views: Views,
     schedule: Schedule,
     slots: Slots,
-    /// Tiles that are kept of each value that is loaded once.
-    ways: u32,
+    /// What is loaded once for all subgroups.
+    once: Once,
     /// How each group of multiply-adds is called, by its first result.
     plans: FxHashMap<Value, Plan>,
     /// Offsets of everything in both kinds of memory, once reserved.
@@ -96,24 +96,31 @@ impl State<'_> {
         let mut plans = FxHashMap::default();
         let insts = (0..func.insts.len()).map(Inst::new);
         let mut scratch = insts.map(|inst| tensor::scratch_bytes(func, isa, inst)).max().unwrap_or(0);
+        let tile_bytes = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes() as u64);
+        let mut once = Once::of(func, subgroups, tile_bytes);
         for group in schedule.groups() {
-            let plan = plan(func, isa, group);
+            let plan = plan(func, isa, group, [false; 2]);
             scratch = scratch.max(plan.scratch_bytes as u64);
             plans.insert(group.r[0], plan);
         }
-        let plan = |group: &Group| plans[&group.r[0]];
-        let asks_for_tensors = wishes::asks_for_tensors(func, &schedule, plan);
-        let has_wishes = asks_for_tensors || wishes::are_worth(func, &schedule, plan);
-        let tile_bytes = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes() as u64);
-        let once = Once::of(func, subgroups, tile_bytes);
+        once.split(func, &schedule, |group| plans[&group.r[0]], |ty| isa.bytes_with_parts(&layout(isa, ty)));
         let slots = Slots::of(func, &uses, (&places, &views), &schedule, &once, scratch, tile_bytes);
+        // What is in use across a barrier is not loaded once after all.
+        let has_parts = |&v: &Value| once.bytes_with_parts(v).is_some() && slots.kept(v).is_some();
+        for group in schedule.groups() {
+            let parts = [&group.a, &group.b].map(|factors| factors.iter().all(has_parts));
+            plans.insert(group.r[0], plan(func, isa, group, parts));
+        }
+        let planned = |group: &Group| plans[&group.r[0]];
+        let asks_for_tensors = wishes::asks_for_tensors(func, &schedule, planned);
+        let has_wishes = asks_for_tensors || wishes::are_worth(func, &schedule, planned);
         Self {
             isa,
             places,
             views,
             schedule,
             slots,
-            ways: once.ways,
+            once,
             plans,
             base: [None; 2],
             has_wishes,
@@ -130,7 +137,7 @@ impl State<'_> {
 
     /// Bytes of the notes of so many values.
     fn notes(&self, values: u32) -> u64 {
-        u64::from(values) * u64::from(self.ways) * size_of::<Note>() as u64
+        u64::from(values) * u64::from(self.once.ways) * size_of::<Note>() as u64
     }
 
     /// Whether matrices make the subgroups of a work-group wait for each other.
@@ -139,20 +146,28 @@ impl State<'_> {
     }
 }
 
-fn plan(func: &Function, isa: KernelSet, group: &Group) -> Plan {
+/// How a group is called, with parts of the factors A and B behind their tiles or without.
+fn plan(func: &Function, isa: KernelSet, group: &Group, parts: [bool; 2]) -> Plan {
     let grid = Grid { m: group.m as u32, n: group.n as u32, k: group.k as u32 };
-    plan_of(func, isa, func.values[group.r[0].index()].def, grid)
+    let [a_parts, b_parts] = parts;
+    let inst = func.values[group.r[0].index()].def;
+    isa.plan_mul_add(&MulAdd { a_parts, b_parts, ..mul_add(func, isa, inst) }, grid)
 }
 
 /// How a grid of multiply-adds such as this one is called.
 fn plan_of(func: &Function, isa: KernelSet, inst: Inst, grid: Grid) -> Plan {
+    isa.plan_mul_add(&mul_add(func, isa, inst), grid)
+}
+
+/// A multiply-add, as kernels are planned for it.
+fn mul_add(func: &Function, isa: KernelSet, inst: Inst) -> MulAdd {
     let info = func.inst(inst);
     let layout = |v: Value| {
         let ty = func.ty(v).mat().expect("operands of a multiply-add are matrices");
         layout(isa, ty)
     };
     let Op::MatMulAdd(flags) = info.op else { unreachable!("groups consist of multiply-adds") };
-    let op = MulAdd {
+    MulAdd {
         a: layout(info.args[0]),
         b: layout(info.args[1]),
         c: layout(info.args[2]),
@@ -163,8 +178,9 @@ fn plan_of(func: &Function, isa: KernelSet, inst: Inst, grid: Grid) -> Plan {
         r_signed: flags.result_signed,
         saturating: flags.saturate,
         relaxed: flags.relaxed,
-    };
-    isa.plan_mul_add(&op, grid)
+        a_parts: false,
+        b_parts: false,
+    }
 }
 
 /// The kernels for the matrices of a function: where factors of f16 have sums of f16 only, those that need not widen them.

@@ -8,9 +8,12 @@
 //! one reads (Vulkan memory model, *data races*), unless atomic operations put the two in order, so functions with such
 //! operations are left alone; those with volatile accesses, too, with which older shaders do the same. What a subgroup writes itself must not come between the barrier and the load.
 //!
+//! Factors that matrix registers of x86 multiply in parts are split when they are loaded, once for all as well.
+//!
 //! [`Services::tile`]: crate::abi::Services::tile
 
 use super::MatValue;
+use super::schedule::{Group, Schedule};
 use super::uses::nested;
 use crate::abi::offset;
 use crate::emit::{Emit, V};
@@ -21,9 +24,9 @@ use bytemuck::bytes_of;
 use inkwell::IntPredicate;
 use inkwell::module::Linkage;
 use inkwell::values::{FunctionValue, PointerValue};
-use phalanx_ir::{Block, Function, ImageOp, Inst, Op, Space, Type, Value};
-use phalanx_kernels::{Access, KernelId};
-use std::collections::BTreeSet;
+use phalanx_ir::{Block, Function, ImageOp, Inst, MatType, Op, Space, Type, Value};
+use phalanx_kernels::{Access, KernelId, Plan};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most tiles that are kept of one load.
 const MOST: u32 = 4;
@@ -36,6 +39,8 @@ pub(crate) struct Once {
     values: BTreeSet<Value>,
     /// Tiles that are kept of each.
     pub(crate) ways: u32,
+    /// Bytes of tiles with their parts, of factors that are split.
+    parts: BTreeMap<Value, u64>,
 }
 
 impl Once {
@@ -49,12 +54,41 @@ impl Once {
         search.visit(Function::ENTRY, false);
         let bytes: u64 = search.found.iter().map(|&v| tile_bytes(func.ty(v))).sum();
         let ways = LARGE.checked_div(bytes).unwrap_or(0).min(u64::from(MOST.min(subgroups))) as u32;
-        if ways == 0 { Self::default() } else { Self { values: search.found, ways } }
+        if ways == 0 {
+            return Self::default();
+        }
+        Self { values: search.found, ways, parts: BTreeMap::new() }
     }
 
     /// Whether a value is.
     pub(crate) fn contains(&self, v: Value) -> bool {
         self.values.contains(&v)
+    }
+
+    /// Finds what is to be split, where all factors of one side of a group can be.
+    pub(crate) fn split(
+        &mut self,
+        func: &Function,
+        schedule: &Schedule,
+        plan: impl Fn(&Group) -> Plan,
+        bytes_with_parts: impl Fn(MatType) -> Option<usize>,
+    ) {
+        let is_split = |group: &&Group| {
+            matches!(plan(group).kernel, KernelId::MUL_ADD_AMX_SPLIT | KernelId::MUL_ADD_AMX_SPLIT_HALF)
+        };
+        for group in schedule.groups().filter(is_split) {
+            for factors in [&group.a, &group.b] {
+                let bytes = func.ty(factors[0]).mat().and_then(&bytes_with_parts);
+                if let Some(bytes) = bytes.filter(|_| factors.iter().all(|v| self.values.contains(v))) {
+                    self.parts.extend(factors.iter().map(|&v| (v, bytes as u64)));
+                }
+            }
+        }
+    }
+
+    /// Bytes of the tile of a factor that is split.
+    pub(crate) fn bytes_with_parts(&self, v: Value) -> Option<u64> {
+        self.parts.get(&v).copied()
     }
 }
 
@@ -150,8 +184,9 @@ fn writes_shared(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// Name of the function that loads a matrix.
-const LOAD: &str = "load_once";
+/// The function that loads a matrix, and that which splits it, too: their names and kernels.
+const LOAD: (&str, KernelId) = ("load_once", KernelId::LOAD);
+const LOAD_PARTS: (&str, KernelId) = ("load_parts_once", KernelId::LOAD_PARTS);
 
 impl<'c> Lower<'_, 'c> {
     /// Loads a matrix if no subgroup has loaded it since the last barrier. A function does it for all loads of a module:
@@ -159,12 +194,15 @@ impl<'c> Lower<'_, 'c> {
     pub(super) fn load_once(&mut self, v: Value, number: u32, access: Access, call: &[V<'c>]) -> Result<()> {
         let MatValue { tile, ty } = *self.mat(v)?;
         let notes = self.common_ptr(self.mats.notes(number))?;
+        let with_parts = self.mats.once.bytes_with_parts(v);
         let mut params = bytes_of(&access).to_vec();
-        params.extend((self.layout_of(ty).bytes() as u64).to_ne_bytes());
+        let bytes = with_parts.unwrap_or(self.layout_of(ty).bytes() as u64);
+        params.extend(bytes.to_ne_bytes());
         let params = self.static_params(&params);
-        let load = match self.e.module.get_function(LOAD) {
+        let (name, kernel) = if with_parts.is_some() { LOAD_PARTS } else { LOAD };
+        let load = match self.e.module.get_function(name) {
             Some(load) => load,
-            None => self.define_load()?,
+            None => self.define_load(name, kernel)?,
         };
         self.note_site()?;
         let mut args = vec![self.prologue.context.into(), params.into(), tile.into(), notes.into()];
@@ -178,20 +216,20 @@ impl<'c> Lower<'_, 'c> {
 
     /// `(context, params, tiles, notes, base, size, offset, stride) → (tile)`: behind the parameters of the kernel are the
     /// bytes of a tile.
-    fn define_load(&mut self) -> Result<FunctionValue<'c>> {
+    fn define_load(&mut self, name: &str, kernel: KernelId) -> Result<FunctionValue<'c>> {
         let (ptr, word) = (self.e.ptr_ty().into(), self.e.cx.i64_type().into());
         let ty = self.e.ptr_ty().fn_type(&[ptr, ptr, ptr, ptr, ptr, word, word, word], false);
-        let function = self.e.module.add_function(LOAD, ty, Some(Linkage::Internal));
+        let function = self.e.module.add_function(name, ty, Some(Linkage::Internal));
         let builder = self.e.cx.create_builder();
         builder.position_at_end(self.e.new_block(function, "entry"));
         let caller = std::mem::replace(&mut self.e.b, builder);
-        let filled = load(&mut self.e, function, self.mats.ways);
+        let filled = load(&mut self.e, function, kernel, self.mats.once.ways);
         self.e.b = caller;
         filled.map(|()| function)
     }
 }
 
-fn load<'c>(e: &mut Emit<'c>, function: FunctionValue<'c>, ways: u32) -> Result<()> {
+fn load<'c>(e: &mut Emit<'c>, function: FunctionValue<'c>, kernel: KernelId, ways: u32) -> Result<()> {
     let [context, params, tiles, notes, base, size, offset, stride] =
         std::array::from_fn(|i| function.get_nth_param(i as u32).expect("declared with so many"));
     let entry = |e: &Emit<'c>, path: &[usize]| -> Result<PointerValue<'c>> {
@@ -214,7 +252,7 @@ fn load<'c>(e: &mut Emit<'c>, function: FunctionValue<'c>, ways: u32) -> Result<
     let [load, loaded] = ["load", "loaded"].map(|name| e.new_block(function, name));
     e.cond_br(is_there, loaded, load)?;
     e.b.position_at_end(load);
-    let kernel = 8 * KernelId::LOAD.index();
+    let kernel = 8 * kernel.index();
     let kernel = entry(e, &[offset::SUBGROUP_DISPATCH, offset::DISPATCH_KERNELS, kernel])?;
     e.call(kernel, &[params, tile, base, size, offset, stride], None)?;
     e.br(loaded)?;

@@ -60,13 +60,18 @@ fn limits(func: &Function, isa: KernelSet, round: &Round) -> Limits {
     // Narrow matrices are multiplied there only in many steps, and factors of f16 only in large grids.
     let side = if round.mul_adds().count() == 1 { 1 } else { 64 };
     let many = Grid { m: side, n: side, k: 64 };
+    let is_staged = round.factors.iter().any(|&factor| is_of_shared_memory(func, factor));
     let bytes = match plan_of(func, isa, inst, many).kernel {
+        // What is split for one subgroup is there for the others, if it is not kept for later.
+        KernelId::MUL_ADD_AMX_SPLIT | KernelId::MUL_ADD_AMX_SPLIT_HALF if is_staged => {
+            return Limits { rounds: 1, ..VECTORS };
+        }
         KernelId::MUL_ADD_AMX_SPLIT | KernelId::MUL_ADD_AMX_SPLIT_HALF => 4,
         KernelId::MUL_ADD_AMX_BF16 => 2,
         KernelId::MUL_ADD_AMX_I8 => 1,
         // What is kept for later cannot be what another subgroup has loaded. Words of one element are so many that the
         // tiles of all subgroups then fill the second cache.
-        kernel if round.factors.iter().any(|&factor| is_of_shared_memory(func, factor)) => {
+        kernel if is_staged => {
             let is_wide = matches!(
                 kernel,
                 KernelId::MUL_ADD_F32

@@ -128,7 +128,8 @@ impl Slots {
                     let memory = ctx.waits.across(block, pos..end + 1);
                     let run = ctx.views.run(v);
                     if run.is_none() && memory == Memory::Common && ctx.once.contains(v) {
-                        self.keep(v, kind, ctx.once.ways);
+                        let bytes = ctx.once.bytes_with_parts(v).unwrap_or(kind.0);
+                        self.keep(v, (bytes, kind.1), ctx.once.ways);
                         continue;
                     }
                     let slot = self.take(free, memory, kind);

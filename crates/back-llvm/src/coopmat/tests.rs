@@ -355,12 +355,53 @@ fn what_is_staged_is_wished_for() {
                 let (a, x) = (factor(b, Use::A), factor(b, Use::B));
                 accumulate(b, acc, 0, a, x);
             });
-            has_wishes
-                .push(super::wishes::are_worth(&func, &schedule, |group| super::plan(&func, set, group)));
+            has_wishes.push(super::wishes::are_worth(&func, &schedule, |group| {
+                super::plan(&func, set, group, [false; 2])
+            }));
         }
     }
     // Products in matrix registers ask for nothing.
     assert_eq!(has_wishes, [true, false, false, false]);
+}
+
+/// Of a staged factor that is kept in f32, no part is made for vectors; for matrix registers all that make whole blocks are.
+#[test]
+fn factors_that_are_loaded_once_are_split_once() {
+    let split = |processor, rows, depth| {
+        let set = phalanx_kernels::Processor::named(processor).unwrap().kernels();
+        let mut factors = Vec::new();
+        let (func, _, _, schedule) = Code::new().build(|b, _| {
+            b.effect(Op::Barrier(Barrier { execution: Scope::Workgroup, memory: Scope::Workgroup }), &[]);
+            let mut factor = |use_, rows, cols| {
+                let space = Type::Ptr(phalanx_ir::Space::Shared);
+                let ptr = b.value(Op::SharedPtr { offset: 0, bytes: 1 << 14 }, &[], space);
+                let stride = b.i64(128);
+                let ty = MatType { elem: Scalar::F16, rows, cols, ..mat(use_) };
+                let load = Op::MatLoad { column_major: false, flags: MemFlags::default() };
+                b.value(load, &[ptr, stride], ty.into())
+            };
+            factors.extend([factor(Use::A, rows, depth), factor(Use::B, depth, 64)]);
+            let ty = MatType { rows, cols: 64, ..mat(Use::Accumulator) };
+            let zero = b.constant(Scalar::F32, 0);
+            let zero = b.value(Op::MatSplat, &[zero], ty.into());
+            let args = [factors[0], factors[1], zero];
+            b.value(Op::MatMulAdd(MulAddFlags::default()), &args, ty.into());
+        });
+        let mut once = Once::of(&func, 4, |_| 1024);
+        once.split(
+            &func,
+            &schedule,
+            |group| super::plan(&func, set, group, [false; 2]),
+            |ty| set.bytes_with_parts(&super::layout(set, ty)),
+        );
+        [factors[0], factors[1]].map(|v| once.bytes_with_parts(v))
+    };
+    // 64 rows of 256 bytes and a note of where a large factor came from; a line, and two blocks for each of 4 times 2.
+    let bytes = 64 * 256 + 64 + 64 + 2 * 8 * 1024;
+    assert_eq!(split("sapphirerapids", 64, 64), [Some(bytes); 2]);
+    assert_eq!(split("sapphirerapids", 64, 48), [None, None]);
+    assert_eq!(split("sapphirerapids", 16, 64), [None, None]);
+    assert_eq!(split("icelake-server", 64, 64), [None, None]);
 }
 
 /// Whether loads by tensor layouts are told of, and the runs of the first; with so many multiplications.
@@ -404,7 +445,8 @@ fn tensors(span: u32, block: u32, loads: usize, products: usize) -> (bool, Optio
     let places = Places::of(&func, &mut uses);
     let schedule = Schedule::of(&func, &uses, &places);
     let set = phalanx_kernels::Processor::named("znver4").unwrap().kernels();
-    let asks = super::wishes::asks_for_tensors(&func, &schedule, |group| super::plan(&func, set, group));
+    let asks =
+        super::wishes::asks_for_tensors(&func, &schedule, |group| super::plan(&func, set, group, [false; 2]));
     let runs = func.insts.iter().find_map(|info| match &info.op {
         Op::MatLoadTensor { access, .. } => super::tensor::runs(&func, info, access),
         _ => None,

@@ -176,6 +176,8 @@ mod tests {
             r_signed: true,
             saturating: false,
             relaxed: false,
+            a_parts: false,
+            b_parts: false,
         };
         let params = isa.plan_mul_add(&op, Grid { m: 1, n: 1, k: K as u32 }).params;
         let tile = |layout: &TileLayout, first: usize, lines: u32, bytes: u32| {

@@ -53,6 +53,10 @@ pub struct MulAdd {
     pub saturating: bool,
     /// Sums may be rounded less often.
     pub relaxed: bool,
+    /// Behind each tile of A are its parts ([`KernelId::LOAD_PARTS`]).
+    pub a_parts: bool,
+    /// The same for B.
+    pub b_parts: bool,
 }
 
 impl MulAdd {
@@ -133,4 +137,8 @@ pub struct MulAddParams {
     pub(crate) relaxed: bool,
     /// Denormals count as zeros.
     pub(crate) flushes: bool,
+    /// There are parts behind tiles of A, as many as the kernel wants.
+    pub(crate) a_parts: bool,
+    pub(crate) b_parts: bool,
+    pub(crate) zero: [u8; 2],
 }

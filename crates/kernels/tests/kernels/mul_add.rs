@@ -1,7 +1,7 @@
 //! Multiplication on every instruction set against exact arithmetic.
 
 use crate::common::{Buffer, Matrix, Random, float, integer, nearest, same, truncate};
-use phalanx_kernels::{Elem, Grid, Isa, KernelId, MulAdd, MulAddFn, TileLayout, Use, Wishes};
+use phalanx_kernels::{Access, Elem, Grid, Isa, KernelId, MulAdd, MulAddFn, TileLayout, Use, Wishes};
 
 /// Types and flags of a multiplication.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +107,8 @@ impl Run {
             r_signed: self.case.signed[3],
             saturating: self.case.saturating,
             relaxed: self.case.relaxed,
+            a_parts: false,
+            b_parts: false,
         }
     }
 
@@ -126,7 +128,13 @@ impl Run {
         let tiles = |matrices: &[Matrix], layout| -> Vec<Buffer> {
             matrices.iter().map(|matrix| matrix.to_tile(layout)).collect()
         };
-        let (mut at, mut bt, mut ct) = (tiles(a, &op.a), tiles(b, &op.b), tiles(c, &op.c));
+        let factors = |matrices: &[Matrix], layout, with_parts| -> Vec<Buffer> {
+            let of_one = |matrix| tile_with_parts(isa, layout, matrix);
+            if with_parts { matrices.iter().map(of_one).collect() } else { tiles(matrices, layout) }
+        };
+        let mut at = factors(a, &op.a, op.a_parts);
+        let mut bt = factors(b, &op.b, op.b_parts);
+        let mut ct = tiles(c, &op.c);
         let mut rt: Vec<_> = c.iter().map(|_| Buffer::new(op.r.bytes(), 0xee)).collect();
         let mut scratch = Buffer::new(plan.scratch_bytes, 0x77);
         // Whatever is noted there is a hint.
@@ -234,6 +242,20 @@ impl Run {
             },
         )
     }
+}
+
+/// A factor as it is loaded with its parts.
+fn tile_with_parts(isa: Isa, layout: &TileLayout, matrix: &Matrix) -> Buffer {
+    let bytes = layout.elem.bytes();
+    let memory: Vec<u8> = matrix.bits.iter().flat_map(|bits| bits.to_le_bytes()[..bytes].to_vec()).collect();
+    let mut tile = Buffer::new(isa.bytes_with_parts(layout).expect("it has parts"), 0x33);
+    let (access, stride) = (Access::new(*layout, false), (matrix.cols * bytes) as i64);
+    // SAFETY: there is room for the tile and its parts, and the memory holds all rows.
+    unsafe {
+        let load = isa.table().load_parts;
+        load(&access, tile.ptr(), memory.as_ptr(), memory.len() as u64, 0, stride);
+    }
+    tile
 }
 
 const SHAPES: [(u32, u32, u32); 15] = [
@@ -645,8 +667,9 @@ fn matrix_registers_are_used_where_they_are() {
 }
 
 /// Shapes and grids of which AMX multiplies factors that are the sum of two bf16, and the kernel.
-const SPLIT: [((u32, u32, u32), Grid, KernelId); 6] = [
+const SPLIT: [((u32, u32, u32), Grid, KernelId); 7] = [
     ((64, 64, 64), Grid::ONE, KernelId::MUL_ADD_AMX_SPLIT),
+    ((16, 96, 32), Grid { m: 7, n: 1, k: 3 }, KernelId::MUL_ADD_AMX_SPLIT),
     ((16, 16, 16), Grid { m: 4, n: 4, k: 3 }, KernelId::MUL_ADD_AMX_SPLIT),
     ((16, 16, 16), Grid { m: 5, n: 5, k: 4 }, KernelId::MUL_ADD_AMX_SPLIT),
     ((8, 24, 48), Grid { m: 11, n: 3, k: 1 }, KernelId::MUL_ADD_AMX_SPLIT),
@@ -671,8 +694,34 @@ fn factors_are_split_for_matrix_registers() {
                     let run = Run { case, shape, grid, in_place };
                     assert_eq!(run.check(isa, &mut random), id, "{factors:?} {shape:?}");
                 }
+                check_parts(isa, case, (shape, grid, id), &mut random);
             }
         }
+    }
+}
+
+/// The same where one factor or both were split when they were loaded, if they consist of whole blocks.
+fn check_parts(
+    isa: Isa,
+    case: Case,
+    (shape, grid, id): ((u32, u32, u32), Grid, KernelId),
+    random: &mut Random,
+) {
+    let run = Run { case, shape, grid, in_place: false };
+    let (op, (m, n, k)) = (run.op(isa), shape);
+    for [a_parts, b_parts] in [[true, true], [true, false], [false, true]] {
+        let op = MulAdd { a_parts, b_parts, ..op };
+        let has_parts = |layout, wanted: bool| !wanted || isa.bytes_with_parts(layout).is_some();
+        if !has_parts(&op.a, a_parts) || !has_parts(&op.b, b_parts) {
+            continue;
+        }
+        let of = |elem, size, count, random: &mut Random| operand(elem, size, count, case.numbers, random);
+        let mut a = of(case.elems[0], (m, k), grid.m * grid.k, random);
+        let b = of(case.elems[1], (k, n), grid.k * grid.n, random);
+        let c = of(Elem::F32, (m, n), grid.m * grid.n, random);
+        assert_eq!(run.check_these(isa, &op, (&a, &b, &c)), id, "{case:?} {shape:?}");
+        a[0].bits[7] = nearest(case.elems[0], f64::NAN);
+        run.check_these(isa, &op, (&a, &b, &c));
     }
 }
 
@@ -729,6 +778,8 @@ fn f32_error_is_bounded() {
             r_signed: false,
             saturating: false,
             relaxed: false,
+            a_parts: false,
+            b_parts: false,
         };
         let plan = isa.plan_mul_add(&op, Grid::ONE);
         let (mut at, mut bt, mut ct) = (a.to_tile(&op.a), b.to_tile(&op.b), c.to_tile(&op.c));

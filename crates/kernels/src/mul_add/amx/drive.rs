@@ -1,7 +1,7 @@
 //! The walk over the blocks of a grid.
 
 use super::split::{self, Piece, Specials};
-use super::{Cut, REGISTER_BYTES, ROW_BYTES, ROWS, SPLIT_WORDS, WORDS};
+use super::{Cut, Parts, REGISTER_BYTES, ROW_BYTES, ROWS, SPLIT_WORDS, WORDS};
 use crate::arch::x86_64::amx::{self, Product};
 use crate::mul_add::MulAddParams;
 use crate::mul_add::panel::{Finish, Operands};
@@ -393,8 +393,8 @@ unsafe fn blocks_of_b(
     }
 }
 
-/// Splits both factors and lists their blocks: row by row of A and column by column of B, with all parts of one behind
-/// each other.
+/// Splits both factors, where they are not, and lists their blocks: row by row of A and column by column of B, with all
+/// parts of one behind each other.
 ///
 /// # Safety
 /// As for [`drive`].
@@ -407,7 +407,8 @@ unsafe fn split_factors<const PARTS: usize>(
     scratch: *mut u8,
     specials: &mut Specials,
 ) -> (Blocks<*const u8>, Blocks<*const u8>) {
-    let (k, n, words) = (params.k as usize, params.n as usize, params.words as usize);
+    let (m, n, k) = (params.m as usize, params.n as usize, params.k as usize);
+    let words = params.words as usize;
     let (rows, cols) = (params.rows as usize, params.b.cols as usize);
     let (a_stride, b_stride) = (params.lda as usize, params.ldb as usize);
     let along = piece(words);
@@ -418,14 +419,17 @@ unsafe fn split_factors<const PARTS: usize>(
     };
     // SAFETY: the tiles are in the grid, the blocks in the scratch memory.
     unsafe {
+        let (a_list, b_list) = (scratch.add(cut.a_list).cast(), scratch.add(cut.b_list).cast());
+        let a_tile = |i: usize, step: usize| *operands.a.add(i * k + step);
+        let b_tile = |j: usize, step: usize| *operands.b.add(step * n + j);
         let a_blocks = scratch.add(cut.a_blocks);
         let piece_rows = piece(rows);
-        for i in 0..params.m as usize {
+        for i in 0..if params.a_parts { 0 } else { m } {
             for row in (0..rows).step_by(piece_rows) {
                 let line = i * rows + row;
                 let from = |word| {
                     find(word).map_or(Piece::ZERO, |(step, word)| Piece {
-                        words: (*operands.a.add(i * k + step)).add(row * a_stride + word * 4),
+                        words: a_tile(i, step).add(row * a_stride + word * 4),
                         stride: a_stride,
                     })
                 };
@@ -441,12 +445,12 @@ unsafe fn split_factors<const PARTS: usize>(
         }
         let b_blocks = scratch.add(cut.b_blocks);
         let piece_cols = piece(cols);
-        for j in 0..n {
+        for j in 0..if params.b_parts { 0 } else { n } {
             for col in (0..cols).step_by(piece_cols) {
                 let at = j * cols + col;
                 let from = |word| {
                     find(word).map_or(Piece::ZERO, |(step, word)| Piece {
-                        words: (*operands.b.add(step * n + j)).add(word * b_stride + col * 4),
+                        words: b_tile(j, step).add(word * b_stride + col * 4),
                         stride: b_stride,
                     })
                 };
@@ -460,12 +464,48 @@ unsafe fn split_factors<const PARTS: usize>(
                 }
             }
         }
-        let list = |list: usize, blocks: *mut u8, count: usize| {
-            let list = scratch.add(list).cast::<*const u8>();
-            Blocks::packed(list, count * cut.depth, |at| blocks.add(at).cast_const())
+        let a = match Parts::of(&params.a).filter(|_| params.a_parts) {
+            Some(parts) => blocks_behind(a_list, parts, m, steps.clone(), a_tile, specials),
+            None => Blocks::packed(a_list, cut.rows * cut.depth, |at| a_blocks.add(at).cast_const()),
         };
-        (list(cut.a_list, a_blocks, cut.rows), list(cut.b_list, b_blocks, cut.cols))
+        let b = match Parts::of(&params.b).filter(|_| params.b_parts) {
+            Some(parts) => blocks_behind(b_list, parts, n, steps, b_tile, specials),
+            None => Blocks::packed(b_list, cut.cols * cut.depth, |at| b_blocks.add(at).cast_const()),
+        };
+        (a, b)
     }
+}
+
+/// Lists the blocks of parts behind tiles, of which there are `count` rows of A or columns of B.
+///
+/// # Safety
+/// The tiles have such parts; the list has room for all.
+#[inline(always)]
+unsafe fn blocks_behind(
+    list: *mut *const u8,
+    parts: Parts,
+    count: usize,
+    steps: Range<usize>,
+    tile: impl Fn(usize, usize) -> *const u8,
+    specials: &mut Specials,
+) -> Blocks<*const u8> {
+    let mut next = list;
+    for at in 0..count {
+        for line in 0..parts.lines {
+            for step in steps.clone() {
+                let tile = tile(at, step);
+                // SAFETY: forwarded.
+                unsafe {
+                    specials.add(tile.add(parts.line));
+                    for block in 0..parts.depth * parts.parts {
+                        next.write(tile.add(parts.block(line, 0, block)));
+                        next = next.add(1);
+                    }
+                }
+            }
+        }
+    }
+    Blocks { list, stride: ROW_BYTES }
 }
 
 /// Lists the blocks of sums that lie in tiles, row by row of blocks.

@@ -33,6 +33,8 @@
 //! of the factors, four times as fast as vectors are in f32. Floats of 8 bits have no lower part, and a single product
 //! does. What is infinite has no parts: such factors are left to vectors.
 //!
+//! A tile that several subgroups multiply is split when it is loaded, into blocks behind it ([`Parts`]).
+//!
 //! The registers add up products from zero, which has no sign, and add that to the sums: zeros come out without a sign.
 //!
 //! Here is how a grid is cut, which is planned on any machine; `drive` does it.
@@ -42,11 +44,16 @@ mod drive;
 #[cfg(target_arch = "x86_64")]
 mod split;
 
-use super::MulAddParams;
 use super::prepare::Scratch;
-use crate::elem::Elem;
+use super::{MulAdd, MulAddParams};
+use crate::cache::LINE;
+use crate::elem::{Elem, Use};
+use crate::isa::KernelSet;
+use crate::layout::TileLayout;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use drive::{drive, drive_split};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use split::split_tile;
 
 /// Rows of a register.
 pub(crate) const ROWS: usize = 16;
@@ -80,19 +87,19 @@ pub(super) fn is_possible(params: &MulAddParams) -> bool {
 /// Rows, columns and words of the inner dimension from which on it gains to split factors of 8 bits.
 const LEAST_SPLIT: u32 = 32;
 
-/// Rows times columns for each row and column from which on it gains to split factors of f16, which takes longer.
+/// Rows times columns for each row and column from which on it gains to multiply the parts of f16, which are four
+/// products: the sums take as long as some of those.
 const LEAST_REUSE: u32 = 32;
 
 /// Whether factors, which are kept in f32, are short enough to be split, sums are not rounded between steps, and it gains.
 pub(super) fn is_possible_split(params: &MulAddParams) -> bool {
-    let is_short = |elem| matches!(elem, Elem::F16 | Elem::E4M3 | Elem::E5M2);
     let is_rounded_once = params.r.elem == Elem::F32 || params.relaxed || params.k == 1;
     let [m, n, k] = [(params.m, params.rows), (params.n, params.b.cols), (params.k, params.words)]
         .map(|(tiles, size)| tiles.saturating_mul(size));
     let is_large = m.min(n).min(k) >= LEAST_SPLIT;
-    let is_reused = parts(params) == 1 || m.saturating_mul(n) / m.saturating_add(n) >= LEAST_REUSE;
-    is_short(params.a.elem)
-        && is_short(params.b.elem)
+    let [a, b] = [&params.a, &params.b].map(|factor| parts_of(factor.elem));
+    let is_reused = a.max(b) == 1 || m.saturating_mul(n) / m.saturating_add(n) >= LEAST_REUSE;
+    a.min(b) > 0
         && is_rounded_once
         && is_large
         && is_reused
@@ -100,10 +107,69 @@ pub(super) fn is_possible_split(params: &MulAddParams) -> bool {
         && is_possible(params)
 }
 
-/// Blocks for each block of such factors: upper parts, and lower ones where there are any.
-fn parts(params: &MulAddParams) -> usize {
-    let has_lower_parts = [&params.a, &params.b].iter().any(|factor| factor.elem == Elem::F16);
-    if has_lower_parts { 2 } else { 1 }
+/// How many bf16 a number is the sum of, if one is worth splitting.
+const fn parts_of(elem: Elem) -> usize {
+    match elem {
+        Elem::F16 => 2,
+        Elem::E4M3 | Elem::E5M2 => 1,
+        _ => 0,
+    }
+}
+
+/// Whether a factor's tiles, if they have parts behind them, have as many as the multiplication wants.
+pub(super) fn has_parts(factor: &TileLayout, op: &MulAdd) -> bool {
+    let wanted = parts_of(op.a.elem).max(parts_of(op.b.elem));
+    Parts::of(factor).is_some_and(|own| own.parts == wanted)
+}
+
+/// The parts of a factor behind its tile: a line whose first word tells whether something has no parts, and blocks, those
+/// of the inner dimension behind each other and all parts of each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
+    /// Blocks of rows of A, or of columns of B.
+    pub(crate) lines: usize,
+    /// Blocks of the inner dimension.
+    pub(crate) depth: usize,
+    /// Parts of each.
+    pub(crate) parts: usize,
+    /// Where the line is behind the start of the tile, in bytes.
+    pub(crate) line: usize,
+}
+
+impl Parts {
+    /// Those of a factor that consists of whole blocks.
+    pub(crate) const fn of(layout: &TileLayout) -> Option<Self> {
+        let (lines, words) = match layout.use_ {
+            Use::A => (layout.rows as usize, layout.cols as usize),
+            Use::B => (layout.cols as usize, layout.rows as usize),
+            Use::Accumulator | Use::Any => return None,
+        };
+        let parts = parts_of(layout.elem);
+        let is_whole = lines.is_multiple_of(ROWS) && words.is_multiple_of(SPLIT_WORDS);
+        if parts == 0 || !matches!(layout.storage, Elem::F32) || !is_whole {
+            return None;
+        }
+        Some(Self { lines: lines / ROWS, depth: words / SPLIT_WORDS, parts, line: layout.bytes() })
+    }
+
+    /// Where a block begins behind the start of the tile, in bytes.
+    #[inline(always)]
+    pub(crate) const fn block(&self, line: usize, depth: usize, part: usize) -> usize {
+        self.line + LINE + ((line * self.depth + depth) * self.parts + part) * REGISTER_BYTES
+    }
+
+    /// Bytes from the start of the tile to the end of the blocks.
+    const fn end(&self) -> usize {
+        self.block(self.lines, 0, 0)
+    }
+}
+
+impl KernelSet {
+    /// Bytes of a factor's tile with its parts, as `LOAD_PARTS` fills it; `None` if these kernels have no use for them.
+    #[must_use]
+    pub fn bytes_with_parts(self, layout: &TileLayout) -> Option<usize> {
+        Parts::of(layout).filter(|_| self.amx()).map(|parts| parts.end())
+    }
 }
 
 /// How a grid is cut into blocks, and the places of its parts in scratch memory, as byte offsets.
@@ -113,7 +179,7 @@ struct Cut {
     rows: usize,
     cols: usize,
     depth: usize,
-    /// [`parts`], where factors are split.
+    /// Parts of both factors, where they are split.
     parts: usize,
     /// Whether blocks of A, of B and of the sums lie in tiles as they are.
     a_lies: bool,
@@ -138,10 +204,14 @@ impl Cut {
         let rows = (params.m as usize * row).div_ceil(ROWS);
         let cols = (params.n as usize * col).div_ceil(WORDS);
         let is_split = params.a.storage == Elem::F32;
-        let parts = if is_split { parts(params) } else { 1 };
+        let parts = if is_split { parts_of(params.a.elem).max(parts_of(params.b.elem)) } else { 1 };
         let depth = (steps * word).div_ceil(if is_split { SPLIT_WORDS } else { WORDS }) * parts;
         let [row_lies, col_lies, word_lies] = [row, col, word].map(|n| n.is_multiple_of(WORDS));
-        let (a_lies, b_lies) = (!is_split && row_lies && word_lies, !is_split && col_lies && word_lies);
+        let (a_lies, b_lies) = if is_split {
+            (params.a_parts, params.b_parts)
+        } else {
+            (row_lies && word_lies, col_lies && word_lies)
+        };
         let c_lies = row_lies && col_lies;
         let mut end = 0;
         let mut take = |count: usize, bytes: usize| {

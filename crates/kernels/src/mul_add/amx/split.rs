@@ -1,6 +1,8 @@
 //! Words of f32 as the sums of two bf16 that they are.
 
-use super::{REGISTER_BYTES, ROW_BYTES, WORDS};
+use super::{Parts, REGISTER_BYTES, ROW_BYTES, ROWS, SPLIT_WORDS, WORDS};
+use crate::elem::Use;
+use crate::layout::TileLayout;
 use std::arch::x86_64::*;
 
 /// Whether there was something among the words that has no parts.
@@ -14,6 +16,16 @@ impl Specials {
     /// Whether there was.
     pub(super) const fn any(self) -> bool {
         self.0 != 0
+    }
+
+    /// Adds what [`split_tile`] has noted behind a tile.
+    ///
+    /// # Safety
+    /// It has.
+    #[inline(always)]
+    pub(super) unsafe fn add(&mut self, line: *const u8) {
+        // SAFETY: forwarded.
+        self.0 |= unsafe { line.cast::<u16>().read() };
     }
 }
 
@@ -52,6 +64,38 @@ pub(super) unsafe fn copy<const PARTS: usize>(
             _ => copy_rows::<__m128i, PARTS>(to, pieces, rows, specials),
         }
     }
+}
+
+/// Splits a factor that has [`Parts`] into those behind its tile.
+///
+/// # Safety
+/// The tile is of the layout and has room for them behind it; the processor has AVX-512.
+#[inline(always)]
+pub(crate) unsafe fn split_tile(layout: &TileLayout, tile: *mut u8) {
+    let Some(parts) = Parts::of(layout) else { return };
+    let stride = layout.row_bytes();
+    // Bytes from block to block of the lines and of the inner dimension, and to what shares words with a block's words.
+    let (line_step, depth_step, second) = match layout.use_ {
+        Use::A => (ROWS * stride, SPLIT_WORDS * 4, WORDS * 4),
+        _ => (WORDS * 4, SPLIT_WORDS * stride, WORDS * stride),
+    };
+    let mut specials = Specials::NONE;
+    for line in 0..parts.lines {
+        for depth in 0..parts.depth {
+            // SAFETY: the blocks are in the tile and behind it.
+            unsafe {
+                let first = tile.add(line * line_step + depth * depth_step).cast_const();
+                let pieces = [first, first.add(second)].map(|words| Piece { words, stride });
+                let to = tile.add(parts.block(line, depth, 0));
+                match parts.parts {
+                    2 => copy::<2>(to, pieces, (ROWS, WORDS), &mut specials),
+                    _ => copy::<1>(to, pieces, (ROWS, WORDS), &mut specials),
+                }
+            }
+        }
+    }
+    // SAFETY: the line is behind the tile.
+    unsafe { tile.add(parts.line).cast::<u16>().write(specials.0) };
 }
 
 /// Splits rows of one vector.
