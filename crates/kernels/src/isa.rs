@@ -100,12 +100,12 @@ impl Isa {
     /// Readies this thread for kernels of these instructions. They may be called until what is returned is dropped,
     /// which must be on this thread, and no other call of this function may come between.
     pub fn ready(self) -> Ready {
-        #[cfg(target_arch = "x86_64")]
-        if self.amx {
+        Ready {
             // SAFETY: an `Isa` exists only where its instructions do.
-            unsafe { amx::configure() };
+            #[cfg(target_arch = "x86_64")]
+            before: self.amx.then(|| unsafe { amx::configure() }),
+            of_this_thread: PhantomData,
         }
-        Ready { amx: self.amx, of_this_thread: PhantomData }
     }
 
     /// These kernels for programs of which all sums of f16 are f16: [`KernelSet::for_sums_of_f16`].
@@ -125,16 +125,18 @@ impl Isa {
 #[must_use = "kernels may be called until it is dropped"]
 #[derive(Debug)]
 pub struct Ready {
-    amx: bool,
+    /// The shape of the thread's matrix registers before, if they have another one now.
+    #[cfg(target_arch = "x86_64")]
+    before: Option<amx::Shape>,
     of_this_thread: PhantomData<*const ()>,
 }
 
 impl Drop for Ready {
     fn drop(&mut self) {
         #[cfg(target_arch = "x86_64")]
-        if self.amx {
-            // SAFETY: `ready` has found the instructions.
-            unsafe { amx::release() };
+        if let Some(before) = &self.before {
+            // SAFETY: `ready` has found the instructions and got the shape.
+            unsafe { amx::restore(before) };
         }
     }
 }

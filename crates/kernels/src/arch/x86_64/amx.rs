@@ -7,7 +7,8 @@
 //! longer: it refuses where a thread has a stack for signals that is too short for that, and refuses such stacks from then
 //! on. So the permission is asked for once, when somebody first wants to know what the processor has, and where it is
 //! refused there is no AMX. A thread has registers of the shape that it asks for, and all kernels use the same shape,
-//! [`FULL`]: to set it takes as long as some ten products, so it is done by whoever calls kernels, not by them.
+//! [`FULL`]: to set it takes as long as some ten products, so it is done by whoever calls kernels, not by them. An
+//! application whose thread is borrowed may have registers of a shape of its own, and rely on it: it gets it back.
 //!
 //! Registers hold their contents from one statement to the next because nothing else uses them: compilers do not unless
 //! told to, and functions that are called may, so none are called between.
@@ -60,9 +61,10 @@ fn is_permitted() -> bool {
     false
 }
 
-/// The shapes of the registers, as LDTILECFG reads them.
+/// The shapes of the registers, as LDTILECFG reads them and STTILECFG writes them.
 #[repr(C, align(64))]
-struct Shape {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shape {
     palette: u8,
     start_row: u8,
     reserved: [u8; 14],
@@ -70,9 +72,12 @@ struct Shape {
     rows: [u8; 16],
 }
 
+/// No registers.
+const NONE: Shape = Shape { palette: 0, start_row: 0, reserved: [0; 14], row_bytes: [0; 16], rows: [0; 16] };
+
 /// All eight in full.
 static FULL: Shape = {
-    let mut shape = Shape { palette: 1, start_row: 0, reserved: [0; 14], row_bytes: [0; 16], rows: [0; 16] };
+    let mut shape = Shape { palette: 1, ..NONE };
     let mut register = 0;
     while register < 8 {
         shape.row_bytes[register] = ROW_BYTES as u16;
@@ -84,22 +89,33 @@ static FULL: Shape = {
 
 const _: () = assert!(size_of::<Shape>() == 64);
 
-/// Gives this thread registers of the full shape.
+/// Gives this thread registers of the full shape, and returns the shape that they had.
 ///
 /// # Safety
 /// [`is_here`].
-pub(crate) unsafe fn configure() {
-    // SAFETY: the shape is one that every processor with AMX has.
-    unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const FULL, options(nostack, readonly, preserves_flags)) };
+pub(crate) unsafe fn configure() -> Shape {
+    let mut before = NONE;
+    // SAFETY: the shape is stored to a place of its size, and the new one is one that every processor with AMX has.
+    unsafe {
+        asm!("sttilecfg [{}]", in(reg) &raw mut before, options(nostack, preserves_flags));
+        asm!("ldtilecfg [{}]", in(reg) &raw const FULL, options(nostack, readonly, preserves_flags));
+    }
+    before
 }
 
-/// Takes them away: the system has nothing to keep for the thread any more.
+/// Gives this thread registers of an earlier shape again. If it had none, the system has nothing to keep for it any more.
 ///
 /// # Safety
-/// [`is_here`].
-pub(crate) unsafe fn release() {
-    // SAFETY: nothing depends on registers beyond the calls of kernels.
-    unsafe { asm!("tilerelease", options(nostack, nomem, preserves_flags)) };
+/// [`is_here`], and [`configure`] has returned the shape.
+pub(crate) unsafe fn restore(before: &Shape) {
+    // SAFETY: nothing depends on what registers hold beyond the calls of kernels; the processor has accepted the shape.
+    unsafe {
+        if before.palette == NONE.palette {
+            asm!("tilerelease", options(nostack, nomem, preserves_flags));
+        } else {
+            asm!("ldtilecfg [{}]", in(reg) before, options(nostack, readonly, preserves_flags));
+        }
+    }
 }
 
 /// Makes a register zero.
@@ -185,4 +201,37 @@ products! {
     U8S8 "tdpbusd";
     /// Bytes without a sign by bytes without.
     U8U8 "tdpbuud";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::Isa;
+
+    /// As STTILECFG writes it.
+    fn shape() -> Shape {
+        let mut shape = NONE;
+        // SAFETY: the caller has found AMX; the place is of the size.
+        unsafe { asm!("sttilecfg [{}]", in(reg) &raw mut shape, options(nostack, preserves_flags)) };
+        shape
+    }
+
+    #[test]
+    fn an_application_gets_its_shape_back() {
+        let Some(isa) = Isa::available().into_iter().find(|isa| isa.amx()) else { return };
+        let ready = isa.ready();
+        assert_eq!(shape(), FULL);
+        drop(ready);
+        assert_eq!(shape(), NONE);
+        let mut own = Shape { palette: 1, ..NONE };
+        (own.row_bytes[0], own.rows[0]) = (16, 3);
+        // SAFETY: registers may have fewer rows, and shorter ones.
+        unsafe {
+            asm!("ldtilecfg [{}]", in(reg) &raw const own, options(nostack, readonly, preserves_flags))
+        };
+        drop(isa.ready());
+        assert_eq!(shape(), own);
+        // SAFETY: the thread has registers.
+        unsafe { restore(&NONE) };
+    }
 }
