@@ -745,7 +745,9 @@ fn sums_are_rounded_each_time_unless_that_is_relaxed() {
     assert_eq!(sums, [INFINITY; 256]);
     // The cache of the one is not that of the other.
     let (sums, relaxed_key) = run(&device(DeviceKind::Cpu, true));
-    assert_eq!(sums, [0; 256]);
+    // Steps may be rounded to f16 where it is added up in f16, in which numbers as large as 60000 are 32 apart.
+    const SMALL: u16 = 0x5400;
+    assert!(sums.iter().all(|bits| bits & !0x8000 <= SMALL), "{sums:x?}");
     assert_ne!(key, relaxed_key);
     assert_eq!(run(&device(DeviceKind::Cpu, false)).0, [INFINITY; 256]);
     // The reference makes no use of the leave.

@@ -31,6 +31,9 @@ use crate::layout::TileLayout;
 ///
 /// Where both factors are bf16 and the result is not f64, denormal factors, addends and results of a step count as
 /// zeros, and so do denormal sums between: that is what dot products of bf16 in hardware do.
+///
+/// A product of numbers of f16 may be added as the four products of their parts (see `amx`), and a denormal addend of such
+/// products count as zero.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MulAdd {
     /// Left operand, M×K.
