@@ -393,8 +393,8 @@ unsafe fn blocks_of_b(
     }
 }
 
-/// Splits both factors, where they are not, and lists their blocks: row by row of A and column by column of B, with all
-/// parts of one behind each other.
+/// Lists the blocks of both factors in parts, row by row of A and column by column of B, with all parts of one behind each
+/// other. What was not split when it was loaded is split now.
 ///
 /// # Safety
 /// As for [`drive`].
@@ -408,71 +408,74 @@ unsafe fn split_factors<const PARTS: usize>(
     specials: &mut Specials,
 ) -> (Blocks<*const u8>, Blocks<*const u8>) {
     let (m, n, k) = (params.m as usize, params.n as usize, params.k as usize);
-    let words = params.words as usize;
     let (rows, cols) = (params.rows as usize, params.b.cols as usize);
-    let (a_stride, b_stride) = (params.lda as usize, params.ldb as usize);
-    let along = piece(words);
-    // Where a word of the inner dimension is: in a step, at a word of it; or behind the last.
-    let find = |word: usize| {
-        let (step, word) = (word / words, word % words);
-        (step < steps.len()).then_some((steps.start + step, word))
-    };
     // SAFETY: the tiles are in the grid, the blocks in the scratch memory.
     unsafe {
         let (a_list, b_list) = (scratch.add(cut.a_list).cast(), scratch.add(cut.b_list).cast());
         let a_tile = |i: usize, step: usize| *operands.a.add(i * k + step);
         let b_tile = |j: usize, step: usize| *operands.b.add(step * n + j);
-        let a_blocks = scratch.add(cut.a_blocks);
-        let piece_rows = piece(rows);
-        for i in 0..if params.a_parts { 0 } else { m } {
-            for row in (0..rows).step_by(piece_rows) {
-                let line = i * rows + row;
-                let from = |word| {
-                    find(word).map_or(Piece::ZERO, |(step, word)| Piece {
-                        words: a_tile(i, step).add(row * a_stride + word * 4),
-                        stride: a_stride,
-                    })
-                };
-                for block in 0..cut.depth / PARTS {
-                    for word in (0..WORDS).step_by(along) {
-                        let to = place(line / ROWS * cut.depth + block * PARTS, line % ROWS, word);
-                        let word = block * SPLIT_WORDS + word;
-                        let pieces = [from(word), from(word + WORDS)];
-                        split::copy::<PARTS>(a_blocks.add(to), pieces, (piece_rows, along), specials);
-                    }
-                }
-            }
-        }
-        let b_blocks = scratch.add(cut.b_blocks);
-        let piece_cols = piece(cols);
-        for j in 0..if params.b_parts { 0 } else { n } {
-            for col in (0..cols).step_by(piece_cols) {
-                let at = j * cols + col;
-                let from = |word| {
-                    find(word).map_or(Piece::ZERO, |(step, word)| Piece {
-                        words: b_tile(j, step).add(word * b_stride + col * 4),
-                        stride: b_stride,
-                    })
-                };
-                for block in 0..cut.depth / PARTS {
-                    for word in (0..ROWS).step_by(along) {
-                        let to = place(at / WORDS * cut.depth + block * PARTS, word, at % WORDS);
-                        let word = block * SPLIT_WORDS + word;
-                        let pieces = [from(word), from(word + WORDS)];
-                        split::copy::<PARTS>(b_blocks.add(to), pieces, (along, piece_cols), specials);
-                    }
-                }
-            }
-        }
         let a = match Parts::of(&params.a).filter(|_| params.a_parts) {
             Some(parts) => blocks_behind(a_list, parts, m, steps.clone(), a_tile, specials),
-            None => Blocks::packed(a_list, cut.rows * cut.depth, |at| a_blocks.add(at).cast_const()),
+            None => {
+                let (blocks, size) = (scratch.add(cut.a_blocks), (m, rows, params.lda as usize));
+                split_tiles::<PARTS, true>(params, cut, blocks, size, steps.clone(), a_tile, specials);
+                Blocks::packed(a_list, cut.rows * cut.depth, |at| blocks.add(at).cast_const())
+            }
         };
         let b = match Parts::of(&params.b).filter(|_| params.b_parts) {
             Some(parts) => blocks_behind(b_list, parts, n, steps, b_tile, specials),
-            None => Blocks::packed(b_list, cut.cols * cut.depth, |at| b_blocks.add(at).cast_const()),
+            None => {
+                let (blocks, size) = (scratch.add(cut.b_blocks), (n, cols, params.ldb as usize));
+                split_tiles::<PARTS, false>(params, cut, blocks, size, steps, b_tile, specials);
+                Blocks::packed(b_list, cut.cols * cut.depth, |at| blocks.add(at).cast_const())
+            }
         };
         (a, b)
+    }
+}
+
+/// Splits a factor: so many tiles of so many lines, which are rows of A or columns of B, of rows so many bytes apart.
+///
+/// # Safety
+/// The tiles are such ones; `blocks` has room for the blocks of all.
+#[inline(always)]
+unsafe fn split_tiles<const PARTS: usize, const IS_A: bool>(
+    params: &MulAddParams,
+    cut: &Cut,
+    blocks: *mut u8,
+    (count, lines, stride): (usize, usize, usize),
+    steps: Range<usize>,
+    tile: impl Fn(usize, usize) -> *const u8,
+    specials: &mut Specials,
+) {
+    let words = params.words as usize;
+    let (along, across) = (piece(words), piece(lines));
+    // Bytes from line to line and from word to word of the inner dimension, and rows and columns of a piece.
+    let (line_step, word_step, size) =
+        if IS_A { (stride, 4, (across, along)) } else { (4, stride, (along, across)) };
+    for at in 0..count {
+        for line in (0..lines).step_by(across) {
+            // The piece that begins with a word of the inner dimension, or zeros behind the last.
+            let from = |word: usize| {
+                let (step, word) = (word / words, word % words);
+                if step >= steps.len() {
+                    return Piece::ZERO;
+                }
+                let tile = tile(at, steps.start + step);
+                Piece { words: tile.wrapping_add(line * line_step + word * word_step), stride }
+            };
+            let all = at * lines + line;
+            for block in 0..cut.depth / PARTS {
+                for word in (0..WORDS).step_by(along) {
+                    let (row, column) = if IS_A { (all % ROWS, word) } else { (word, all % WORDS) };
+                    let to = place(all / ROWS * cut.depth + block * PARTS, row, column);
+                    let word = block * SPLIT_WORDS + word;
+                    let pieces = [from(word), from(word + WORDS)];
+                    // SAFETY: forwarded.
+                    unsafe { split::copy::<PARTS>(blocks.add(to), pieces, size, specials) };
+                }
+            }
+        }
     }
 }
 
