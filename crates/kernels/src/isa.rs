@@ -200,7 +200,7 @@ impl KernelSet {
         self.vnni
     }
 
-    /// Whether bf16 and bytes are multiplied in matrix registers.
+    /// Whether bf16 and bytes, and large grids of f16 and floats of 8 bits, are multiplied in matrix registers.
     #[must_use]
     pub const fn amx(self) -> bool {
         self.amx

@@ -12,8 +12,8 @@
 //! | i8 without | i8 | rows, columns padded to 4 | pairs of rows interleaved | rows |
 //! | others | themselves | rows | rows | rows |
 //!
-//! The small floats are widened because multiplication happens in f32 anyway and one matrix is multiplied many
-//! times. Factors of f16 stay what they are in programs whose sums of f16 are all f16, where the processor adds up in f16. Element (r, c) is storage element `((r / il) * ld + c) * il + r % il` for the interleave `il`.
+//! The small floats are widened because vectors multiply in f32 and one matrix is multiplied many times; AMX splits
+//! the words again where that gains (`mul_add/amx`). Factors of f16 stay what they are in programs whose sums of f16 are all f16, where the processor adds up in f16. Element (r, c) is storage element `((r / il) * ld + c) * il + r % il` for the interleave `il`.
 //!
 //! Behind the elements of large factors there is room for a note of where they came from.
 //!
