@@ -302,9 +302,11 @@ mod tests {
         let pipeline = testing::pipeline_with(testing::EMPTY, meta);
         let profiler = Profiler::new(2).unwrap();
         let watch = profiler.watch(&pipeline);
-        profiler.begin(&watch);
-        let (first, start) = (watch.word(), Instant::now());
+        // Before the dispatch begins, or it is seen idle now and then.
+        let first = watch.word();
         first.set(FIRST_SITE);
+        let start = Instant::now();
+        profiler.begin(&watch);
         std::thread::sleep(Duration::from_millis(30));
         first.set(FIRST_SITE + 1);
         std::thread::sleep(Duration::from_millis(90));
