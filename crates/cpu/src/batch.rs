@@ -6,7 +6,8 @@
 //! where work-groups are left.
 //!
 //! A batch that will be over before another thread has come to it ([`BRIEF`]) is run by the calling thread alone, and
-//! offered to others if it takes longer after all.
+//! offered to others if it takes longer after all. Threads that meet in a dispatch keep each other waiting, so what its
+//! work-groups seem to take then may be all waiting: one that cannot be long is begun alone now and then all the same.
 //!
 //! When a dispatch fails, those that have work-groups left are stopped, as they would not have begun had they come after it.
 
@@ -26,6 +27,9 @@ use crate::watchdog::Watchdog;
 
 /// Most dispatches of a batch. More are a row of batches.
 pub(crate) const MAX_RUNS: usize = 64;
+
+/// At least each so many-th dispatch that cannot be long begins on one thread though it took longer before.
+const AGAIN: u32 = 64;
 
 /// What a batch needs of its device.
 #[derive(Debug)]
@@ -84,13 +88,18 @@ impl Batch {
 
     /// Runs it on the pool, and waits for its end. Only if it `may_begin_alone`, it does so where it will be brief.
     pub(crate) fn run(self: &Arc<Self>, pool: &Pool, may_begin_alone: bool) {
-        if may_begin_alone && self.is_brief() {
+        let is_brief = self.is_brief();
+        let is_doubted = may_begin_alone && !is_brief && self.is_doubted(pool.parallelism());
+        if may_begin_alone && is_brief || is_doubted {
             self.runs.iter().for_each(|run| run.set_alone(true));
             pool.run(self, 0);
-            self.runs.iter().for_each(|run| run.set_alone(false));
             if !self.is_open() {
+                if is_doubted {
+                    self.runs[0].pipeline().doubts.store(0, Ordering::Relaxed);
+                }
                 return;
             }
+            self.runs.iter().for_each(|run| run.set_alone(false));
         }
         let groups = |run: &Run| usize::try_from(run.total()).unwrap_or(usize::MAX);
         let most = self.runs.iter().map(groups).fold(0, usize::saturating_add);
@@ -101,6 +110,18 @@ impl Batch {
     fn is_brief(&self) -> bool {
         let all = self.runs.iter().map(Run::expected_time).fold(Duration::ZERO, Duration::saturating_add);
         all < BRIEF
+    }
+
+    /// Whether it is to be found out if it is brief after all: a lone dispatch that all threads together seem to need so
+    /// little time for that what this may take is little beside it. Twice as many are passed over after each that was not.
+    fn is_doubted(&self, threads: usize) -> bool {
+        let [run] = &*self.runs else { return false };
+        let threads = u32::try_from(threads).unwrap_or(u32::MAX);
+        if run.expected_time() / threads >= 4 * BRIEF {
+            return false;
+        }
+        let doubts = run.pipeline().doubts.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        doubts.is_power_of_two() || doubts.is_multiple_of(AGAIN)
     }
 
     /// Whether the calling thread is alone, and has been for too long.

@@ -1,7 +1,7 @@
 //! Loaded pipelines.
 
 use std::fmt;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 use phalanx_back_llvm::Meta;
@@ -27,6 +27,8 @@ pub struct Pipeline {
     pub(crate) tally: OnceLock<Arc<Tally>>,
     /// Nanoseconds that a work-group took lately, or [`UNKNOWN_TIME`].
     pub(crate) group_time: AtomicU64,
+    /// Dispatches that may have been brief since one was, see `Batch::is_doubted`.
+    pub(crate) doubts: AtomicU32,
 }
 
 /// Of a pipeline that was never dispatched.
@@ -59,6 +61,7 @@ impl Pipeline {
             sealed,
             tally: OnceLock::new(),
             group_time: AtomicU64::new(UNKNOWN_TIME),
+            doubts: AtomicU32::new(0),
         })
     }
 

@@ -164,7 +164,7 @@ pub(crate) struct Run {
     sums: Sums,
     /// When its batch was ready, as that has it.
     pub(crate) start: Instant,
-    /// Whether only the calling thread works, and no longer than [`BRIEF`].
+    /// Whether only the calling thread works, and no longer than [`BRIEF`]; whether it did, when all is done.
     is_alone: AtomicBool,
     /// Whether somebody has noticed that no work-group is left.
     is_closed: AtomicBool,
@@ -267,6 +267,10 @@ impl Run {
         expected_time(&self.pipeline, self.grid.total())
     }
 
+    pub(crate) fn pipeline(&self) -> &Pipeline {
+        &self.pipeline
+    }
+
     /// How many threads it gains by, if there are as many.
     pub(crate) fn seats(&self) -> usize {
         let groups = usize::try_from(self.grid.total()).unwrap_or(usize::MAX);
@@ -319,7 +323,8 @@ impl Run {
         self.stop.raise(StopReason::Failed);
     }
 
-    /// Notes for dispatches to come how long a work-group takes, where it matters: more counts at once, less bit by bit.
+    /// Notes for dispatches to come how long a work-group takes, where it matters: more counts at once, less bit by bit,
+    /// unless nobody kept the thread waiting.
     fn note_time(&self) {
         let total = self.grid.total();
         if !self.is_timed() || self.shares.has_groups() || self.stop.is_raised() {
@@ -327,7 +332,8 @@ impl Run {
         }
         let found = self.sums.busy.load(Ordering::Relaxed) / total;
         let before = self.pipeline.group_time.load(Ordering::Relaxed);
-        let noted = if before == UNKNOWN_TIME { found } else { found.max(before.midpoint(found)) };
+        let counts = before == UNKNOWN_TIME || self.is_alone();
+        let noted = if counts { found } else { found.max(before.midpoint(found)) };
         self.pipeline.group_time.store(noted, Ordering::Relaxed);
     }
 
