@@ -120,19 +120,23 @@ fn dispatches_that_took_little_get_help_when_they_take_more() {
 }
 
 #[test]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    ignore = "nothing in it depends on the processor, and emulated ones take longer than what is brief"
+)]
 fn a_dispatch_that_only_seemed_long_is_known_to_be_brief_again() {
     let device = device(4);
     let pipeline = pipeline_with(EMPTY, Meta { num_bindings: 0, ..meta(32) });
     let is_known = || {
-        // As if threads had kept each other waiting: 40 work-groups that take 40 µs.
-        pipeline.group_time.store(1000, Ordering::Relaxed);
+        // As if threads had kept each other waiting: two work-groups that take 20 µs each.
+        pipeline.group_time.store(20_000, Ordering::Relaxed);
         pipeline.doubts.store(0, Ordering::Relaxed);
-        device.dispatch(&plain(&pipeline, [40, 1, 1])).unwrap();
+        device.dispatch(&plain(&pipeline, [2, 1, 1])).unwrap();
         // Where threads have met, half of that is left.
-        pipeline.group_time.load(Ordering::Relaxed) < 500
+        pipeline.group_time.load(Ordering::Relaxed) < 10_000
     };
     // The machine may be busy.
-    assert!((0..1000).any(|_| is_known()));
+    assert!((0..10_000).any(|_| is_known()));
 }
 
 /// In 10 rounds each subgroup adds its neighbour's number to its own: all must keep step.
