@@ -11,6 +11,7 @@
 //!   [`Meta::shared_bytes`] bytes and `scratch` has [`Meta::scratch_bytes`] bytes, for subgroup 0 with
 //!   [`Meta::leader_scratch_bytes`] more, and `common` has [`Meta::common_bytes`] bytes; the latter three are aligned to
 //!   [`MEMORY_ALIGN`];
+//! - `groups` is as it says there, and work-groups of one call are all of the dispatch;
 //! - the stack has room for [`Meta::stack_bytes`] and [`CALLEE_STACK_BYTES`];
 //! - `size` bytes from `base` of every descriptor are mapped.
 //!
@@ -131,7 +132,8 @@ pub struct SubgroupContext {
     pub group_id: [u32; 3],
     /// Its number in the work-group; 0 for code that runs all of them.
     pub subgroup_id: u32,
-    /// For code that runs work-groups: how many, one after the other along x, at least one.
+    /// For code that runs work-groups: how many, one after the other along x, at least one. For code that has a [`Meta::block`]
+    /// of them: all of a block, of which `group_id` is the first, or one.
     pub groups: u32,
     /// The memory shared by the work-group.
     pub shared: *mut u8,
@@ -177,6 +179,9 @@ pub struct Meta {
     /// Whether a call runs all subgroups of [`SubgroupContext::groups`] work-groups, which share their scratch memory then. It
     /// returns between two of them if the dispatch stops.
     pub runs_groups: bool,
+    /// Work-groups along x and y that a call runs together if [`SubgroupContext::groups`] says so; ones if it runs only single
+    /// ones.
+    pub block: [u32; 2],
     /// Whether it accesses memory by address, whose bounds nobody knows. Its accesses may fault.
     pub uses_addresses: bool,
     /// Invocations of a subgroup.

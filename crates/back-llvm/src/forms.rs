@@ -1,5 +1,6 @@
 //! The forms of a module, each a function: one, or two where the first subgroup of a work-group has another
-//! than the others.
+//! than the others, where one is for push constants that are as they mostly are, or where one is for blocks of work-groups
+//! that load the same matrices (see [`passes::coarsen`]).
 //!
 //! The first subgroup works on the matrices of the work-group (see [`passes::split`]). The entry then calls
 //! one of the functions. What lies in shared memory is the same for both; only the first has scratch memory
@@ -15,7 +16,7 @@ use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::module::Linkage;
 use inkwell::values::FunctionValue;
-use phalanx_ir::passes::{self, PassBug, Scratch, Split, SpreadError};
+use phalanx_ir::passes::{self, Coarse, PassBug, Scratch, Split, SpreadError};
 use phalanx_ir::uniformity::Assumptions;
 use phalanx_ir::{Distribution, Function, InstInfo, Uniformity, Verified};
 use phalanx_kernels::KernelSet;
@@ -68,12 +69,16 @@ fn lower_only<'c>(
     module: &Verified,
     isa: KernelSet,
 ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
+    let whole = module;
     let passed = prepare(module, Scratch::of(module), isa)?;
     let module = passed.as_ref().unwrap_or(module);
     let subgroups = module.num_subgroups();
     let uniformity = Uniformity::analyse_if(module, &Assumptions::of_components());
     let assumptions = Assumptions::useful(module, &uniformity);
     if assumptions.is_empty() {
+        if let Some(coarse) = passes::coarsen(whole, &passes::Options::default()).map_err(bug)? {
+            return lower_coarse(e, common, module, &uniformity, &coarse, isa);
+        }
         let start = Prologue::new(&e, abi::ENTRY_SYMBOL, Linkage::External);
         let (e, function, meta) = Lower::module(e, common, start, module, &uniformity, isa, subgroups)?;
         return Ok((e, vec![function], meta));
@@ -98,6 +103,45 @@ fn lower_only<'c>(
         ..meta
     };
     Ok((e, vec![general, aligned], meta))
+}
+
+/// A form for single work-groups, and one for blocks of them.
+fn lower_coarse<'c>(
+    e: Emit<'c>,
+    common: &mut Common,
+    module: &Verified,
+    uniformity: &Uniformity,
+    coarse: &Coarse,
+    isa: KernelSet,
+) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
+    let subgroups = module.num_subgroups();
+    let start = Prologue::new(&e, "single", Linkage::Internal);
+    let (e, single, meta) = Lower::module(e, common, start, module, uniformity, isa, subgroups)?;
+    let start = Prologue::new(&e, "block", Linkage::Internal);
+    let scratch = Scratch::of(&coarse.module);
+    let (e, block, other) = lower_form(e, common, start, &coarse.module, scratch, isa, subgroups)?;
+    choose_block(&e, block, single)?;
+    let meta = Meta {
+        scratch_bytes: meta.scratch_bytes.max(other.scratch_bytes),
+        common_bytes: meta.common_bytes.max(other.common_bytes),
+        note_bytes: meta.note_bytes.max(other.note_bytes),
+        block: coarse.block,
+        ..meta
+    };
+    Ok((e, vec![single, block], meta))
+}
+
+/// The entry: calls the form for a block of work-groups, or that for one.
+fn choose_block<'c>(e: &Emit<'c>, block: FunctionValue<'c>, single: FunctionValue<'c>) -> Result<()> {
+    let function = entry_function(e, abi::ENTRY_SYMBOL, Linkage::External);
+    let [entry, many, one] = ["entry", "many", "one"].map(|name| e.new_block(function, name));
+    let context = function.get_nth_param(0).ok_or_else(|| Error::bug("an entry without a parameter"))?;
+    e.b.position_at_end(entry);
+    let groups = e.field(context.into_pointer_value(), offset::SUBGROUP_GROUPS as u64)?;
+    let groups = e.load_invariant(e.cx.i32_type(), groups, 4)?;
+    let is_one = e.icmp(IntPredicate::EQ, groups, e.i32(1))?;
+    e.cond_br(is_one, one, many)?;
+    call_forms(e, &[(many, block), (one, single)], context)
 }
 
 fn lower_form<'c>(

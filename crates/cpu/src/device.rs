@@ -384,7 +384,8 @@ impl Device {
     ) -> Result<(), Error> {
         self.check_process()?;
         let push = check_arguments(dispatch)?;
-        let grid = Grid::new(dispatch.groups, dispatch.base)
+        let threads = self.pool.parallelism();
+        let grid = Grid::for_threads(dispatch.groups, dispatch.base, dispatch.pipeline.meta().block, threads)
             .ok_or(Error::TooManyGroups { groups: dispatch.groups, base: dispatch.base })?;
         let stop = Arc::new(StopFlag::default());
         if let Some(token) = dispatch.cancel {
@@ -401,7 +402,7 @@ impl Device {
             grid,
             stop,
             limit: dispatch.timeout.or(self.timeout),
-            threads: self.pool.parallelism(),
+            threads,
             has_others: among_others,
             tables: self.tables,
             allocations: &self.allocations,

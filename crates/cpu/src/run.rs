@@ -2,7 +2,7 @@
 //!
 //! A dispatch is a [`Run`], which is one of a batch (see `batch`): worker threads take work-groups from it, a few at a time,
 //! until none are left. A work-group is one call of the compiled function per subgroup, or one for
-//! several work-groups where that goes on to the next itself. Where subgroups wait for
+//! several work-groups where that goes on to the next itself, or does a block of them together. Where subgroups wait for
 //! each other at barriers, each is a coroutine with a stack of its own: a barrier suspends it, and
 //! the worker resumes the subgroups in turn until all have returned. A subgroup that has returned
 //! is not waited for.
@@ -37,7 +37,7 @@ use crate::check::{Access, Ranges};
 use crate::device::Report;
 use crate::error::Error;
 use crate::fault::{self, End, KernelCoroutine, RawFault, SignalStack, Step};
-use crate::grid::Grid;
+use crate::grid::{Grid, Part};
 use crate::image;
 use crate::pipeline::{Pipeline, UNKNOWN_TIME};
 use crate::pool::message_of;
@@ -236,7 +236,7 @@ impl Run {
         // One thread runs what is brief.
         let has_stretches =
             parts.pipeline.meta().runs_groups && expected_time(parts.pipeline, total) >= BRIEF;
-        let shares = Shares::new(total, parts.threads, has_stretches);
+        let shares = Shares::new(total, parts.grid.unit(), parts.threads, has_stretches);
         Ok(Self {
             context,
             _bindings: bindings,
@@ -273,8 +273,9 @@ impl Run {
 
     /// How many threads it gains by, if there are as many.
     pub(crate) fn seats(&self) -> usize {
-        let groups = usize::try_from(self.grid.total()).unwrap_or(usize::MAX);
-        if self.expected_time() < BRIEF { groups.min(1) } else { groups }
+        let units = self.grid.total().div_ceil(self.grid.unit());
+        let units = usize::try_from(units).unwrap_or(usize::MAX);
+        if self.expected_time() < BRIEF { units.min(1) } else { units }
     }
 
     /// Number of its work-groups.
@@ -398,11 +399,15 @@ impl Run {
         self.shares.take(own, is_alone.then_some(done), &self.stop)
     }
 
-    /// Runs `body` with the id of one work-group after the other.
-    fn for_each_group(&self, mut body: impl FnMut([u32; 3])) {
-        self.for_each_row(|[x, y, z], count| {
+    /// Runs `body` with the id of one work-group after the other, or of the first of a block, and how many it is for.
+    fn for_each_group(&self, mut body: impl FnMut([u32; 3], u32)) {
+        self.for_each_part(|Part { first, count, is_block }| {
+            if is_block {
+                return body(first, count);
+            }
+            let [x, y, z] = first;
             for x in x..x + count {
-                body([x, y, z]);
+                body([x, y, z], 1);
                 if self.stop.is_raised() {
                     break;
                 }
@@ -410,12 +415,13 @@ impl Run {
         });
     }
 
-    /// Runs `body` with the first id, and the number, of work-groups that are next to each other along x.
-    fn for_each_row(&self, mut body: impl FnMut([u32; 3], u32)) {
+    /// Runs `body` with blocks of work-groups, and with work-groups that are next to each other along x.
+    fn for_each_part(&self, mut body: impl FnMut(Part)) {
         let (own, mut done) = (self.shares.come(), 0);
         'shares: while let Some(share) = self.take_share(own, done) {
-            for (first, count) in self.grid.rows(share) {
-                body(first, count);
+            for part in self.grid.parts(share) {
+                let count = part.count;
+                body(part);
                 // Whether they ended or were stopped, they cannot tell.
                 if self.stop.is_raised() {
                     break 'shares;
@@ -474,9 +480,9 @@ impl Run {
             if run.pipeline.meta().runs_groups {
                 return run.run_rows(entry, subgroups);
             }
-            run.for_each_group(|id| {
+            run.for_each_group(|id, groups| {
                 for context in subgroups.contexts.iter_mut() {
-                    context.group_id = id;
+                    (context.group_id, context.groups) = (id, groups);
                     running.set(context.subgroup_id);
                     // SAFETY: see `Subgroups`.
                     unsafe { entry(ptr::from_mut(context)) };
@@ -497,8 +503,8 @@ impl Run {
     /// Runs work-groups by code that goes on from one to the next itself.
     fn run_rows(&self, entry: Entry, subgroups: &mut Subgroups) -> End {
         let Some(context) = subgroups.contexts.first_mut() else { return End::Returned };
-        self.for_each_row(|first, count| {
-            (context.group_id, context.groups) = (first, count);
+        self.for_each_part(|part| {
+            (context.group_id, context.groups) = (part.first, part.count);
             // SAFETY: see `Subgroups`.
             unsafe { entry(ptr::from_mut(context)) };
             note(subgroups.word.as_deref(), SCHEDULING);
@@ -515,7 +521,7 @@ impl Run {
             idle.push(stacks.take()?);
         }
         let mut turns = Vec::with_capacity(idle.len());
-        self.for_each_group(|id| {
+        self.for_each_group(|id, _one| {
             turns.clear();
             for context in subgroups.of_group(id) {
                 let stack = idle.pop().expect("as many stacks as subgroups, all given back");

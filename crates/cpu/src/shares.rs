@@ -17,7 +17,8 @@
 //!
 //! The invariant: every work-group is in exactly one share. What is left of a stretch is one atomic word, its front and
 //! its end, and a share is what one exchange of that word takes off. Stretches only shrink, so a word that is as it was read
-//! has not changed in between. Its halves count units of work-groups: of one, unless a stretch has 2³² or more.
+//! has not changed in between. Its halves count units of work-groups: of one, unless
+//! work-groups run in blocks or a stretch has 2³² or more.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -61,7 +62,7 @@ enum Side {
 pub(crate) struct Shares {
     stretches: Box<[Apart<Stretch>]>,
     total: u64,
-    /// Work-groups of a unit; the last may have less.
+    /// Work-groups of a unit, those that stay together in it; the last may have less.
     unit: u64,
     threads: u64,
     /// How many times a thread has come.
@@ -71,11 +72,13 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// The numbers below `total`, in stretches of their own for so many threads, or in one.
-    pub(crate) fn new(total: u64, threads: usize, has_stretches: bool) -> Self {
+    /// The numbers below `total`, in stretches of their own for so many threads, or in one. So many numbers from a multiple of
+    /// `together` on are in one share.
+    pub(crate) fn new(total: u64, together: u64, threads: usize, has_stretches: bool) -> Self {
         let threads = (threads as u64).max(1);
-        let count = if has_stretches { threads.min(total).max(1) } else { 1 };
-        let unit = total.div_ceil(count).div_ceil(u64::from(u32::MAX)).max(1);
+        let blocks = total.div_ceil(together.max(1));
+        let count = if has_stretches { threads.min(blocks).max(1) } else { 1 };
+        let unit = together.max(1) * blocks.div_ceil(count).div_ceil(u64::from(u32::MAX)).max(1);
         let units = total.div_ceil(unit);
         let (each, longer) = (units / count, units % count);
         let stretch = |index: u64| {
@@ -205,7 +208,7 @@ mod tests {
         for seed in 0..60 {
             let mut next = random(seed);
             let (threads, total) = (1 + next(9) as usize, next(3000));
-            let shares = Shares::new(total, threads, seed % 4 != 0);
+            let shares = Shares::new(total, 1, threads, seed % 4 != 0);
             let (all, stop) = (Mutex::new(Vec::new()), StopFlag::default());
             std::thread::scope(|scope| {
                 for thread in 0..threads {
@@ -234,7 +237,7 @@ mod tests {
 
     #[test]
     fn threads_read_on_in_stretches_of_their_own() {
-        let (shares, stop) = (Shares::new(1001, 2, true), StopFlag::default());
+        let (shares, stop) = (Shares::new(1001, 1, 2, true), StopFlag::default());
         let threads = [shares.come(), shares.come()];
         let mut fronts = [0, 501];
         for _ in 0..4 {
@@ -248,7 +251,7 @@ mod tests {
 
     #[test]
     fn without_stretches_threads_take_in_turn() {
-        let (shares, stop) = (Shares::new(1000, 2, false), StopFlag::default());
+        let (shares, stop) = (Shares::new(1000, 1, 2, false), StopFlag::default());
         let threads = [shares.come(), shares.come()];
         let mut front = 0;
         for thread in threads.into_iter().cycle() {
@@ -261,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_stretch_of_a_thread_that_never_comes_is_taken_from_its_end() {
-        let shares = Shares::new(400, 2, true);
+        let shares = Shares::new(400, 1, 2, true);
         let all = taken(&shares, shares.come());
         let own = all.iter().position(|share| share.start >= 200).unwrap();
         assert!(all[..own].is_sorted_by_key(|share| share.start), "{all:?}");
@@ -274,7 +277,7 @@ mod tests {
 
     #[test]
     fn who_has_nothing_left_takes_where_most_is_left() {
-        let (shares, stop) = (Shares::new(300, 3, true), StopFlag::default());
+        let (shares, stop) = (Shares::new(300, 1, 3, true), StopFlag::default());
         assert_eq!(shares.take(1, Some(10), &stop), Some(100..110));
         assert_eq!(shares.take(0, Some(64), &stop), Some(0..64));
         assert_eq!(shares.take(0, Some(64), &stop), Some(64..100));
@@ -284,7 +287,7 @@ mod tests {
 
     #[test]
     fn the_last_share_leaves_nothing_to_look_for() {
-        let (shares, stop) = (Shares::new(20, 2, true), StopFlag::default());
+        let (shares, stop) = (Shares::new(20, 1, 2, true), StopFlag::default());
         assert_eq!(shares.take(0, Some(10), &stop), Some(0..10));
         assert!(shares.has_groups());
         assert_eq!(shares.take(0, Some(10), &stop), Some(10..20));
@@ -293,12 +296,12 @@ mod tests {
 
     #[test]
     fn fewer_groups_than_threads_are_a_share_each() {
-        let shares = Shares::new(3, 8, true);
+        let shares = Shares::new(3, 1, 8, true);
         let own: Vec<_> = (0..4).map(|_| shares.come()).collect();
         assert_eq!(own, [0, 1, 2, 0]);
         assert_all_once(taken(&shares, 2), 3);
         for has_stretches in [false, true] {
-            let none = Shares::new(0, 8, has_stretches);
+            let none = Shares::new(0, 1, 8, has_stretches);
             assert!(!none.has_groups() && taken(&none, none.come()).is_empty());
         }
     }
@@ -306,7 +309,7 @@ mod tests {
     #[test]
     fn the_largest_numbers_are_no_exception() {
         for (total, threads) in [(u64::MAX, 1), (u64::MAX, 7), (u64::MAX - 5, 2), (1 << 32, 1)] {
-            let (shares, stop) = (Shares::new(total, threads, true), StopFlag::default());
+            let (shares, stop) = (Shares::new(total, 1, threads, true), StopFlag::default());
             let last = shares.stretches.len() - 1;
             assert_eq!(shares.take(0, None, &stop).unwrap().start, 0);
             let mut end = total;
@@ -329,12 +332,25 @@ mod tests {
 
     #[test]
     fn nothing_is_taken_of_what_stops() {
-        let (shares, stop) = (Shares::new(100, 2, true), StopFlag::default());
+        let (shares, stop) = (Shares::new(100, 1, 2, true), StopFlag::default());
         assert!(shares.take(0, None, &stop).is_some());
         stop.raise(StopReason::Cancelled);
         assert_eq!(shares.take(0, None, &stop), None);
         assert_eq!(shares.take(1, None, &stop), None);
         // It is not over either.
         assert!(shares.has_groups());
+    }
+
+    #[test]
+    fn what_belongs_together_is_in_one_share() {
+        for (total, threads, has_stretches) in
+            [(1000, 3, true), (1000, 1, false), (15, 4, true), (64, 4, true)]
+        {
+            let shares = Shares::new(total, 16, threads, has_stretches);
+            let all = taken(&shares, shares.come());
+            assert!(all.iter().all(|share| share.start.is_multiple_of(16)), "{all:?}");
+            assert!(all.iter().all(|share| share.end.is_multiple_of(16) || share.end == total), "{all:?}");
+            assert_all_once(all, total);
+        }
     }
 }

@@ -7,6 +7,7 @@ mod affine;
 mod alike;
 mod chain;
 mod classes;
+mod coarsen;
 mod compact;
 mod deepen;
 mod distribute;
@@ -36,6 +37,7 @@ use crate::vector::MatrixLayout;
 use crate::verify::{Verified, VerifyErrors, verify};
 
 pub use chain::{Round, Rounds, Sum, chain};
+pub use coarsen::{Coarse, coarsen};
 pub use compact::{compact, compact_keeping_vars};
 pub use expand::{IsWhole, Scratch, expand, expand_but};
 pub use opt_join::{join_known, without_constant};

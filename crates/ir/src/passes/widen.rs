@@ -23,7 +23,8 @@
 //!
 //! Numbers are not different: each element is summed in the order that it was.
 //!
-//! Only factors in shared memory are joined: of others a target may know better how many to load at once.
+//! Only factors in shared memory are joined, unless it is said otherwise: of others a target may know better how many to load
+//! at once.
 
 mod grid;
 #[cfg(test)]
@@ -43,6 +44,15 @@ const WIDE: u32 = 256;
 
 /// Makes matrices wider.
 pub(super) fn run(func: &Function) -> Function {
+    widen(func, |space| space == Space::Shared)
+}
+
+/// The same, of factors anywhere.
+pub(super) fn run_anywhere(func: &Function) -> Function {
+    widen(func, |_space| true)
+}
+
+fn widen(func: &Function, may_join: fn(Space) -> bool) -> Function {
     let mut new = func.clone();
     if !func.insts.iter().any(|info| matches!(info.op, Op::MatMulAdd(_))) {
         return new;
@@ -52,7 +62,7 @@ pub(super) fn run(func: &Function) -> Function {
         let info = func.var(var);
         if info.count > 1
             && info.ty.mat().is_some()
-            && let Some(edits) = widened(&new, &mentions, var)
+            && let Some(edits) = widened(&new, &mentions, var, may_join)
         {
             edits.make(&mut new);
             mentions = Mentions::of(&new);
@@ -83,10 +93,10 @@ impl Mentions {
     }
 }
 
-fn widened(func: &Function, mentions: &Mentions, var: Var) -> Option<Edits> {
+fn widened(func: &Function, mentions: &Mentions, var: Var, may_join: fn(Space) -> bool) -> Option<Edits> {
     let sums = Sums::of(func, mentions, var)?;
     let mut places = Places::default();
-    let grid = Grid::of(func, &sums, &mut places)?;
+    let grid = Grid::of(func, &sums, &mut places, may_join)?;
     // Both ways, or side by side, or one above the other.
     let (m, n) = (grid.rows.len(), grid.cols.len());
     [(m, n), (1, n), (m, 1)].into_iter().filter(|&(m, n)| m * n > 1).find_map(|(m, n)| {

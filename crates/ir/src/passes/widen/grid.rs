@@ -8,7 +8,7 @@ use crate::op::Op;
 use crate::types::{MatType, Space, Type};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// A factor: loaded from shared memory, so many bytes from a place, or any.
+/// A factor: loaded, so many bytes from a place, or any.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Factor {
     Loaded(Load, i64),
@@ -60,14 +60,20 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    pub(super) fn of(func: &Function, sums: &Sums<'_>, places: &mut Places) -> Option<Self> {
+    /// Arranges them, by factors that are loaded from such memory.
+    pub(super) fn of(
+        func: &Function,
+        sums: &Sums<'_>,
+        places: &mut Places,
+        may_join: fn(Space) -> bool,
+    ) -> Option<Self> {
         let mut this = Self { rows: Vec::new(), cols: Vec::new(), at: BTreeMap::new() };
         let elements: BTreeSet<u32> = sums.lists.keys().map(|(element, _)| *element).collect();
         for element in elements {
             let mul_adds = sums.mul_adds(func, element);
             let mut factors = |side: usize| -> Vec<Factor> {
                 let side = mul_adds.iter().map(|i| (sums.spots[i].block, func.inst(*i).args[side]));
-                side.map(|(block, v)| factor(func, places, block, v)).collect()
+                side.map(|(block, v)| factor(func, places, block, v, may_join)).collect()
             };
             let (row, col) = (factors(0), factors(1));
             if row.is_empty() {
@@ -100,12 +106,18 @@ impl Grid {
     }
 }
 
-fn factor(func: &Function, places: &mut Places, block: Block, v: Value) -> Factor {
+fn factor(
+    func: &Function,
+    places: &mut Places,
+    block: Block,
+    v: Value,
+    may_join: fn(Space) -> bool,
+) -> Factor {
     let def = func.values[v.index()].def;
     let is_here = func.block(block).contains(&def);
     let is_plain = matches!(func.inst(def).op, Op::MatLoad { flags, .. } if !flags.volatile);
-    let is_shared = |def: Inst| func.ty(func.inst(def).args[0]) == Type::Ptr(Space::Shared);
-    let load = if is_here && is_plain && is_shared(def) { load(func, places, def, block) } else { None };
+    let is_there = |def: Inst| matches!(func.ty(func.inst(def).args[0]), Type::Ptr(space) if may_join(space));
+    let load = if is_here && is_plain && is_there(def) { load(func, places, def, block) } else { None };
     load.map_or(Factor::Any(v), |(load, at)| Factor::Loaded(load, at))
 }
 

@@ -1,0 +1,75 @@
+// Products of which each work-group computes a matrix or a few, so that those in a row of the grid load the same matrices of
+// A, those in a column the same of B: of floats and bytes, with B by rows and by columns, with more work-groups than go
+// together and with fewer, of several subgroups, with a number of rounds that depends on the row, added to what is there,
+// and with a store by an invocation.
+//
+// test run
+// target interp passes cpu
+// isa all
+// subgroup 32
+// spec 0=LM 1=LN 2=LK 3=ROWS 4=COLS 5=SIZE
+// push u32 [K]
+// define ELEMENT GT
+// define ADDEND ACC
+// define B_LAYOUT LAYOUT
+// define DEEP ROUNDS
+// keys M=(LM*ROWS*SUBGROUPS*GY) N=(LN*COLS*GX) SUBGROUPS=1 SIZE=32 ROWS=1 COLS=1 ROUNDS=K KR=K LAYOUT=ROW_MAJOR BI=k*N+c ACC=float
+// dispatch GX GY 2
+// in 0.0 TYPE gen M*K = i * 7 % 13 - 6
+// in 0.1 TYPE gen N*K = i * 5 % 11 - 5
+// inout 0.2 SUM gen 2*M*N = i % 17
+// out 0.2 SUM gen 2*M x N = (r * N + c) % 17 + sum(k, KR, $0.0[r % M * K + k] * $0.1[BI])
+// out 0.3 u32 gen 2*GX*GY = i
+//
+// case halves: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=32 GX=9 GY=10
+// case narrow: TYPE=f16 GT=float16_t SUM=f32 LM=8 LN=8 LK=8 K=24 GX=17 GY=16
+// case columns: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=16 GX=8 GY=9 LAYOUT=COL_MAJOR BI=c*K+k
+// case bytes: TYPE=i8 GT=int8_t SUM=i32 ACC=int LM=16 LN=16 LK=32 K=64 GX=11 GY=8
+// case several: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=8 LK=16 K=32 ROWS=2 COLS=2 GX=9 GY=5
+// case subgroups: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=16 SUBGROUPS=2 SIZE=64 GX=9 GY=8
+// case few: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=16 GX=7 GY=8
+// case uneven: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=48 GX=9 GY=2 ROUNDS=(K-16*gl_WorkGroupID.y) KR=48-16*div(r%M,16)
+#version 460
+#include "matrices.glsl"
+
+layout(local_size_x_id = 5) in;
+layout(constant_id = 0) const uint LM = 1;
+layout(constant_id = 1) const uint LN = 1;
+layout(constant_id = 2) const uint LK = 1;
+layout(constant_id = 3) const uint ROWS = 1;
+layout(constant_id = 4) const uint COLS = 1;
+layout(push_constant) uniform Push { uint K; };
+layout(set = 0, binding = 0) readonly buffer InA { ELEMENT a[]; };
+layout(set = 0, binding = 1) readonly buffer InB { ELEMENT b[]; };
+layout(set = 0, binding = 2) buffer Sums { ADDEND c[]; };
+layout(set = 0, binding = 3) buffer Marks { uint marks[]; };
+
+void main()
+{
+    uint M = LM * ROWS * gl_NumSubgroups * gl_NumWorkGroups.y, N = LN * COLS * gl_NumWorkGroups.x;
+    uint row = LM * ROWS * (gl_WorkGroupID.y * gl_NumSubgroups + gl_SubgroupID);
+    uint column = LN * COLS * gl_WorkGroupID.x;
+    uint start = (M * gl_WorkGroupID.z + row) * N + column;
+    MATRIX(ADDEND, LM, LN, Accumulator) sums[ROWS][COLS];
+    for (uint i = 0; i < ROWS; ++i)
+        for (uint j = 0; j < COLS; ++j)
+            coopMatLoad(sums[i][j], c, start + LM * i * N + LN * j, N, ROW_MAJOR);
+    for (uint k = 0; k < DEEP; k += LK) {
+        MATRIX(ELEMENT, LM, LK, A) matA[ROWS];
+        for (uint i = 0; i < ROWS; ++i)
+            coopMatLoad(matA[i], a, (row + LM * i) * K + k, K, ROW_MAJOR);
+        for (uint j = 0; j < COLS; ++j) {
+            MATRIX(ELEMENT, LK, LN, B) matB;
+            uint at = column + LN * j;
+            coopMatLoad(matB, b, B_LAYOUT == ROW_MAJOR ? k * N + at : at * K + k, B_LAYOUT == ROW_MAJOR ? N : K, B_LAYOUT);
+            for (uint i = 0; i < ROWS; ++i)
+                sums[i][j] = coopMatMulAdd(matA[i], matB, sums[i][j]);
+        }
+    }
+    for (uint i = 0; i < ROWS; ++i)
+        for (uint j = 0; j < COLS; ++j)
+            coopMatStore(sums[i][j], c, start + LM * i * N + LN * j, N, ROW_MAJOR);
+    uint number = (gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+    if (gl_LocalInvocationIndex == 0)
+        marks[number] = number;
+}
