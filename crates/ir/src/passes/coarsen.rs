@@ -30,6 +30,8 @@ use crate::verify::Verified;
 use std::collections::BTreeSet;
 
 /// Rows and columns of sums from which on factors are used often enough.
+const ENOUGH: u32 = 64;
+/// Those of a block, where they are not: sums that stay in the second cache beside their factors.
 const WIDE: u32 = 128;
 /// Most work-groups along an axis.
 const MOST: u32 = 16;
@@ -159,6 +161,9 @@ impl Axes {
             (list.len() as u32).div_ceil(deep).saturating_mul(one)
         };
         let (rows, cols) = (size(&a, |m| m.rows), size(&b, |m| m.cols));
+        if rows.min(cols) >= ENOUGH {
+            return None;
+        }
         let mut left = MANY / (products.len() as u32).min(MANY);
         let mut along = |axis: u8| {
             let depends = |v: &Value| self.values[v.index()] & bit(axis) != 0;
@@ -510,7 +515,11 @@ var $k: i32
 
     #[test]
     fn large_matrices_gain_nothing() {
-        let large = SIMPLE.replace("16x16", "128x128").replace("const 16", "const 128");
-        assert!(coarse(&large).is_none());
+        let block = |size: u32| {
+            let code = SIMPLE.replace("16x16", &format!("{size}x{size}"));
+            coarse(&code.replace("const 16", &format!("const {size}"))).map(|coarse| coarse.block)
+        };
+        // Of the narrowest, the number of copies is what limits.
+        assert_eq!([8, 16, 32, 64].map(block), [Some([8, 16]), Some([8, 8]), Some([4, 4]), None]);
     }
 }
