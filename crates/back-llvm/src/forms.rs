@@ -50,7 +50,7 @@ pub(crate) fn lower<'c>(
     let behind = Scratch { start: first.shared_bytes, ..Scratch::of(&followers) };
     let start = Prologue::new(&e, "followers", Linkage::Internal);
     let (e, follow, others) = lower_form(e, common, start, &followers, behind, isa, 1)?;
-    choose(&e, lead, follow)?;
+    choose(&e, offset::SUBGROUP_ID, 0, lead, follow)?;
     let meta = Meta {
         shared_bytes: first.shared_bytes.max(others.shared_bytes),
         leader_scratch_bytes: first.scratch_bytes.saturating_sub(others.scratch_bytes),
@@ -120,7 +120,7 @@ fn lower_coarse<'c>(
     let start = Prologue::new(&e, "block", Linkage::Internal);
     let scratch = Scratch::of(&coarse.module);
     let (e, block, other) = lower_form(e, common, start, &coarse.module, scratch, isa, subgroups)?;
-    choose_block(&e, block, single)?;
+    choose(&e, offset::SUBGROUP_GROUPS, 1, single, block)?;
     let meta = Meta {
         scratch_bytes: meta.scratch_bytes.max(other.scratch_bytes),
         common_bytes: meta.common_bytes.max(other.common_bytes),
@@ -129,19 +129,6 @@ fn lower_coarse<'c>(
         ..meta
     };
     Ok((e, vec![single, block], meta))
-}
-
-/// The entry: calls the form for a block of work-groups, or that for one.
-fn choose_block<'c>(e: &Emit<'c>, block: FunctionValue<'c>, single: FunctionValue<'c>) -> Result<()> {
-    let function = entry_function(e, abi::ENTRY_SYMBOL, Linkage::External);
-    let [entry, many, one] = ["entry", "many", "one"].map(|name| e.new_block(function, name));
-    let context = function.get_nth_param(0).ok_or_else(|| Error::bug("an entry without a parameter"))?;
-    e.b.position_at_end(entry);
-    let groups = e.field(context.into_pointer_value(), offset::SUBGROUP_GROUPS as u64)?;
-    let groups = e.load_invariant(e.cx.i32_type(), groups, 4)?;
-    let is_one = e.icmp(IntPredicate::EQ, groups, e.i32(1))?;
-    e.cond_br(is_one, one, many)?;
-    call_forms(e, &[(many, block), (one, single)], context)
 }
 
 fn lower_form<'c>(
@@ -209,17 +196,23 @@ fn call_forms<'c>(e: &Emit<'c>, calls: &[(BasicBlock<'c>, FunctionValue<'c>)], c
     Ok(())
 }
 
-/// The entry: calls the form of subgroup 0, or that of the others.
-fn choose<'c>(e: &Emit<'c>, lead: FunctionValue<'c>, follow: FunctionValue<'c>) -> Result<()> {
+/// The entry: calls a form where a number of the context is so much, or another.
+fn choose<'c>(
+    e: &Emit<'c>,
+    field: usize,
+    number: u32,
+    form: FunctionValue<'c>,
+    another: FunctionValue<'c>,
+) -> Result<()> {
     let function = entry_function(e, abi::ENTRY_SYMBOL, Linkage::External);
-    let [entry, first, other] = ["entry", "first", "other"].map(|name| e.new_block(function, name));
+    let [entry, equal, other] = ["entry", "equal", "other"].map(|name| e.new_block(function, name));
     let context = function.get_nth_param(0).ok_or_else(|| Error::bug("an entry without a parameter"))?;
     e.b.position_at_end(entry);
-    let id = e.field(context.into_pointer_value(), offset::SUBGROUP_ID as u64)?;
-    let id = e.load_invariant(e.cx.i32_type(), id, 4)?;
-    let is_first = e.icmp(IntPredicate::EQ, id, e.i32(0))?;
-    e.cond_br(is_first, first, other)?;
-    call_forms(e, &[(first, lead), (other, follow)], context)
+    let found = e.field(context.into_pointer_value(), field as u64)?;
+    let found = e.load_invariant(e.cx.i32_type(), found, 4)?;
+    let is_equal = e.icmp(IntPredicate::EQ, found, e.i32(number))?;
+    e.cond_br(is_equal, equal, other)?;
+    call_forms(e, &[(equal, form), (other, another)], context)
 }
 
 fn bug(bug: PassBug) -> Error {

@@ -13,8 +13,7 @@ use std::ops::Range;
 /// Work-groups along x that run before the next row.
 const PANEL: u32 = 8;
 
-/// How many times as fast work-groups are in blocks, at least. With as many more threads than blocks, all threads are as
-/// fast without.
+/// How many times as fast work-groups are in blocks, about: so many threads for each block are as fast without blocks.
 const GAIN: u64 = 3;
 
 /// The work-groups of a dispatch: as many whole blocks of them as there are, and what is left along the edges.

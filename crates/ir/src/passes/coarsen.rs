@@ -25,7 +25,7 @@ use crate::entities::{Block, Inst, Value, Var};
 use crate::module::{Function, InstInfo, Module};
 use crate::op::{BinaryOp, Builtin, Op};
 use crate::tree::Tree;
-use crate::types::Scalar;
+use crate::types::{MatType, Scalar, Type};
 use crate::verify::Verified;
 use std::collections::BTreeSet;
 
@@ -156,7 +156,7 @@ impl Axes {
         // Of a grid of sums, each a chain of products.
         let (a, b) = (factors(0), factors(1));
         let deep = (a.len() * b.len()).div_ceil(products.len()) as u32;
-        let size = |list: &BTreeSet<Value>, of: fn(crate::types::MatType) -> u32| {
+        let size = |list: &BTreeSet<Value>, of: fn(MatType) -> u32| {
             let one = list.first().and_then(|&v| func.ty(v).mat()).map_or(WIDE, of);
             (list.len() as u32).div_ceil(deep).saturating_mul(one)
         };
@@ -362,14 +362,7 @@ impl<'a> Copier<'a> {
         }
     }
 
-    fn push(
-        &mut self,
-        to: Block,
-        op: Op,
-        args: &[Value],
-        types: &[crate::types::Type],
-        info: &InstInfo,
-    ) -> Inst {
+    fn push(&mut self, to: Block, op: Op, args: &[Value], types: &[Type], info: &InstInfo) -> Inst {
         let new = self.new.new_inst(op, args, types, info.loc);
         self.new.insts[new.index()].exact = info.exact;
         self.new.blocks[to.index()].push(new);
