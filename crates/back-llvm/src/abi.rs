@@ -135,6 +135,9 @@ pub struct SubgroupContext {
     /// For code that runs work-groups: how many, one after the other along x, at least one. For code that has a [`Meta::block`]
     /// of them: all of a block, of which `group_id` is the first, or one.
     pub groups: u32,
+    /// Compiled code writes 1 if it can't do the work-groups of a block together. It has done nothing then, and the host
+    /// has it do them one by one.
+    pub declined: u32,
     /// The memory shared by the work-group.
     pub shared: *mut u8,
     /// Memory private to the subgroup.
@@ -214,6 +217,7 @@ pub(crate) mod offset {
     pub(crate) const SUBGROUP_GROUP_ID: usize = offset_of!(SubgroupContext, group_id);
     pub(crate) const SUBGROUP_ID: usize = offset_of!(SubgroupContext, subgroup_id);
     pub(crate) const SUBGROUP_GROUPS: usize = offset_of!(SubgroupContext, groups);
+    pub(crate) const SUBGROUP_DECLINED: usize = offset_of!(SubgroupContext, declined);
     pub(crate) const SUBGROUP_SHARED: usize = offset_of!(SubgroupContext, shared);
     pub(crate) const SUBGROUP_SCRATCH: usize = offset_of!(SubgroupContext, scratch);
     pub(crate) const SUBGROUP_COMMON: usize = offset_of!(SubgroupContext, common);

@@ -229,6 +229,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             Op::Loop { label, body } => return self.lower_loop(inst, *label, *body),
             Op::Br(label) => return self.lower_br(*label),
             Op::Return => return self.lower_return(),
+            Op::Decline => self.lower_decline(inst)?,
             Op::Barrier(barrier) => self.lower_barrier(*barrier)?,
             Op::Const(_)
             | Op::Unary(_)

@@ -1,5 +1,6 @@
-//! Barriers, printing and the clock.
+//! Barriers, printing and the clock, and leaving a block of work-groups to its members.
 
+use crate::abi::offset;
 use crate::emit::V;
 use crate::error::Result;
 use crate::lower::Lower;
@@ -28,7 +29,7 @@ impl<'c> Lower<'_, 'c> {
             self.e.b.build_fence(AtomicOrdering::AcquireRelease, false, "")?;
             return Ok(());
         }
-        let barrier = self.table_entry(Field::Services, crate::abi::offset::SERVICES_BARRIER as u64)?;
+        let barrier = self.table_entry(Field::Services, offset::SERVICES_BARRIER as u64)?;
         self.e.call(barrier, &[self.prologue.context.into()], None)?;
         self.leave_if_stopped()
     }
@@ -36,33 +37,47 @@ impl<'c> Lower<'_, 'c> {
     /// Calls the host for each active lane.
     pub(crate) fn lower_printf(&mut self, inst: Inst, format: u32) -> Result<()> {
         let args = &self.f.inst(inst).args;
-        let printf = self.table_entry(Field::Services, crate::abi::offset::SERVICES_PRINTF as u64)?;
+        let printf = self.table_entry(Field::Services, offset::SERVICES_PRINTF as u64)?;
         self.each_active_lane(|l, lane| l.tell(printf, format, lane, args))
     }
 
     /// Calls the host for the lanes whose condition holds, if there are any.
     pub(crate) fn lower_warn(&mut self, inst: Inst, format: u32) -> Result<()> {
         let Some((&cond, args)) = self.f.inst(inst).args.split_first() else { return Ok(()) };
-        let cond = self.scalar(cond)?;
-        let is_uniform = cond.is_uniform();
-        if is_uniform && crate::emit::const_int(cond.v) == Some(0) {
-            return Ok(());
-        }
-        let mask = self.exec_mask();
-        let (any, lanes) = if is_uniform {
-            (cond.v, mask)
-        } else {
-            let lanes = self.e.and(mask, self.vector(cond)?)?;
-            (self.e.any(lanes)?, lanes)
-        };
+        let Some((any, lanes)) = self.holds_anywhere(cond)? else { return Ok(()) };
         let [told, fine] = ["warn", "fine"].map(|n| self.new_block(n));
         self.e.cond_br(any, told, fine)?;
         self.e.b.position_at_end(told);
-        let warn = self.table_entry(Field::Services, crate::abi::offset::SERVICES_WARN as u64)?;
+        let warn = self.table_entry(Field::Services, offset::SERVICES_WARN as u64)?;
         self.each_lane(lanes, |l, lane| l.tell(warn, format, lane, args))?;
         self.e.br(fine)?;
         self.e.b.position_at_end(fine);
         Ok(())
+    }
+
+    /// Leaves with all lanes if the condition holds in one that is active, and says so.
+    pub(crate) fn lower_decline(&mut self, inst: Inst) -> Result<()> {
+        let Some((any, _lanes)) = self.holds_anywhere(self.args(inst)[0])? else { return Ok(()) };
+        let [declines, goes_on] = ["declines", "goes_on"].map(|n| self.new_block(n));
+        self.e.cond_br(any, declines, goes_on)?;
+        self.e.b.position_at_end(declines);
+        let at = self.e.field(self.prologue.context, offset::SUBGROUP_DECLINED as u64)?;
+        self.e.store(self.e.i32(1), at, 4)?;
+        self.e.br(self.prologue.ret)?;
+        self.e.b.position_at_end(goes_on);
+        Ok(())
+    }
+
+    /// Whether a condition holds in an active lane, and in which; none if it does in no case.
+    fn holds_anywhere(&mut self, cond: Value) -> Result<Option<(V<'c>, V<'c>)>> {
+        let cond = self.scalar(cond)?;
+        let mask = self.exec_mask();
+        if !cond.is_uniform() {
+            let lanes = self.e.and(mask, self.vector(cond)?)?;
+            return Ok(Some((self.e.any(lanes)?, lanes)));
+        }
+        let is_never = crate::emit::const_int(cond.v) == Some(0);
+        Ok((!is_never).then_some((cond.v, mask)))
     }
 
     /// Calls a service that prints a lane's scalars.

@@ -309,6 +309,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             }
             Op::Br(label) => return self.lower_br(*label),
             Op::Return => return self.lower_return(),
+            Op::Decline => return Err(Error::unsupported("`decline`, which is of blocks of work-groups")),
             Op::Barrier(barrier) => self.lower_barrier(*barrier)?,
             Op::Const(bits) => {
                 let s = self.scalar_ty(info.results[0])?;

@@ -385,7 +385,7 @@ impl Device {
         self.check_process()?;
         let push = check_arguments(dispatch)?;
         let threads = self.pool.parallelism();
-        let grid = Grid::for_threads(dispatch.groups, dispatch.base, dispatch.pipeline.meta().block, threads)
+        let grid = Grid::for_threads(dispatch.groups, dispatch.base, dispatch.pipeline.next_block(), threads)
             .ok_or(Error::TooManyGroups { groups: dispatch.groups, base: dispatch.base })?;
         let stop = Arc::new(StopFlag::default());
         if let Some(token) = dispatch.cancel {

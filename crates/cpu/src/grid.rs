@@ -94,6 +94,17 @@ impl Grid {
         self.total
     }
 
+    /// Number of blocks.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.blocks.count()
+    }
+
+    /// The ids of a block's work-groups, by that of the first.
+    pub(crate) fn block_from(&self, [x, y, z]: [u32; 3]) -> impl Iterator<Item = [u32; 3]> + use<> {
+        let [wide, high] = self.block;
+        (y..y + high).flat_map(move |y| (x..x + wide).map(move |x| [x, y, z]))
+    }
+
     /// Work-groups that are to be run together, by their numbers: so many from a multiple of that on.
     pub(crate) fn unit(&self) -> u64 {
         if self.blocks.count() == 0 { 1 } else { u64::from(self.block[0]) * u64::from(self.block[1]) }
@@ -178,9 +189,12 @@ mod tests {
 
     fn ids(grid: &Grid, numbers: Range<u64>) -> Vec<[u32; 3]> {
         let ids = grid.parts(numbers).flat_map(|Part { first: [x, y, z], count, is_block }| {
-            let [wide, high] = if is_block { grid.block } else { [count, 1] };
-            assert_eq!(wide * high, count);
-            (y..y + high).flat_map(move |y| (x..x + wide).map(move |x| [x, y, z]))
+            let ids: Vec<_> = match is_block {
+                true => grid.block_from([x, y, z]).collect(),
+                false => (x..x + count).map(|x| [x, y, z]).collect(),
+            };
+            assert_eq!(ids.len(), count as usize);
+            ids
         });
         ids.collect()
     }

@@ -1,7 +1,7 @@
 //! Loaded pipelines.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use phalanx_back_llvm::Meta;
@@ -29,7 +29,12 @@ pub struct Pipeline {
     pub(crate) group_time: AtomicU64,
     /// Dispatches that may have been brief since one was, see `Batch::is_doubted`.
     pub(crate) doubts: AtomicU32,
+    /// Dispatches to come whose work-groups are not run in blocks, because those of one before hardly were.
+    pub(crate) single: AtomicU32,
 }
+
+/// So many of them until it is tried again.
+pub(crate) const SINGLE: u32 = 63;
 
 /// Of a pipeline that was never dispatched.
 pub(crate) const UNKNOWN_TIME: u64 = u64::MAX;
@@ -41,6 +46,15 @@ impl fmt::Debug for Pipeline {
 }
 
 impl Pipeline {
+    /// The work-groups that the next dispatch runs together, along x and y.
+    pub(crate) fn next_block(&self) -> [u32; 2] {
+        let one_less = |left: u32| left.checked_sub(1);
+        match self.single.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) {
+            Ok(_) => [1, 1],
+            Err(_) => self.meta.block,
+        }
+    }
+
     /// Loads a compiled pipeline, and keeps the sealed form.
     pub(crate) fn load(
         arena: &Arc<Arena>,
@@ -62,6 +76,7 @@ impl Pipeline {
             tally: OnceLock::new(),
             group_time: AtomicU64::new(UNKNOWN_TIME),
             doubts: AtomicU32::new(0),
+            single: AtomicU32::new(0),
         })
     }
 

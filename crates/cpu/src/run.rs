@@ -39,7 +39,7 @@ use crate::error::Error;
 use crate::fault::{self, End, KernelCoroutine, RawFault, SignalStack, Step};
 use crate::grid::{Grid, Part};
 use crate::image;
-use crate::pipeline::{Pipeline, UNKNOWN_TIME};
+use crate::pipeline::{Pipeline, SINGLE, UNKNOWN_TIME};
 use crate::pool::message_of;
 use crate::printf::Printed;
 use crate::profile::{Watch, Word};
@@ -144,6 +144,8 @@ struct Sums {
     busy: AtomicU64,
     /// Work-groups that ended, and were not stopped.
     done: AtomicU64,
+    /// Blocks of work-groups that a subgroup did one by one.
+    declined: AtomicU64,
 }
 
 /// A dispatch.
@@ -338,6 +340,14 @@ impl Run {
         self.pipeline.group_time.store(noted, Ordering::Relaxed);
     }
 
+    /// Notes for dispatches to come if blocks of work-groups mostly had to be done one by one, which keeps a thread longer.
+    fn note_declined(&self) {
+        let calls = self.grid.blocks().saturating_mul(self.pipeline.meta().num_subgroups().into());
+        if calls != 0 && self.sums.declined.load(Ordering::Relaxed) > calls / 2 {
+            self.pipeline.single.store(SINGLE, Ordering::Relaxed);
+        }
+    }
+
     /// Whether it matters what its work-groups take.
     fn is_timed(&self) -> bool {
         self.grid.total() > u64::from(!self.has_others)
@@ -365,6 +375,7 @@ impl Run {
     /// What it did in this time, after its end.
     pub(crate) fn finish(&self, elapsed: Duration) -> Result<Report, Error> {
         self.note_time();
+        self.note_declined();
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
         // The flag of one that has ended may be raised later, while others of its batch go on.
         let total = self.grid.total();
@@ -482,11 +493,20 @@ impl Run {
             }
             run.for_each_group(|id, groups| {
                 for context in subgroups.contexts.iter_mut() {
-                    (context.group_id, context.groups) = (id, groups);
                     running.set(context.subgroup_id);
-                    // SAFETY: see `Subgroups`.
-                    unsafe { entry(ptr::from_mut(context)) };
-                    note(word, SCHEDULING);
+                    let mut call = |id, groups| {
+                        (context.group_id, context.groups, context.declined) = (id, groups, 0);
+                        // SAFETY: see `Subgroups`.
+                        unsafe { entry(ptr::from_mut(context)) };
+                        note(word, SCHEDULING);
+                        context.declined != 0
+                    };
+                    if call(id, groups) && groups > 1 {
+                        run.sums.declined.fetch_add(1, Ordering::Relaxed);
+                        run.grid.block_from(id).take_while(|_| !run.stop.is_raised()).for_each(|id| {
+                            call(id, 1);
+                        });
+                    }
                 }
             });
             End::Returned
@@ -697,6 +717,7 @@ impl Subgroups {
                 group_id: [0; 3],
                 subgroup_id: index as u32,
                 groups: 1,
+                declined: 0,
                 shared,
                 // The first one lies last, for it may have more. Wrapping is plain arithmetic here: the
                 // result lies in the reserved memory.

@@ -92,6 +92,8 @@ pub(crate) fn prologue() -> String {
         field("gx", "i32", "c", offset_of!(SubgroupContext, group_id)),
         field("gy", "i32", "c", offset_of!(SubgroupContext, group_id) + 4),
         field("sg", "i32", "c", offset_of!(SubgroupContext, subgroup_id)),
+        field("groups", "i32", "c", offset_of!(SubgroupContext, groups)),
+        field("declined", "i32", "c", offset_of!(SubgroupContext, declined)),
         field("shared", "ptr", "c", offset_of!(SubgroupContext, shared)),
         field("scratch", "ptr", "c", offset_of!(SubgroupContext, scratch)),
         field("push", "ptr", "d", offset_of!(DispatchContext, push)),

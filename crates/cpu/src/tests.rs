@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use phalanx_back_llvm::Meta;
 use phalanx_host::{Buffer, CancelToken, Descriptor};
 
-use crate::pipeline::UNKNOWN_TIME;
+use crate::pipeline::{SINGLE, UNKNOWN_TIME};
 use crate::testing::{BUFFER, EMPTY, pipeline, pipeline_with, prologue};
 use crate::{Config, Device, Dispatch, Error, Pipeline, Report};
 
@@ -137,6 +137,39 @@ fn a_dispatch_that_only_seemed_long_is_known_to_be_brief_again() {
     };
     // The machine may be busy.
     assert!((0..10_000).any(|_| is_known()));
+}
+
+#[test]
+fn a_block_that_declines_is_run_one_by_one() {
+    // buf[0] counts calls for a block, which decline, and buf[1 + gy * nx + gx] those for a work-group.
+    let body = prologue()
+        + BUFFER
+        + "%row = mul i32 %gy, %nx
+           %place = add i32 %row, %gx
+           %mine = add i32 %place, 1
+           %is.one = icmp eq i32 %groups, 1
+           %i = select i1 %is.one, i32 %mine, i32 0
+           %p = getelementptr i32, ptr %buf, i32 %i
+           %old = load i32, ptr %p
+           %new = add i32 %old, 1
+           store i32 %new, ptr %p
+           %declines = select i1 %is.one, i32 0, i32 1
+           store i32 %declines, ptr %declined.p
+           ret void";
+    let meta = Meta { has_workgroup_barrier: false, block: [2, 3], ..meta(32) };
+    let (device, pipeline) = (device(1), pipeline_with(&body, meta));
+    let buffer = Buffer::new(4 * (1 + 5 * 7)).unwrap();
+    let dispatch = || {
+        run_on(&device, plain(&pipeline, [5, 7, 1]), &buffer).unwrap();
+        words(&buffer)
+    };
+    // Four whole blocks; after that none is tried for so many dispatches.
+    for dispatches in 1..=1 + SINGLE {
+        let counts = dispatch();
+        assert_eq!(counts[0], 4, "{dispatches}");
+        assert_eq!(counts[1..], [dispatches; 35]);
+    }
+    assert_eq!(dispatch()[0], 8);
 }
 
 /// In 10 rounds each subgroup adds its neighbour's number to its own: all must keep step.

@@ -277,6 +277,11 @@ impl Subgroup {
         }
     }
 
+    /// All lanes end.
+    pub(crate) fn stop_all(&mut self) {
+        self.frames.clear();
+    }
+
     /// Ends the innermost construct, or starts what is left of it.
     fn end_frame(&mut self) {
         let Some(frame) = self.frames.pop() else { return };

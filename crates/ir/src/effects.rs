@@ -111,7 +111,7 @@ impl Op {
             Self::VecMatMul(ref v) => ACTS.reading([Some(v.input), None]).writing(v.result),
             Self::VecOuterAdd(ref v) => ACTS.reading([Some(v.a), Some(v.b)]),
             Self::VecReduceAdd(v) => ACTS.reading([Some(v), None]),
-            Self::Params | Self::Printf(_) | Self::Warn(_) => ACTS,
+            Self::Params | Self::Printf(_) | Self::Warn(_) | Self::Decline => ACTS,
             // Nobody can tell that a clock was not read.
             Self::Clock => PURE,
             Self::Const(_)
@@ -230,8 +230,9 @@ mod tests {
     use crate::text::ops::{mnemonic as op_name, templates};
 
     /// The operations that have to stay, by their names. Atomic ones are below.
-    const ACTING: [&str; 17] = [
+    const ACTING: [&str; 18] = [
         "barrier",
+        "decline",
         "image_atomic",
         "image_store",
         "mat_store",

@@ -216,6 +216,10 @@ pub enum Op {
     Br(Label),
     /// `() → ()`: the invocation ends. Last of its block.
     Return,
+    /// `(bool) → ()`: all invocations of the subgroup end if the condition holds in an active one. Code for a block of
+    /// work-groups says so that it can't do them together (see [`passes::coarsen`](crate::passes::coarsen)), before it
+    /// has done anything; whoever runs it then runs them one by one.
+    Decline,
     /// `(scalar, …) → ()`: prints, by an index into `Module::formats`.
     Printf(u32),
     /// `(bool, scalar, …) → ()`: tells of a mistake where the condition holds: prints the scalars, by an

@@ -242,6 +242,7 @@ fn run_group(
                 group_id,
                 subgroup_id,
                 groups: 1,
+                declined: 0,
                 shared: shared.0,
                 scratch: scratch[subgroup_id as usize].0,
                 common: common[subgroup_id as usize].0,

@@ -223,6 +223,12 @@ impl<'e> Exec<'e, '_, '_> {
             Op::Loop { label, body } => self.sub.enter_loop(*label, *body),
             Op::Br(label) => self.sub.branch(*label),
             Op::Return => self.sub.stop(),
+            Op::Decline => {
+                let holds = self.active().filter(|lane| self.sub.scalar(info.args[0], lane) != 0);
+                if !holds.is_empty() {
+                    self.sub.stop_all();
+                }
+            }
             Op::Printf(format) => self.printf(info, *format),
             Op::Warn(format) => self.warn(info, *format),
             // Deterministic, and it rises.

@@ -16,9 +16,12 @@
 //! ```
 //!
 //! Each instruction is copied for the work-groups in which it may give something else: those along the axes that its operands
-//! depend on. Control flow must not depend on them. Loads that are the same in all are done once, as nothing orders them
-//! and the stores of other work-groups (Vulkan memory model, *data races*); volatile ones, atomics and whatever has
-//! effects besides stores are left to work-groups by themselves.
+//! depend on. Where control flow depends on them, as at the edges of matrices, a block goes on only as long as its work-groups
+//! go the same way; otherwise it declines, before it has stored anything, and they run one by one.
+//!
+//! Loads that are the same in all are done once, as nothing orders them and the stores of other work-groups (Vulkan memory
+//! model, *data races*); volatile ones, atomics and whatever has effects besides stores are left to work-groups by
+//! themselves.
 
 use super::{Options, PassBug, compact, gate, opt_dce, widen};
 use crate::entities::{Block, Inst, Value, Var};
@@ -82,7 +85,7 @@ struct Axes {
     values: Vec<Set>,
     vars: Vec<Set>,
     order: Vec<Inst>,
-    /// Those that control flow depends on.
+    /// Those that control flow depends on where a block can't decline.
     control: Set,
 }
 
@@ -90,14 +93,38 @@ impl Axes {
     /// `None` if something is done that work-groups have to do by themselves.
     fn of(module: &Module) -> Option<Self> {
         let func = &module.body;
-        let order = Tree::new(func).order().to_vec();
+        let tree = Tree::new(func);
+        let order = tree.order().to_vec();
         if module.shared_bytes != 0 || !order.iter().all(|&inst| may_be_copied(func.inst(inst))) {
             return None;
         }
         let (values, vars) = (vec![0; func.values.len()], vec![0; func.vars.len()]);
         let mut this = Self { values, vars, order, control: 0 };
         while this.spread(func) {}
+        this.control = this.bound(func, &tree);
         Some(this)
+    }
+
+    /// The axes along which work-groups must go the same way, because some that do not are found out too late: behind a
+    /// store, or round after round, as loops that depend on the work-group rarely have as many rounds in its neighbours.
+    fn bound(&self, func: &Function, tree: &Tree) -> Set {
+        let stores = |&inst: &Inst| matches!(func.inst(inst).op, Op::Store(_) | Op::MatStore { .. });
+        let leaves = |&inst: &Inst| matches!(func.inst(inst).op, Op::Br(_) | Op::Return);
+        let first_store = self.order.iter().position(stores).unwrap_or(self.order.len());
+        let mut bound = 0;
+        for (at, &inst) in self.order.iter().enumerate() {
+            let info = func.inst(inst);
+            let Op::If { then, otherwise } = info.op else { continue };
+            let block = tree.block_of(inst).unwrap_or(Function::ENTRY);
+            let rounds = tree.up(block, Function::ENTRY).filter(|&b| tree.is_loop_body(b)).last();
+            let is_late = at > first_store || rounds.is_some_and(|body| tree.within(body).iter().any(stores));
+            let ends_rounds =
+                rounds.is_some() && [then, otherwise].iter().any(|&b| tree.within(b).iter().any(leaves));
+            if is_late || ends_rounds {
+                bound |= self.of_inst(info);
+            }
+        }
+        bound
     }
 
     /// What an instruction gives depends on.
@@ -113,6 +140,9 @@ impl Axes {
 
     /// The axes along which an instruction is copied: to a variable all copies of it are written.
     fn copies(&self, info: &InstInfo) -> Set {
+        if info.op.bodies().next().is_some() {
+            return 0;
+        }
         info.op.vars().fold(self.of_inst(info), |all, (var, _)| all | self.vars[var.index()])
     }
 
@@ -131,9 +161,6 @@ impl Axes {
                 .vars()
                 .filter(|(_, how)| how.writes())
                 .for_each(|(var, _)| add(&mut self.vars[var.index()]));
-            if info.op.bodies().next().is_some() {
-                add(&mut self.control);
-            }
         }
         is_new
     }
@@ -190,7 +217,8 @@ impl Axes {
         let copies = |block: [u32; 2]| -> u32 {
             let along =
                 |axes: Set, axis: u8| if axes & bit(axis) == 0 { 1 } else { block[usize::from(axis)] };
-            let of = |inst: &Inst| self.copies(func.inst(*inst));
+            // Of a condition all are compared.
+            let of = |inst: &Inst| self.of_inst(func.inst(*inst)) | self.copies(func.inst(*inst));
             self.order.iter().map(of).map(|axes| along(axes, 0) * along(axes, 1)).filter(|&n| n > 1).sum()
         };
         while copies(block) > LONG {
@@ -305,6 +333,9 @@ impl<'a> Copier<'a> {
         let old = self.old;
         for &inst in old.block(from) {
             let info = old.inst(inst);
+            if matches!(info.op, Op::If { .. }) {
+                self.decline_unless_alike(info, to);
+            }
             let first = self.inst(info, [0, 0], to);
             let copies = self.of_each(self.axes.copies(info), |this, at| match (at, &info.op) {
                 ([0, 0], _) => first,
@@ -332,6 +363,30 @@ impl<'a> Copier<'a> {
             self.copy(from, to);
         }
         new
+    }
+
+    /// Declines where a condition is not the same in all work-groups.
+    fn decline_unless_alike(&mut self, info: &InstInfo, to: Block) {
+        let cond = info.args[0];
+        let conds = self.values[cond.index()].clone();
+        let others: BTreeSet<Value> = conds.iter().copied().filter(|&other| other != conds[0]).collect();
+        let mut differs: Option<Value> = None;
+        for other in others {
+            let unlike = self.binary(to, BinaryOp::Xor, [conds[0], other], info);
+            differs = Some(match differs {
+                Some(differs) => self.binary(to, BinaryOp::Or, [differs, unlike], info),
+                None => unlike,
+            });
+        }
+        if let Some(differs) = differs {
+            self.push(to, Op::Decline, &[differs], &[], info);
+        }
+    }
+
+    fn binary(&mut self, to: Block, op: BinaryOp, args: [Value; 2], info: &InstInfo) -> Value {
+        let ty = self.new.ty(args[0]);
+        let inst = self.push(to, Op::Binary(op), &args, &[ty], info);
+        self.new.inst(inst).results[0]
     }
 
     /// What a built-in is in the work-group at a place of the block, by what it is in the first.
@@ -476,6 +531,43 @@ var $k: i32
         assert_eq!(block("ult %k, %stride", "ult %k, %x"), Some([1, 8]));
         // The third axis is none that work-groups are joined along.
         assert_eq!(block("workgroup_id<x>", "workgroup_id<z>"), Some([1, 8]));
+    }
+
+    /// The program, with lines before its first effect or load, or behind its last store.
+    fn with(before: &str, behind: &str) -> Option<Coarse> {
+        let code = SIMPLE.replace("  %old:", &format!("{before}  %old:"));
+        coarse(
+            &code.replace(
+                "mat_store %p, %new, %pitch_c\n",
+                &format!("mat_store %p, %new, %pitch_c\n{behind}"),
+            ),
+        )
+    }
+
+    #[test]
+    fn control_flow_is_the_same_in_all_or_a_block_declines() {
+        let returns = "  %out: bool = ult %stride, %row\n  if %out {\n    return\n  }\n";
+        let Coarse { module, block } = with(returns, "").unwrap();
+        assert_eq!((block, count(&module, |op| *op == Op::Decline)), ([8, 8], 1));
+        // Seven rows are unlike the first.
+        assert_eq!(count(&module, |op| *op == Op::Binary(BinaryOp::Xor)), 7);
+        assert_eq!(count(&module, |op| matches!(op, Op::If { .. })), 2);
+
+        let Coarse { module, block } = with(
+            &returns.replace("%row", "%k0").replace("%out: bool", "%k0: i32 = const 5\n  %out: bool"),
+            "",
+        )
+        .unwrap();
+        assert_eq!((block, count(&module, |op| *op == Op::Decline)), ([8, 8], 0), "it is the same in all");
+
+        // Behind a store it is too late.
+        let marks = "  %out: bool = ult %stride, %row\n  if %out {\n    store %c, %0\n  }\n";
+        assert_eq!(with("", marks).map(|coarse| coarse.block), Some([8, 1]));
+        // Behind a store of the round before, too.
+        let rounds = format!(
+            "  loop @again {{\n{marks}    %stop: bool = ult %stride, %16\n    if %stop {{\n      br @again\n    }}\n  }}\n"
+        );
+        assert_eq!(with(&rounds, "").map(|coarse| coarse.block), Some([8, 1]));
     }
 
     #[test]

@@ -131,6 +131,7 @@ pub fn mnemonic(op: &Op) -> &'static str {
         Op::Loop { .. } => "loop",
         Op::Br(_) => "br",
         Op::Return => "return",
+        Op::Decline => "decline",
         Op::Printf(_) => "printf",
         Op::Warn(_) => "warn",
         Op::Clock => "clock",
@@ -230,6 +231,7 @@ pub(crate) fn templates() -> Vec<Op> {
         Op::Params,
         Op::Yield,
         Op::Return,
+        Op::Decline,
         Op::Printf(0),
         Op::Warn(0),
         Op::Clock,
@@ -401,6 +403,7 @@ pub(crate) fn attrs<A: Attrs>(op: &mut Op, a: &mut A) -> Result<(), A::Error> {
         | Op::Loop { .. }
         | Op::Br(_)
         | Op::Return
+        | Op::Decline
         | Op::Clock => Ok(()),
     }
 }

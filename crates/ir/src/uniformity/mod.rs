@@ -430,6 +430,7 @@ impl<'m> Analysis<'m> {
             | Op::Loop { .. }
             | Op::Br(_)
             | Op::Return
+            | Op::Decline
             | Op::Printf(_)
             | Op::Warn(_) => Fact::varying(ty),
         }

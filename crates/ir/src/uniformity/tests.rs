@@ -345,7 +345,7 @@ fn rule(op: &Op) -> Rule {
         Op::MatLoadTensor { .. } | Op::MatStoreTensor(_) => Nothing,
         Op::VecMatMul(_) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => Nothing,
         Op::Yield | Op::If { .. } | Op::Block { .. } | Op::Loop { .. } | Op::Br(_) | Op::Return => Nothing,
-        Op::Printf(_) | Op::Warn(_) => Nothing,
+        Op::Printf(_) | Op::Warn(_) | Op::Decline => Nothing,
     }
 }
 

@@ -193,7 +193,7 @@ impl Checker<'_> {
         let is_mat = |v: &Value| self.func().values.get(v.index()).is_some_and(|v| v.ty.mat().is_some());
         let var = i.op.var().and_then(|v| self.func().vars.get(v.index()));
         match &i.op {
-            Op::Return | Op::Subgroup(_) => true,
+            Op::Return | Op::Decline | Op::Subgroup(_) => true,
             Op::VecMatMul(_) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => true,
             Op::Barrier(b) => b.execution != Scope::Invocation,
             op => {

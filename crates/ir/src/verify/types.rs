@@ -66,7 +66,7 @@ impl Checker<'_> {
             | Op::MatStoreTensor(_) => self.whole_matrix(i),
             Op::VecMatMul(_) | Op::VecOuterAdd(_) | Op::VecReduceAdd(_) => self.vector(i),
             Op::Params | Op::Yield => self.region_end(i),
-            Op::If { .. } => self.sig(i, &[BOOL], &[]),
+            Op::If { .. } | Op::Decline => self.sig(i, &[BOOL], &[]),
             Op::Block { .. } | Op::Loop { .. } | Op::Br(_) | Op::Return => self.sig(i, &[], &[]),
             Op::Printf(format) => self.printf(i, 0, *format),
             Op::Warn(format) => {
