@@ -67,18 +67,22 @@ const SHOWN: usize = 12;
 /// Compares bytes with expected data; where targets shall agree, with the first one's.
 ///
 /// The difference is a table of index, expected and found, or `None`.
+///
+/// # Errors
+///
+/// What is wrong with a formula.
 pub(crate) fn difference(
     data: &Data,
     expected: &[u8],
     first: Option<&[u8]>,
     found: &[u8],
     tolerance: &Tolerance,
-) -> Option<String> {
+) -> Result<Option<String>, Wrong> {
     let mut table = String::new();
     let (mut at, mut index, mut wrong, mut checked) = (0, 0, 0, 0);
     for segment in &data.segments {
         let size = segment.ty.bytes();
-        for item in &segment.items {
+        for item in segment.items()? {
             let bits = word(found, at, size);
             let want = match item {
                 Item::Any => None,
@@ -98,7 +102,8 @@ pub(crate) fn difference(
             index += 1;
         }
     }
-    (wrong > 0).then(|| format!("{wrong} of {checked} numbers differ\n   index  expected  found\n{table}"))
+    let text = || format!("{wrong} of {checked} numbers differ\n   index  expected  found\n{table}");
+    Ok((wrong > 0).then(text))
 }
 
 fn row(table: &mut String, ty: Ty, index: usize, want: u64, bits: u64) {

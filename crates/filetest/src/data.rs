@@ -12,11 +12,12 @@
 //! ```
 
 use crate::error::Wrong;
-use crate::expr::{self, Env};
+use crate::expr::{self, Env, Expr};
 use crate::random::Random;
 use crate::slot::Slot;
 use crate::tokens::{self, Tokens};
 use phalanx_ir::{Scalar, eval};
+use std::sync::{Arc, OnceLock};
 
 /// The type of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,16 +118,66 @@ pub enum Item {
 }
 
 /// Elements of one type, one after the other.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Segment {
     /// Their type.
     pub ty: Ty,
+    items: Items,
+}
+
+/// The elements of a segment. Those of a formula are computed when somebody wants them: most who read tests do not.
+#[derive(Clone, Debug)]
+enum Items {
+    Given(Vec<Item>),
+    Formula(Arc<Formula>),
+}
+
+#[derive(Debug)]
+struct Formula {
+    expr: Expr,
+    rows: usize,
+    cols: usize,
+    env: Env,
+    items: OnceLock<Result<Vec<Item>, Wrong>>,
+}
+
+impl Segment {
     /// The elements.
-    pub items: Vec<Item>,
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a formula.
+    pub fn items(&self) -> Result<&[Item], Wrong> {
+        match &self.items {
+            Items::Given(items) => Ok(items),
+            Items::Formula(formula) => {
+                let items = formula.items.get_or_init(|| formula.compute(self.ty));
+                items.as_deref().map_err(Clone::clone)
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        match &self.items {
+            Items::Given(items) => items.len(),
+            Items::Formula(formula) => formula.rows * formula.cols,
+        }
+    }
+}
+
+impl Formula {
+    fn compute(&self, ty: Ty) -> Result<Vec<Item>, Wrong> {
+        let cols = self.cols.max(1);
+        let item = |i: usize| {
+            let vars = [i as f64, (i / cols) as f64, (i % cols) as f64];
+            self.expr.eval(&vars, &self.env).map(|x| Item::Bits(ty.bits(x)))
+        };
+        (0..self.rows * self.cols).map(item).collect()
+    }
 }
 
 /// The contents of a buffer, or of a part of it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Data {
     /// Its parts in order.
     pub segments: Vec<Segment>,
@@ -138,15 +189,15 @@ const MAX_ITEMS: usize = 1 << 24;
 
 impl Data {
     /// Reads data; formulas may use the numbers of the buffers in `env`.
-    pub(crate) fn parse(tokens: &mut Tokens<'_>, env: &Env<'_>) -> Result<Self, Wrong> {
+    pub(crate) fn parse(tokens: &mut Tokens<'_>, env: &Env) -> Result<Self, Wrong> {
         let mut data = Self::default();
         while let Some(word) = tokens.next() {
             let segment = match word {
                 "pad" => {
-                    let items = vec![Item::Any; tokens.number("a number of bytes")?];
+                    let items = Items::Given(vec![Item::Any; tokens.number("a number of bytes")?]);
                     Segment { ty: Ty::new(Scalar::I8, false), items }
                 }
-                "addr" => Segment { ty: ADDRESS, items: addresses(tokens)? },
+                "addr" => Segment { ty: ADDRESS, items: Items::Given(addresses(tokens)?) },
                 _ => {
                     let ty = Ty::from_name(word).ok_or_else(|| Wrong::new("a type", word))?;
                     Segment { ty, items: items(ty, tokens, env)? }
@@ -162,14 +213,14 @@ impl Data {
 
     /// Size in bytes.
     pub fn bytes(&self) -> usize {
-        self.segments.iter().map(|s| s.ty.bytes() * s.items.len()).sum()
+        self.segments.iter().map(|s| s.ty.bytes() * s.len()).sum()
     }
 
     /// The bytes; what does not matter is zero.
     pub fn encode(&self, address: impl Fn(Slot) -> Option<u64>) -> Result<Vec<u8>, Wrong> {
         let mut out = Vec::with_capacity(self.bytes());
         for segment in &self.segments {
-            for item in &segment.items {
+            for item in segment.items()? {
                 let bits = match *item {
                     Item::Bits(bits) => bits,
                     Item::Any | Item::Same => 0,
@@ -186,40 +237,45 @@ impl Data {
     }
 
     /// The numbers, for formulas.
-    pub fn values(&self) -> Vec<f64> {
+    pub(crate) fn values(&self) -> Result<Vec<f64>, Wrong> {
         let value = |ty: Ty, item: &Item| match *item {
             Item::Bits(bits) => ty.value(bits),
             Item::Address(..) | Item::Any | Item::Same => f64::NAN,
         };
-        self.segments.iter().flat_map(|s| s.items.iter().map(move |item| value(s.ty, item))).collect()
+        let mut values = Vec::new();
+        for segment in &self.segments {
+            values.extend(segment.items()?.iter().map(|item| value(segment.ty, item)));
+        }
+        Ok(values)
     }
 }
 
-fn items(ty: Ty, tokens: &mut Tokens<'_>, env: &Env<'_>) -> Result<Vec<Item>, Wrong> {
+fn items(ty: Ty, tokens: &mut Tokens<'_>, env: &Env) -> Result<Items, Wrong> {
     let word = tokens.word("numbers")?;
-    match word {
-        "[" => list(ty, tokens),
+    let given = match word {
+        "[" => list(ty, tokens)?,
         "ramp" => {
             let count = count(tokens)?;
             let start = tokens.optional_number().unwrap_or(0.0);
             let step = tokens.optional_number().unwrap_or(1.0);
-            Ok((0..count).map(|i| Item::Bits(ty.bits(start + step * i as f64))).collect())
+            (0..count).map(|i| Item::Bits(ty.bits(start + step * i as f64))).collect()
         }
         "fill" => {
             let count = count(tokens)?;
             let value = tokens.word("a number")?;
             let bits = ty.parse(value).ok_or_else(|| Wrong::new("a number", value))?;
-            Ok(vec![Item::Bits(bits); count])
+            vec![Item::Bits(bits); count]
         }
-        "rand" => random(ty, tokens),
-        "gen" => formula(ty, tokens, env),
+        "rand" => random(ty, tokens)?,
+        "gen" => return formula(tokens, env),
         _ => {
             let count = tokens::whole(word).filter(|n| *n <= MAX_ITEMS);
             let count = count.ok_or_else(|| Wrong::new("numbers", word))?;
             tokens.expect("same")?;
-            Ok(vec![Item::Same; count])
+            vec![Item::Same; count]
         }
-    }
+    };
+    Ok(Items::Given(given))
 }
 
 fn list(ty: Ty, tokens: &mut Tokens<'_>) -> Result<Vec<Item>, Wrong> {
@@ -277,24 +333,19 @@ fn random(ty: Ty, tokens: &mut Tokens<'_>) -> Result<Vec<Item>, Wrong> {
 }
 
 /// `gen N = expr`, or `gen ROWS x COLS = expr`; the formula reaches to the end.
-fn formula(ty: Ty, tokens: &mut Tokens<'_>, env: &Env<'_>) -> Result<Vec<Item>, Wrong> {
+fn formula(tokens: &mut Tokens<'_>, env: &Env) -> Result<Items, Wrong> {
     let mut cols = count(tokens)?;
     let mut rows = 1;
     if tokens.peek() == Some("x") {
         tokens.next();
         (rows, cols) = (cols, count(tokens)?);
     }
-    let total = rows.checked_mul(cols).filter(|n| *n <= MAX_ITEMS);
-    let total = total.ok_or_else(|| Wrong::new("fewer elements", format!("{rows} x {cols}")))?;
+    if rows.checked_mul(cols).is_none_or(|n| n > MAX_ITEMS) {
+        return Err(Wrong::new("fewer elements", format!("{rows} x {cols}")));
+    }
     tokens.expect("=")?;
-    let formula = expr::parse(tokens.rest(), &["i", "r", "c"])?;
-    let cols = cols.max(1);
-    (0..total)
-        .map(|i| {
-            let vars = [i as f64, (i / cols) as f64, (i % cols) as f64];
-            formula.eval(&vars, env).map(|x| Item::Bits(ty.bits(x)))
-        })
-        .collect()
+    let expr = expr::parse(tokens.rest(), &["i", "r", "c"])?;
+    Ok(Items::Formula(Arc::new(Formula { expr, rows, cols, env: env.clone(), items: OnceLock::new() })))
 }
 
 #[cfg(test)]
@@ -307,7 +358,7 @@ mod tests {
             Item::Bits(bits) => *bits,
             Item::Address(..) | Item::Any | Item::Same => 999,
         };
-        data.segments.iter().flat_map(|s| s.items.iter().map(bit)).collect()
+        data.segments.iter().flat_map(|s| s.items().unwrap().iter().map(bit)).collect()
     }
 
     #[test]

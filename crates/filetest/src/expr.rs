@@ -10,11 +10,12 @@ use crate::data::Ty;
 use crate::error::Wrong;
 use crate::slot::Slot;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The numbers of the buffers that formulas may use.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Env<'d> {
-    pub(crate) buffers: BTreeMap<Slot, std::borrow::Cow<'d, [f64]>>,
+pub(crate) struct Env {
+    pub(crate) buffers: BTreeMap<Slot, Arc<[f64]>>,
 }
 
 /// A formula.
@@ -24,7 +25,7 @@ pub(crate) enum Expr {
     Var(usize),
     Element(Slot, Box<Expr>),
     Neg(Box<Expr>),
-    Binary(&'static str, Box<Expr>, Box<Expr>),
+    Binary(Operator, Box<Expr>, Box<Expr>),
     Choice(Box<Expr>, Box<Expr>, Box<Expr>),
     Sum(Box<Expr>, Box<Expr>),
     Call(Function, Vec<Expr>),
@@ -46,7 +47,7 @@ pub(crate) fn parse(text: &str, vars: &[&str]) -> Result<Expr, Wrong> {
 
 impl Expr {
     /// The value, given the variables'.
-    pub(crate) fn eval(&self, vars: &[f64], env: &Env<'_>) -> Result<f64, Wrong> {
+    pub(crate) fn eval(&self, vars: &[f64], env: &Env) -> Result<f64, Wrong> {
         Ok(match self {
             Self::Number(x) => *x,
             Self::Var(index) => vars[*index],
@@ -57,7 +58,7 @@ impl Expr {
                 *element.ok_or_else(|| Wrong::new(format!("an index into {slot}"), index))?
             }
             Self::Neg(x) => -x.eval(vars, env)?,
-            Self::Binary(op, x, y) => binary(op, x.eval(vars, env)?, y.eval(vars, env)?),
+            Self::Binary(op, x, y) => op(x.eval(vars, env)?, y.eval(vars, env)?),
             Self::Choice(cond, x, y) => {
                 if cond.eval(vars, env)? == 0.0 {
                     y.eval(vars, env)?
@@ -86,23 +87,11 @@ impl Expr {
     }
 }
 
-fn binary(op: &str, x: f64, y: f64) -> f64 {
-    let truth = |b: bool| f64::from(u8::from(b));
-    match op {
-        "+" => x + y,
-        "-" => x - y,
-        "*" => x * y,
-        "/" => x / y,
-        "%" => x - y * (x / y).floor(),
-        "==" => truth(x == y),
-        "!=" => truth(x != y),
-        "<" => truth(x < y),
-        "<=" => truth(x <= y),
-        ">" => truth(x > y),
-        ">=" => truth(x >= y),
-        "&&" => truth(x != 0.0 && y != 0.0),
-        _ => truth(x != 0.0 || y != 0.0),
-    }
+/// An operator on two numbers.
+type Operator = fn(f64, f64) -> f64;
+
+const fn truth(holds: bool) -> f64 {
+    if holds { 1.0 } else { 0.0 }
 }
 
 /// A function of numbers.
@@ -157,8 +146,20 @@ struct Parser<'t> {
 }
 
 /// Binary operators from loose to tight; longer ones first.
-const LEVELS: [&[&str]; 5] =
-    [&["||"], &["&&"], &["==", "!=", "<=", ">=", "<", ">"], &["+", "-"], &["*", "/", "%"]];
+const LEVELS: [&[(&str, Operator)]; 5] = [
+    &[("||", |x, y| truth(x != 0.0 || y != 0.0))],
+    &[("&&", |x, y| truth(x != 0.0 && y != 0.0))],
+    &[
+        ("==", |x, y| truth(x == y)),
+        ("!=", |x, y| truth(x != y)),
+        ("<=", |x, y| truth(x <= y)),
+        (">=", |x, y| truth(x >= y)),
+        ("<", |x, y| truth(x < y)),
+        (">", |x, y| truth(x > y)),
+    ],
+    &[("+", |x, y| x + y), ("-", |x, y| x - y)],
+    &[("*", |x, y| x * y), ("/", |x, y| x / y), ("%", |x, y| x - y * (x / y).floor())],
+];
 
 impl<'t> Parser<'t> {
     fn eat(&mut self, mark: &str) -> bool {
@@ -205,8 +206,8 @@ impl<'t> Parser<'t> {
     fn level(&mut self, level: usize) -> Result<Expr, Wrong> {
         let Some(ops) = LEVELS.get(level) else { return self.unary() };
         let mut left = self.level(level + 1)?;
-        while let Some(op) = ops.iter().find(|op| self.eat(op)) {
-            left = Expr::Binary(op, Box::new(left), Box::new(self.level(level + 1)?));
+        while let Some((_, op)) = ops.iter().find(|(sign, _)| self.eat(sign)) {
+            left = Expr::Binary(*op, Box::new(left), Box::new(self.level(level + 1)?));
         }
         Ok(left)
     }

@@ -207,7 +207,10 @@ fn check_outcome(
         let found = &outcome.buffers[&output.slot];
         let first = first.map(|first| first.buffers[&output.slot].as_slice());
         let expected = &outcome.expected[index];
-        if let Some(table) = compare::difference(&output.data, expected, first, found, &output.tolerance) {
+        let difference = compare::difference(&output.data, expected, first, found, &output.tolerance);
+        if let Some(table) =
+            difference.map_err(|wrong| Failure::at(file, output.line.max(1), wrong.to_string()))?
+        {
             let what = if output.line == 0 { "was written" } else { "is wrong" };
             let text = format!("{} {what} {place}: {table}", output.slot);
             return Err(Failure::at(file, output.line.max(1), text));

@@ -1,7 +1,7 @@
 //! Runs a module on a target.
 
 use crate::data::Data;
-use crate::directive::{TargetKind, TestFile};
+use crate::directive::{Output, TargetKind, TestFile};
 use crate::laid::Moved;
 use crate::slot::Slot;
 use phalanx_cpu::{Config, Device, Dispatch};
@@ -229,7 +229,10 @@ fn setup(
     for matrix in &file.matrices {
         moved.extend(matrix.bring(layout, &mut buffers)?);
     }
-    let expected = file.outputs.iter().map(|output| encode(&output.data)).collect::<Result<_, _>>()?;
+    let expect = |output: &Output| {
+        encode(&output.data).map_err(|wrong| format!("line {}: {wrong}", output.line.max(1)))
+    };
+    let expected = file.outputs.iter().map(expect).collect::<Result<_, _>>()?;
     Ok(Setup { buffers, push: encode(&file.push)?, expected, moved })
 }
 
