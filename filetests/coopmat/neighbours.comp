@@ -28,6 +28,8 @@
 // case several: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=8 LK=16 K=32 ROWS=2 COLS=2 GX=9 GY=5
 // case subgroups: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=16 SUBGROUPS=2 SIZE=64 GX=9 GY=8
 // case few: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=16 GX=7 GY=8
+// case deep: TYPE=f16 GT=float16_t SUM=f32 LM=8 LN=8 LK=8 K=152 GX=8 GY=16
+// case deep-columns: TYPE=i8 GT=int8_t SUM=i32 ACC=int LM=8 LN=8 LK=8 K=144 GX=8 GY=16 LAYOUT=COL_MAJOR BI=c*K+k
 // case uneven: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=48 GX=9 GY=2 ROUNDS=(K-16*gl_WorkGroupID.y) KR=48-16*div(r%M,16)
 #version 460
 #include "matrices.glsl"

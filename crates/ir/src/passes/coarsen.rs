@@ -23,11 +23,11 @@
 //! model, *data races*); volatile ones, atomics and whatever has effects besides stores are left to work-groups by
 //! themselves.
 
-use super::{Options, PassBug, compact, gate, opt_dce, widen};
+use super::late::Late;
+use super::{Options, PassBug, compact, gate, opt_dce, strip, widen};
 use crate::entities::{Block, Inst, Value, Var};
 use crate::module::{Function, InstInfo, Module};
 use crate::op::{BinaryOp, Builtin, Op};
-use crate::tree::Tree;
 use crate::types::{MatType, Scalar, Type};
 use crate::verify::Verified;
 use std::collections::BTreeSet;
@@ -63,8 +63,9 @@ pub fn coarsen(module: &Verified, options: &Options) -> Result<Option<Coarse>, P
         return Ok(None);
     };
     let copied = Copier::new(module, &axes, block).run();
-    // Sums of neighbours lie side by side, mostly.
-    let body = compact(&opt_dce::run(&widen::run_anywhere(&copied)));
+    // Sums of neighbours lie side by side and below each other, mostly.
+    let wide = opt_dce::run(&widen::run_or_decline(&copied));
+    let body = compact(&opt_dce::run(&strip::run(&wide)));
     let module = gate("coarsen", Module { body, ..Module::clone(module) })?;
     if let Some(observe) = options.observe {
         observe("coarsen", &module);
@@ -93,34 +94,28 @@ impl Axes {
     /// `None` if something is done that work-groups have to do by themselves.
     fn of(module: &Module) -> Option<Self> {
         let func = &module.body;
-        let tree = Tree::new(func);
-        let order = tree.order().to_vec();
+        let late = Late::of(func);
+        let order = late.tree.order().to_vec();
         if module.shared_bytes != 0 || !order.iter().all(|&inst| may_be_copied(func.inst(inst))) {
             return None;
         }
         let (values, vars) = (vec![0; func.values.len()], vec![0; func.vars.len()]);
         let mut this = Self { values, vars, order, control: 0 };
         while this.spread(func) {}
-        this.control = this.bound(func, &tree);
+        this.control = this.bound(func, &late);
         Some(this)
     }
 
     /// The axes along which work-groups must go the same way, because some that do not are found out too late: behind a
     /// store, or round after round, as loops that depend on the work-group rarely have as many rounds in its neighbours.
-    fn bound(&self, func: &Function, tree: &Tree) -> Set {
-        let stores = |&inst: &Inst| matches!(func.inst(inst).op, Op::Store(_) | Op::MatStore { .. });
+    fn bound(&self, func: &Function, late: &Late) -> Set {
         let leaves = |&inst: &Inst| matches!(func.inst(inst).op, Op::Br(_) | Op::Return);
-        let first_store = self.order.iter().position(stores).unwrap_or(self.order.len());
         let mut bound = 0;
-        for (at, &inst) in self.order.iter().enumerate() {
+        for &inst in &self.order {
             let info = func.inst(inst);
             let Op::If { then, otherwise } = info.op else { continue };
-            let block = tree.block_of(inst).unwrap_or(Function::ENTRY);
-            let rounds = tree.up(block, Function::ENTRY).filter(|&b| tree.is_loop_body(b)).last();
-            let is_late = at > first_store || rounds.is_some_and(|body| tree.within(body).iter().any(stores));
-            let ends_rounds =
-                rounds.is_some() && [then, otherwise].iter().any(|&b| tree.within(b).iter().any(leaves));
-            if is_late || ends_rounds {
+            let is_left = [then, otherwise].iter().any(|&b| late.tree.within(b).iter().any(leaves));
+            if late.is_late(inst, &[]) || is_left && late.rounds(inst).is_some() {
                 bound |= self.of_inst(info);
             }
         }
@@ -494,19 +489,43 @@ var $k: i32
         func.blocks.iter().flatten().filter(|&&inst| is(&func.inst(inst).op)).count()
     }
 
+    /// Where it is asked whether matrices are as far apart as strides say.
+    const DECLINES: usize = 2 + 8 + 1 + 1;
+
     #[test]
     fn neighbours_share_what_they_load() {
         let Coarse { module, block } = coarse(SIMPLE).unwrap();
         assert_eq!(block, [8, 8]);
-        // Eight of A, one of B and eight of C, as columns lie side by side.
-        assert_eq!(count(&module, |op| matches!(op, Op::MatLoad { .. })), 17);
-        assert_eq!(count(&module, |op| matches!(op, Op::MatMulAdd(_))), 8);
-        assert_eq!(count(&module, |op| matches!(op, Op::MatStore { .. })), 8);
-        assert_eq!(count(&module, |op| matches!(op, Op::Loop { .. })), 1);
+        // One of each, if rows are as far apart as they should be, and a loop of deeper factors.
+        assert_eq!(count(&module, |op| matches!(op, Op::MatLoad { .. })), 1 + 2 + 2);
+        assert_eq!(count(&module, |op| matches!(op, Op::MatMulAdd(_))), 2);
+        assert_eq!(count(&module, |op| matches!(op, Op::MatStore { .. })), 1);
+        assert_eq!(count(&module, |op| matches!(op, Op::Loop { .. })), 2);
+        // Of the sums twice, of eight rounds and of one, and of the rounds.
+        assert_eq!(count(&module, |op| *op == Op::Decline), DECLINES);
     }
 
     #[test]
-    fn columns_of_b_that_lie_below_each_other_are_loads_of_their_own() {
+    fn rows_that_are_not_a_stride_apart_stay_matrices_of_their_own() {
+        let load = "%ma: mat<16x16xf16, subgroup, a> = mat_load %from_";
+        let of_another = format!(
+            "%other: ptr<buffer> = buffer_ptr<buf0> %y
+             %from_c: ptr<buffer> = ptr_add<scale=2> %other, %i
+             {load}c"
+        );
+        for (from, to) in [
+            ("%i: i32 = iadd %start, %k", "%far: i32 = iadd %start, %start\n%i: i32 = iadd %far, %k"),
+            (&format!("{load}a"), &of_another),
+        ] {
+            let Coarse { module, block } = coarse(&SIMPLE.replace(from, to)).unwrap();
+            assert_eq!(block, [8, 8]);
+            // In both loops.
+            assert_eq!(count(&module, |op| matches!(op, Op::MatMulAdd(_))), 16, "{to}");
+        }
+    }
+
+    #[test]
+    fn columns_of_b_may_lie_below_each_other() {
         let by_columns = SIMPLE.replace(
             "%mb: mat<16x16xf16, subgroup, b> = mat_load",
             "%mb: mat<16x16xf16, subgroup, b> = mat_load<column_major>",
@@ -516,7 +535,7 @@ var $k: i32
             .replace("iadd %above, %column", "iadd %above, %k");
         let Coarse { module, block } = coarse(&by_columns).unwrap();
         assert_eq!(block, [8, 8]);
-        assert_eq!(count(&module, |op| matches!(op, Op::MatMulAdd(_))), 64);
+        assert_eq!(count(&module, |op| matches!(op, Op::MatMulAdd(_))), 2);
     }
 
     #[test]
@@ -548,17 +567,22 @@ var $k: i32
     fn control_flow_is_the_same_in_all_or_a_block_declines() {
         let returns = "  %out: bool = ult %stride, %row\n  if %out {\n    return\n  }\n";
         let Coarse { module, block } = with(returns, "").unwrap();
-        assert_eq!((block, count(&module, |op| *op == Op::Decline)), ([8, 8], 1));
+        // Besides those that ask for strides.
+        assert_eq!((block, count(&module, |op| *op == Op::Decline)), ([8, 8], DECLINES + 1));
         // Seven rows are unlike the first.
         assert_eq!(count(&module, |op| *op == Op::Binary(BinaryOp::Xor)), 7);
-        assert_eq!(count(&module, |op| matches!(op, Op::If { .. })), 2);
+        assert_eq!(count(&module, |op| matches!(op, Op::If { .. })), 3);
 
         let Coarse { module, block } = with(
             &returns.replace("%row", "%k0").replace("%out: bool", "%k0: i32 = const 5\n  %out: bool"),
             "",
         )
         .unwrap();
-        assert_eq!((block, count(&module, |op| *op == Op::Decline)), ([8, 8], 0), "it is the same in all");
+        assert_eq!(
+            (block, count(&module, |op| *op == Op::Decline)),
+            ([8, 8], DECLINES),
+            "it is the same in all"
+        );
 
         // Behind a store it is too late.
         let marks = "  %out: bool = ult %stride, %row\n  if %out {\n    store %c, %0\n  }\n";

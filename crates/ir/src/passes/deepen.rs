@@ -136,7 +136,7 @@ impl Slices {
 }
 
 /// Columns of A, rows of B.
-fn depth(m: MatType) -> u64 {
+pub(super) fn depth(m: MatType) -> u64 {
     match m.use_ {
         Use::A => m.cols.into(),
         _ => m.rows.into(),
@@ -144,7 +144,7 @@ fn depth(m: MatType) -> u64 {
 }
 
 /// The loop whose only construct has this block.
-fn loop_of(func: &Function, tree: &Tree, block: Block) -> Option<Parent> {
+pub(super) fn loop_of(func: &Function, tree: &Tree, block: Block) -> Option<Parent> {
     let branch = tree.parent(block)?;
     matches!(func.inst(branch.inst).op, Op::If { .. }).then_some(())?;
     let around = tree.parent(branch.block)?;
@@ -182,7 +182,7 @@ impl Counted {
 }
 
 /// What adds to the counter at the end of a round, and what is added.
-fn next(func: &Function, block: Block, var: Var, label: Label) -> Option<(Inst, u64)> {
+pub(super) fn next(func: &Function, block: Block, var: Var, label: Label) -> Option<(Inst, u64)> {
     let [.., store, br] = func.block(block) else { return None };
     let (store, br) = (func.inst(*store), &func.inst(*br).op);
     let (&Op::VarStore(to), &[value], Op::Br(back)) = (&store.op, store.args.as_slice(), br) else {
@@ -208,7 +208,7 @@ fn start(func: &Function, around: Parent, var: Var) -> Option<u64> {
 }
 
 /// Whether sums are as fine as they are summed.
-fn is_exact(func: &Function, mul_add: Inst) -> bool {
+pub(super) fn is_exact(func: &Function, mul_add: Inst) -> bool {
     let info = func.inst(mul_add);
     let Op::MatMulAdd(flags) = info.op else { return false };
     let is_fine = |m: MatType| {
@@ -237,7 +237,7 @@ fn does_nothing_else(func: &Function, tree: &Tree, counted: &Counted, round: &Ro
 }
 
 /// Whether each factor is only on its own side of products.
-fn have_own_sides(func: &Function, round: &Round) -> bool {
+pub(super) fn have_own_sides(func: &Function, round: &Round) -> bool {
     round.mul_adds().all(|i| {
         let side = |number: usize| func.ty(func.inst(i).args[number]).mat().map(|m| m.use_);
         side(0) == Some(Use::A) && side(1) == Some(Use::B)

@@ -25,34 +25,49 @@
 //!
 //! Only factors in shared memory are joined, unless it is said otherwise: of others a target may know better how many to load
 //! at once.
+//!
+//! Matrices whose distance depends on a stride that is told late are joined where code may decline ([`Op::Decline`]): there
+//! it is asked, at each load and before the first store, whether they lie as far apart as the stride says.
 
 mod grid;
+mod guess;
 #[cfg(test)]
 mod tests;
 
 use super::affine::Places;
+use super::late::Late;
 use crate::entities::{Block, Inst, Value, Var};
-use crate::module::Function;
-use crate::op::Op;
+use crate::module::{Function, LocId};
+use crate::op::{BinaryOp, CompareOp, Op};
 use crate::tree::Tree;
-use crate::types::{MatType, Space, Type, Use};
+use crate::types::{MatType, Scalar, Space, Type, Use};
 use grid::{Grid, is_even, load};
+pub(super) use guess::Guesses;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Most rows and columns of a wider matrix: more gain nothing.
 const WIDE: u32 = 256;
 
+/// What may be joined.
+#[derive(Clone, Copy)]
+struct Rules {
+    /// Factors in such memory.
+    may_join: fn(Space) -> bool,
+    /// Whether code may decline.
+    may_decline: bool,
+}
+
 /// Makes matrices wider.
 pub(super) fn run(func: &Function) -> Function {
-    widen(func, |space| space == Space::Shared)
+    widen(func, Rules { may_join: |space| space == Space::Shared, may_decline: false })
 }
 
-/// The same, of factors anywhere.
-pub(super) fn run_anywhere(func: &Function) -> Function {
-    widen(func, |_space| true)
+/// The same, of factors anywhere, in code that may decline.
+pub(super) fn run_or_decline(func: &Function) -> Function {
+    widen(func, Rules { may_join: |_space| true, may_decline: true })
 }
 
-fn widen(func: &Function, may_join: fn(Space) -> bool) -> Function {
+fn widen(func: &Function, rules: Rules) -> Function {
     let mut new = func.clone();
     if !func.insts.iter().any(|info| matches!(info.op, Op::MatMulAdd(_))) {
         return new;
@@ -62,7 +77,7 @@ fn widen(func: &Function, may_join: fn(Space) -> bool) -> Function {
         let info = func.var(var);
         if info.count > 1
             && info.ty.mat().is_some()
-            && let Some(edits) = widened(&new, &mentions, var, may_join)
+            && let Some(edits) = widened(&new, &mentions, var, rules)
         {
             edits.make(&mut new);
             mentions = Mentions::of(&new);
@@ -93,14 +108,17 @@ impl Mentions {
     }
 }
 
-fn widened(func: &Function, mentions: &Mentions, var: Var, may_join: fn(Space) -> bool) -> Option<Edits> {
+fn widened(func: &Function, mentions: &Mentions, var: Var, rules: Rules) -> Option<Edits> {
     let sums = Sums::of(func, mentions, var)?;
-    let mut places = Places::default();
-    let grid = Grid::of(func, &sums, &mut places, may_join)?;
+    let (mut places, mut guesses) = (Places::default(), Guesses::default());
+    let grid = Grid::of(func, &sums, &mut places, rules)?;
     // Both ways, or side by side, or one above the other.
     let (m, n) = (grid.rows.len(), grid.cols.len());
+    let late = rules.may_decline.then(|| Late::of(func));
     [(m, n), (1, n), (m, 1)].into_iter().filter(|&(m, n)| m * n > 1).find_map(|(m, n)| {
-        let cells = Cells { func, sums: &sums, grid: &grid, places: &mut places, m, n };
+        let late = late.as_ref();
+        let (places, guesses) = (&mut places, &mut guesses);
+        let cells = Cells { func, sums: &sums, grid: &grid, places, guesses, late, m, n };
         cells.edits(var)
     })
 }
@@ -222,6 +240,17 @@ struct Edits {
     args: Vec<(Inst, usize, Arg)>,
     /// Which load of factors does for which.
     loads: HashMap<Inst, Inst>,
+    /// What is asked before an instruction is done.
+    asked: Vec<(Inst, Apart)>,
+}
+
+/// That an address is so many times a stride behind another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Apart {
+    pub(super) from: Value,
+    pub(super) to: Value,
+    pub(super) lines: i64,
+    pub(super) stride: Value,
 }
 
 /// A new operand.
@@ -242,6 +271,9 @@ struct Cells<'a> {
     sums: &'a Sums<'a>,
     grid: &'a Grid,
     places: &'a mut Places,
+    guesses: &'a mut Guesses,
+    /// Where it is too late to decline; none if that is so everywhere.
+    late: Option<&'a Late>,
     m: usize,
     n: usize,
 }
@@ -250,7 +282,9 @@ impl Cells<'_> {
     /// How to make them one, if that can be done.
     fn edits(mut self, var: Var) -> Option<Edits> {
         let (m, n) = (self.m, self.n);
-        if (m > 1 && !is_even(&self.grid.rows, true)) || (n > 1 && !is_even(&self.grid.cols, false)) {
+        let can_be_asked = self.late.is_some();
+        let (rows, cols) = (&self.grid.rows, &self.grid.cols);
+        if (m > 1 && !is_even(rows, true, can_be_asked)) || (n > 1 && !is_even(cols, false, can_be_asked)) {
             return None;
         }
         let mut edits = Edits::default();
@@ -311,7 +345,7 @@ impl Cells<'_> {
         }
         match first.op {
             Op::VarLoad(_) | Op::VarStore(_) => edits.args.push((last, 0, Arg::Index(cell))),
-            Op::MatLoad { .. } | Op::MatStore { .. } => self.check_places(insts, members)?,
+            Op::MatLoad { .. } | Op::MatStore { .. } => self.check_places(insts, members, edits)?,
             Op::MatMulAdd(_) => {
                 self.join_factors(insts, 0, edits)?;
                 self.join_factors(insts, 1, edits)?;
@@ -378,16 +412,57 @@ impl Cells<'_> {
     }
 
     /// Whether what is loaded or stored lies side by side, and one below the other.
-    fn check_places(&mut self, insts: &[Inst], members: &[Member]) -> Option<()> {
+    fn check_places(&mut self, insts: &[Inst], members: &[Member], edits: &mut Edits) -> Option<()> {
         let block = self.sums.spots[&insts[0]].block;
-        let (first, start) = load(self.func, self.places, insts[0], block)?;
+        let last = self.last(insts);
         for (&inst, &(row, col, _)) in insts.iter().zip(members) {
-            let (other, at) = load(self.func, self.places, inst, block)?;
-            let down = if row > 0 { first.step(true)?.checked_mul(row as i64)? } else { 0 };
-            let aside = if col > 0 { first.step(false)?.checked_mul(col as i64)? } else { 0 };
-            (other == first && at == start.checked_add(down)?.checked_add(aside)?).then_some(())?;
+            // Beside the first of its row, or below the first of its column, which is looked at by itself.
+            let heads = [(0, 0), (row, 0), (0, col)].into_iter().filter(|&head| head != (row, col));
+            let mut heads = heads.filter_map(|(r, c)| {
+                let place = members.iter().position(|&(row, col, _)| (row, col) == (r, c))?;
+                Some((insts[place], row - r, col - c))
+            });
+            let is_known = (row, col) == (0, 0)
+                || heads.any(|(head, down, aside)| self.is_at(head, inst, block, down, aside).is_some());
+            if !is_known {
+                let (count, below) = if col == 0 { (row, true) } else { (col, false) };
+                (row == 0 || col == 0).then_some(())?;
+                edits.asked.push((last, self.asked(insts[0], inst, (block, last, insts), count, below)?));
+            }
         }
         Some(())
+    }
+
+    /// Whether a matrix lies so many matrices below another and at its side.
+    fn is_at(&mut self, head: Inst, inst: Inst, block: Block, down: usize, aside: usize) -> Option<()> {
+        let (first, start) = load(self.func, self.places, head, block)?;
+        let (other, at) = load(self.func, self.places, inst, block)?;
+        let down = if down > 0 { first.step(true)?.checked_mul(down as i64)? } else { 0 };
+        let aside = if aside > 0 { first.step(false)?.checked_mul(aside as i64)? } else { 0 };
+        (other == first && at == start.checked_add(down)?.checked_add(aside)?).then_some(())
+    }
+
+    /// What is to be asked of a matrix that may be so many matrices below another, or at its side.
+    fn asked(
+        &mut self,
+        head: Inst,
+        inst: Inst,
+        (block, last, insts): (Block, Inst, &[Inst]),
+        count: usize,
+        below: bool,
+    ) -> Option<Apart> {
+        let func = self.func;
+        let (first, _) = load(func, self.places, head, block)?;
+        let (other, _) = load(func, self.places, inst, block)?;
+        let (from, to) = (func.inst(head).args[0], func.inst(inst).args[0]);
+        let lines = i64::from(if below { first.ty().rows } else { first.ty().cols });
+        let is_early = self.late.is_some_and(|late| !late.is_late(last, insts));
+        let can_be_asked = is_early && other.may_follow(&first, below) && root(func, from) == root(func, to);
+        let stride = *func.inst(last).args.last()?;
+        let lines = lines.checked_mul(count as i64)?;
+        let mut guess = |v| self.guesses.of(func, &mut self.places.classes, v);
+        let is_likely = guess(to).wrapping_sub(guess(from)) == lines.wrapping_mul(guess(stride));
+        (can_be_asked && is_likely).then_some(Apart { from, to, lines, stride })
     }
 
     /// Makes one load of the factors of multiply-adds.
@@ -410,10 +485,24 @@ impl Cells<'_> {
             loads.push((position, at, def));
         }
         let &(_, _, base) = loads.iter().min_by_key(|(_, at, _)| *at)?;
+        let mut defs: Vec<Inst> = Vec::new();
+        loads.iter().for_each(|&(_, _, def)| {
+            if !defs.contains(&def) {
+                defs.push(def);
+            }
+        });
         let (&(from, ..), &(to, _, last)) = (loads.iter().min()?, loads.iter().max()?);
         let mul_add = self.last(mul_adds);
         if !self.is_free(block, from, to, &func.inst(base).op) {
             return None;
+        }
+        for (count, &def) in defs.iter().enumerate().skip(1) {
+            let (down, aside) = if side == 0 { (count, 0) } else { (0, count) };
+            if self.is_at(defs[0], def, block, down, aside).is_none() && !edits.loads.contains_key(&def) {
+                (defs[0] == base).then_some(())?;
+                let asked = self.asked(base, def, (block, last, &[]), count, side == 0)?;
+                edits.asked.push((last, asked));
+            }
         }
         edits.args.push((mul_add, side, Arg::Value(func.inst(last).results[0])));
         for (_, _, inst) in loads {
@@ -460,20 +549,26 @@ impl Edits {
         for (v, ty) in self.types {
             func.values[v.index()].ty = ty.into();
         }
-        let mut before: HashMap<Inst, Inst> = HashMap::new();
+        let mut before: HashMap<Inst, Vec<Inst>> = HashMap::new();
+        let mut asked: BTreeMap<Inst, Vec<Apart>> = BTreeMap::new();
+        self.asked.into_iter().for_each(|(inst, apart)| asked.entry(inst).or_default().push(apart));
+        for (inst, list) in asked {
+            let loc = func.inst(inst).loc;
+            before.insert(inst, decline_unless(func, loc, &list));
+        }
         for (inst, number, arg) in self.args {
             let v = match arg {
                 Arg::Value(v) => v,
                 Arg::Index(index) => {
                     let op = Op::Const(index.into());
-                    let index = func.new_inst(op, &[], &[crate::types::Scalar::I32.into()], 0);
+                    let index = func.new_inst(op, &[], &[Scalar::I32.into()], 0);
                     func.blocks[Function::ENTRY.index()].insert(0, index);
                     func.inst(index).results[0]
                 }
                 Arg::Splat(ty, scalar) => {
                     let loc = func.inst(inst).loc;
                     let splat = func.new_inst(Op::MatSplat, &[scalar], &[ty.into()], loc);
-                    before.insert(inst, splat);
+                    before.entry(inst).or_default().push(splat);
                     func.inst(splat).results[0]
                 }
             };
@@ -482,9 +577,44 @@ impl Edits {
         for block in &mut func.blocks {
             let insts = std::mem::take(block);
             for inst in insts.into_iter().filter(|inst| !self.removed.contains(inst)) {
-                block.extend(before.get(&inst));
+                block.extend(before.remove(&inst).unwrap_or_default());
                 block.push(inst);
             }
         }
     }
+}
+
+/// Code that declines unless addresses are as far apart as is said.
+pub(super) fn decline_unless(func: &mut Function, loc: LocId, list: &[Apart]) -> Vec<Inst> {
+    let mut code = Vec::new();
+    let mut push = |op: Op, args: &[Value], ty: Option<Type>| {
+        let inst = func.new_inst(op, args, ty.as_slice(), loc);
+        code.push(inst);
+        func.inst(inst).results.first().copied()
+    };
+    let mut differs: Option<Value> = None;
+    for apart in list {
+        let word = Some(Scalar::I64.into());
+        let distance = push(Op::PtrDiff, &[apart.to, apart.from], word);
+        let lines = push(Op::Const(apart.lines.cast_unsigned()), &[], word);
+        let expected = lines.and_then(|lines| push(Op::Binary(BinaryOp::Imul), &[apart.stride, lines], word));
+        let (Some(distance), Some(expected)) = (distance, expected) else { continue };
+        let other = push(Op::Compare(CompareOp::Ine), &[distance, expected], Some(Type::BOOL));
+        differs = match (differs, other) {
+            (Some(x), Some(y)) => push(Op::Binary(BinaryOp::Or), &[x, y], Some(Type::BOOL)),
+            (x, y) => x.or(y),
+        };
+    }
+    if let Some(differs) = differs {
+        push(Op::Decline, &[differs], None);
+    }
+    code
+}
+
+/// The object that an address is in.
+pub(super) fn root(func: &Function, mut ptr: Value) -> Value {
+    while let Op::PtrAdd { .. } = func.def(ptr).op {
+        ptr = func.def(ptr).args[0];
+    }
+    ptr
 }

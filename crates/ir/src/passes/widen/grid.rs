@@ -1,7 +1,7 @@
 //! How sums are arranged: by where their factors lie.
 
 use super::super::affine::Places;
-use super::Sums;
+use super::{Rules, Sums};
 use crate::entities::{Block, Inst, Value};
 use crate::module::Function;
 use crate::op::Op;
@@ -33,6 +33,16 @@ impl Load {
             if below == self.column_major { i64::from(self.ty.elem.bytes()) } else { self.stride_bytes? };
         lines.checked_mul(unit)
     }
+
+    pub(super) fn ty(&self) -> MatType {
+        self.ty
+    }
+
+    /// Whether this may lie beside another, or below it, though where is told late: that depends on the stride.
+    pub(super) fn may_follow(&self, other: &Self, below: bool) -> bool {
+        let is_far = below != self.column_major && self.stride_bytes.is_none();
+        is_far && Self { place: other.place, ..*self } == *other
+    }
 }
 
 /// Where a matrix is loaded from or stored to, if that is in this block.
@@ -61,19 +71,14 @@ pub(super) struct Grid {
 
 impl Grid {
     /// Arranges them, by factors that are loaded from such memory.
-    pub(super) fn of(
-        func: &Function,
-        sums: &Sums<'_>,
-        places: &mut Places,
-        may_join: fn(Space) -> bool,
-    ) -> Option<Self> {
+    pub(super) fn of(func: &Function, sums: &Sums<'_>, places: &mut Places, rules: Rules) -> Option<Self> {
         let mut this = Self { rows: Vec::new(), cols: Vec::new(), at: BTreeMap::new() };
         let elements: BTreeSet<u32> = sums.lists.keys().map(|(element, _)| *element).collect();
         for element in elements {
             let mul_adds = sums.mul_adds(func, element);
             let mut factors = |side: usize| -> Vec<Factor> {
                 let side = mul_adds.iter().map(|i| (sums.spots[i].block, func.inst(*i).args[side]));
-                side.map(|(block, v)| factor(func, places, block, v, may_join)).collect()
+                side.map(|(block, v)| factor(func, places, block, v, rules.may_join)).collect()
             };
             let (row, col) = (factors(0), factors(1));
             if row.is_empty() {
@@ -129,11 +134,13 @@ fn number(lines: &mut Vec<Vec<Factor>>, line: Vec<Factor>) -> usize {
     })
 }
 
-/// Whether lines of factors lie one behind the other, or one below the other, product by product.
-pub(super) fn is_even(lines: &[Vec<Factor>], below: bool) -> bool {
+/// Whether lines of factors lie one behind the other, or one below the other, product by product; or may do so, if that
+/// `can_be_asked`.
+pub(super) fn is_even(lines: &[Vec<Factor>], below: bool, can_be_asked: bool) -> bool {
     let follows = |(x, y): (&Factor, &Factor)| match (x, y) {
         (Factor::Loaded(x, from), Factor::Loaded(y, to)) => {
-            x == y && x.step(below).is_some_and(|step| from.checked_add(step) == Some(*to))
+            let is_next = x == y && x.step(below).is_some_and(|step| from.checked_add(step) == Some(*to));
+            is_next || can_be_asked && y.may_follow(x, below)
         }
         _ => false,
     };

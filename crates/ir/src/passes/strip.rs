@@ -1,0 +1,395 @@
+//! Several rounds of a loop as one, of deeper matrices, in code that may decline.
+//!
+//! A loop over K loads slices that are as deep as a GPU's matrices are: of 16 halves they have half a line of the cache in
+//! each row, and a call of a kernel multiplies no more. Behind each slice lies that of the next round, if the stride says so
+//! and no word wraps. So another loop comes first, which does some rounds at once while so many are left:
+//!
+//! ```text
+//! loop @next {                         loop @deep {
+//!   %k = var_load<$k>                    %k = var_load<$k>
+//!   %go = ult %k, %end                   %last = iadd %k, 48
+//!   if %go {                             if %k < %last < %end {
+//!     %p = … %k …                          %p = … %k …   %p1 = … %k + 16 …   …
+//!     %q = … %k …                   →      %q = … %k …   %q1 = … %k + 16 …   …
+//!     %a: mat<16x16> = mat_load %p         decline unless %q1 is 16 strides behind %q, …
+//!     %b: mat<16x16> = mat_load %q         %a: mat<16x64> = mat_load %p
+//!     $c += %a * %b                        %b: mat<64x16> = mat_load %q
+//!     $k += 16                             $c += %a * %b
+//!     br @next                             $k += 64
+//!   }                                      br @deep
+//! }                                      }
+//!                                      }
+//!                                      loop @next { as it was }
+//! ```
+//!
+//! Each element of the sums is added to in the order that it was, as in [`deepen`].
+
+use super::affine::Places;
+use super::chain::{Round, round, uses};
+use super::deepen::{depth, have_own_sides, is_exact, loop_of, next};
+use super::late::Late;
+use super::widen::{Apart, Guesses, decline_unless, root};
+use crate::entities::{Block, Inst, Value, Var};
+use crate::module::{Function, InstInfo};
+use crate::op::{BinaryOp, CompareOp, Op};
+use crate::tree::{Parent, Tree};
+use crate::types::{MatType, Scalar, Type, Use};
+use std::collections::{BTreeMap, HashMap};
+
+/// Bytes of a row of a deeper matrix of A.
+const LONG: u64 = 256;
+/// Most rounds that are one: the addresses of each are computed.
+const MOST: u64 = 8;
+
+/// Makes matrices deeper.
+pub(super) fn run(func: &Function) -> Function {
+    let tree = Tree::new(func);
+    let (uses, late) = (uses(func, &tree), Late::of(func));
+    let mut new = func.clone();
+    for block in (0..func.blocks.len()).map(Block::new) {
+        let Some(rounds) = Rounds::of(func, &tree, &uses, &late, block) else { continue };
+        let mut deep = Deep { old: func, new: new.clone(), rounds: &rounds };
+        if deep.make().is_some() {
+            new = deep.new;
+        }
+    }
+    new
+}
+
+/// A loop whose rounds may be done together.
+struct Rounds {
+    around: Parent,
+    /// The block that tests the counter, and what is done in each round.
+    head: Block,
+    body: Block,
+    counter: Value,
+    var: Var,
+    test: CompareOp,
+    end: Value,
+    step: u64,
+    round: Round,
+    together: u64,
+}
+
+impl Rounds {
+    fn of(func: &Function, tree: &Tree, uses: &[usize], late: &Late, body: Block) -> Option<Self> {
+        let around = loop_of(func, tree, body)?;
+        let Op::Loop { label, body: head } = func.inst(around.inst).op else { return None };
+        let (&branch, before) = func.block(head).split_last()?;
+        let Op::If { then, otherwise } = func.inst(branch).op else { return None };
+        let condition = func.def(func.inst(branch).args[0]);
+        let Op::Compare(test @ (CompareOp::Ult | CompareOp::Slt)) = condition.op else { return None };
+        let &[counter, end] = condition.args.as_slice() else { return None };
+        let Op::VarLoad(var) = func.def(counter).op else { return None };
+        let is_counter = func.var(var).ty == Type::I32 && func.var(var).count == 1;
+        let computes = |inst: &Inst| !func.inst(*inst).op.has_effect();
+        let is_plain = then == body && func.block(otherwise).is_empty() && before.iter().all(computes);
+        let is_here = before.contains(&func.values[counter.index()].def);
+        let (_, step) = next(func, body, var, label).filter(|(_, step)| (1..1 << 20).contains(step))?;
+        let round = round(func, tree, uses, body, around.inst)?;
+        let has_one_each = round.sums.iter().all(|sum| sum.mul_adds.len() == 1);
+        let is_product = !round.sums.is_empty()
+            && has_one_each
+            && round.mul_adds().all(|inst| is_exact(func, inst))
+            && have_own_sides(func, &round);
+        if !is_counter || !is_plain || !is_here || !is_product || late.is_late(branch, &[]) {
+            return None;
+        }
+        let (_, rest) = func.block(body).split_last()?;
+        let is_flat = rest.iter().all(|&inst| match func.inst(inst).op {
+            Op::VarStore(_) | Op::VarComponentStore(_) | Op::Decline => true,
+            ref op => !op.has_effect() && op.bodies().next().is_none(),
+        });
+        let rows = round.factors.iter().filter_map(|&f| func.ty(f).mat()).filter(|m| m.use_ == Use::A);
+        let bytes = rows.map(|m| depth(m) * u64::from(m.elem.bytes())).max()?;
+        let together = (LONG / bytes.max(1)).min(MOST);
+        (is_flat && together > 1).then_some(Self {
+            around,
+            head,
+            body,
+            counter,
+            var,
+            test,
+            end,
+            step,
+            round,
+            together,
+        })
+    }
+}
+
+/// Makes the loop that comes first.
+struct Deep<'a> {
+    old: &'a Function,
+    new: Function,
+    rounds: &'a Rounds,
+}
+
+/// Where a factor is loaded from in each round, and with which stride.
+type Loads = Vec<(Value, Value)>;
+
+impl Deep<'_> {
+    fn make(&mut self) -> Option<()> {
+        let (old, rounds) = (self.old, self.rounds);
+        let label = self.new.new_label();
+        let [head, body, otherwise] = [(); 3].map(|()| self.new.new_block());
+        let mut known = HashMap::new();
+        let (_, before) = old.block(rounds.head).split_last()?;
+        for &inst in before {
+            self.copy(old.inst(inst), &mut known, head);
+        }
+        let [counter, end] = [rounds.counter, rounds.end].map(|v| known.get(&v).copied().unwrap_or(v));
+        let more = self.number(rounds.step * (rounds.together - 1), Scalar::I32, head);
+        let last = self.push(Op::Binary(BinaryOp::Iadd), &[counter, more], Type::I32, head);
+        // No number wraps, and the last round is one.
+        let rises = self.push(Op::Compare(rounds.test), &[counter, last], Type::BOOL, head);
+        let is_in = self.push(Op::Compare(rounds.test), &[last, end], Type::BOOL, head);
+        let go = self.push(Op::Binary(BinaryOp::And), &[rises, is_in], Type::BOOL, head);
+        self.effect(Op::If { then: body, otherwise }, &[go], head);
+        let (loads, stored) = self.addresses(&known, counter, body);
+        let factors = self.factors(&loads, body)?;
+        known.extend(factors);
+        for &inst in rounds.round.insts() {
+            self.copy(old.inst(inst), &mut known, body);
+        }
+        for (var, value) in stored {
+            self.effect(Op::VarStore(var), &[value], body);
+        }
+        self.effect(Op::Br(label), &[], body);
+        let deep =
+            self.new.new_inst(Op::Loop { label, body: head }, &[], &[], old.inst(rounds.around.inst).loc);
+        let block = &mut self.new.blocks[rounds.around.block.index()];
+        let at = block.iter().position(|&inst| inst == rounds.around.inst)?;
+        block.insert(at, deep);
+        Some(())
+    }
+
+    /// Does what is to be done in each round besides the products, round by round: gives where factors are loaded from, and
+    /// what variables are afterwards.
+    fn addresses(
+        &mut self,
+        known: &HashMap<Value, Value>,
+        counter: Value,
+        to: Block,
+    ) -> (BTreeMap<Value, Loads>, BTreeMap<Var, Value>) {
+        let (old, rounds) = (self.old, self.rounds);
+        let mut loads: BTreeMap<Value, Loads> = BTreeMap::new();
+        // What variables of one element hold, and which of them are stored.
+        let mut held = HashMap::from([(rounds.var, counter)]);
+        let mut stored = BTreeMap::new();
+        let all_but_last = |block| old.block(block).split_last().map_or(&[][..], |(_, before)| before);
+        let (head, body) = (all_but_last(rounds.head), all_but_last(rounds.body));
+        for number in 0..rounds.together {
+            let mut known = known.clone();
+            // The head of the first round is done.
+            let head = if number == 0 { &[] } else { head };
+            for &inst in head.iter().chain(body).filter(|inst| !rounds.round.insts().contains(inst)) {
+                let info = old.inst(inst);
+                let is_single = |var: Var| old.var(var).count == 1;
+                match (&info.op, info.args.as_slice()) {
+                    (Op::MatLoad { .. }, &[ptr, stride])
+                        if rounds.round.factors.contains(&info.results[0]) =>
+                    {
+                        let place = [ptr, stride].map(|v| known.get(&v).copied().unwrap_or(v));
+                        loads.entry(info.results[0]).or_default().push(place.into());
+                    }
+                    (&Op::VarLoad(var), []) if is_single(var) => {
+                        if let Some(&value) = held.get(&var) {
+                            known.insert(info.results[0], value);
+                        } else {
+                            self.copy(info, &mut known, to);
+                            held.insert(var, known[&info.results[0]]);
+                        }
+                    }
+                    (&Op::VarStore(var), &[value]) if is_single(var) => {
+                        let value = known.get(&value).copied().unwrap_or(value);
+                        held.insert(var, value);
+                        stored.insert(var, value);
+                    }
+                    _ => self.copy(info, &mut known, to),
+                }
+            }
+        }
+        (loads, stored)
+    }
+
+    /// Loads the deeper factors, if they lie as they should; gives what stands for those of a round.
+    fn factors(&mut self, loads: &BTreeMap<Value, Loads>, to: Block) -> Option<Vec<(Value, Value)>> {
+        let (mut places, mut guesses) = (Places::default(), Guesses::default());
+        let mut asked = Vec::new();
+        let mut deep = Vec::new();
+        for &factor in &self.rounds.round.factors {
+            let func = &self.new;
+            let (info, mut ty) = (self.old.def(factor), self.old.ty(factor).mat()?);
+            let Op::MatLoad { column_major, .. } = info.op else { return None };
+            let is_along = (ty.use_ == Use::A) != column_major;
+            let list = loads.get(&factor)?;
+            let &(first, stride) = list.first()?;
+            let (place, start) = places.of(func, first);
+            for (number, &(ptr, other)) in (0..).zip(list).skip(1) {
+                let lines = depth(ty) as i64 * number;
+                let bytes = is_along.then_some(lines * i64::from(ty.elem.bytes()));
+                let is_known =
+                    bytes.is_some_and(|bytes| places.of(func, ptr) == (place, start.wrapping_add(bytes)));
+                if is_known {
+                    continue;
+                }
+                let is_one = places.classes.of(func, other) == places.classes.of(func, stride);
+                let mut guess = |v| guesses.of(func, &mut places.classes, v);
+                let is_likely = guess(ptr).wrapping_sub(guess(first)) == lines.wrapping_mul(guess(stride));
+                let can_be_asked = !is_along && is_one && is_likely && root(func, ptr) == root(func, first);
+                can_be_asked.then_some(())?;
+                asked.push(Apart { from: first, to: ptr, lines, stride });
+            }
+            let together = self.rounds.together as u32;
+            match ty.use_ {
+                Use::A => ty.cols = ty.cols.checked_mul(together)?,
+                _ => ty.rows = ty.rows.checked_mul(together)?,
+            }
+            deep.push((factor, first, stride, ty));
+        }
+        let loc = self.old.inst(self.rounds.around.inst).loc;
+        let code = decline_unless(&mut self.new, loc, &asked);
+        self.new.blocks[to.index()].extend(code);
+        let load = |(factor, ptr, stride, ty): (Value, Value, Value, MatType)| {
+            let info = self.old.def(factor);
+            let inst = self.new.new_inst(info.op.clone(), &[ptr, stride], &[ty.into()], info.loc);
+            self.new.blocks[to.index()].push(inst);
+            (factor, self.new.inst(inst).results[0])
+        };
+        Some(deep.into_iter().map(load).collect())
+    }
+
+    /// Copies an instruction, with what is known to stand for its operands.
+    fn copy(&mut self, info: &InstInfo, known: &mut HashMap<Value, Value>, to: Block) {
+        let args: Vec<Value> = info.args.iter().map(|v| known.get(v).copied().unwrap_or(*v)).collect();
+        let types: Vec<Type> = info.results.iter().map(|&v| self.old.ty(v)).collect();
+        let inst = self.new.new_inst(info.op.clone(), &args, &types, info.loc);
+        self.new.insts[inst.index()].exact = info.exact;
+        self.new.blocks[to.index()].push(inst);
+        known.extend(info.results.iter().copied().zip(self.new.inst(inst).results.iter().copied()));
+    }
+
+    fn number(&mut self, number: u64, scalar: Scalar, to: Block) -> Value {
+        self.push(Op::Const(number), &[], scalar.into(), to)
+    }
+
+    fn push(&mut self, op: Op, args: &[Value], ty: Type, to: Block) -> Value {
+        let inst = self.new.new_inst(op, args, &[ty], self.old.inst(self.rounds.around.inst).loc);
+        self.new.blocks[to.index()].push(inst);
+        self.new.inst(inst).results[0]
+    }
+
+    fn effect(&mut self, op: Op, args: &[Value], to: Block) {
+        let inst = self.new.new_inst(op, args, &[], self.old.inst(self.rounds.around.inst).loc);
+        self.new.blocks[to.index()].push(inst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passes::opt_dce;
+    use crate::{text, verify};
+
+    /// A product whose factors lie as a push constant says, with lines in each round, and before the loop.
+    fn product(round: &str, before: &str) -> String {
+        format!(
+            "workgroup_size 32 1 1 subgroup_size 32 push 8
+            binding buf0 = 0.0 storage writable
+            binding buf1 = 0.1 storage
+            var $sum: mat<16x16xf32, subgroup, acc> var $k: i32 var $at: i32 {{
+            %0: i32 = const 0
+            %16: i32 = const 16
+            %2: i64 = const 2
+            %zero: f32 = const 0
+            %a: ptr<buffer> = buffer_ptr<buf0> %0
+            %b: ptr<buffer> = buffer_ptr<buf1> %0
+            %push: ptr<push> = push_ptr
+            %stride: i32 = load %push
+            %wide: i64 = u_to_u %stride
+            %pitch: i64 = imul %wide, %2
+            %start: mat<16x16xf32, subgroup, acc> = mat_splat %zero
+            {before}
+            var_store<$sum> %start
+            var_store<$at> %0
+            var_store<$k> %0
+            loop @next {{
+              %k: i32 = var_load<$k>
+              %go: bool = ult %k, %stride
+              if %go {{
+                %from_a: ptr<buffer> = ptr_add<scale=2> %a, %k
+                %ma: mat<16x16xf16, subgroup, a> = mat_load %from_a, %pitch
+                %j: i32 = imul %stride, %k
+                %from_b: ptr<buffer> = ptr_add<scale=2> %b, %j
+                %mb: mat<16x16xf16, subgroup, b> = mat_load %from_b, %pitch
+                {round}
+                %s: mat<16x16xf32, subgroup, acc> = var_load<$sum>
+                %t: mat<16x16xf32, subgroup, acc> = mat_mul_add %ma, %mb, %s
+                var_store<$sum> %t
+                %n: i32 = iadd %k, %16
+                var_store<$k> %n
+                br @next
+              }}
+            }}
+            %new: mat<16x16xf32, subgroup, acc> = var_load<$sum>
+            mat_store %a, %new, %pitch
+            }}"
+        )
+    }
+
+    /// The shapes of the factors that are loaded, and the number of loops and of questions.
+    fn shapes(code: &str) -> (Vec<String>, [usize; 2]) {
+        let module = verify(text::parse(code).unwrap_or_else(|e| panic!("{e}\n{code}")));
+        let mut module = module.unwrap_or_else(|e| panic!("{e}\n{code}")).into_inner();
+        module.body = opt_dce::run(&run(&module.body));
+        let module = verify(module).unwrap_or_else(|e| panic!("{e}\n{code}"));
+        let func = &module.body;
+        let tree = Tree::new(func);
+        let all = tree.order().iter().map(|&inst| func.inst(inst));
+        let loads = all.clone().filter(|info| matches!(info.op, Op::MatLoad { .. }));
+        let shapes = loads.filter_map(|info| func.ty(info.results[0]).mat());
+        let shapes = shapes.map(|m| format!("{}x{}", m.rows, m.cols)).collect();
+        let count = |is: fn(&Op) -> bool| all.clone().filter(|info| is(&info.op)).count();
+        (shapes, [count(|op| matches!(op, Op::Loop { .. })), count(|op| *op == Op::Decline)])
+    }
+
+    #[test]
+    fn rounds_are_one_while_so_many_are_left() {
+        let (loads, counts) = shapes(&product("", ""));
+        assert_eq!(loads, ["16x128", "128x16", "16x16", "16x16"]);
+        assert_eq!(counts, [2, 1], "rows of A lie one behind the other, those of B are asked for");
+    }
+
+    #[test]
+    fn what_is_added_in_each_round_is_added() {
+        // A factor that is found by what the rounds before have added to a variable.
+        let code = product("%more: i32 = iadd %at, %16\nvar_store<$at> %more\n", "");
+        let code = code.replace(
+            "%from_a: ptr<buffer> = ptr_add<scale=2> %a, %k",
+            "%at: i32 = var_load<$at>\n%from_a: ptr<buffer> = ptr_add<scale=2> %a, %at",
+        );
+        assert_eq!(shapes(&code).0, ["16x128", "128x16", "16x16", "16x16"]);
+    }
+
+    #[test]
+    fn other_loops_stay() {
+        let alone = (vec!["16x16".to_owned(); 2], [1, 0]);
+        let code = product("", "");
+        for (from, to) in [
+            ("imul %stride, %k", "iadd %stride, %k"),
+            ("ult %k, %stride", "ule %k, %stride"),
+            ("iadd %k, %16", "iadd %k, %stride"),
+            // Twice as far apart.
+            ("scale=2> %a", "scale=4> %a"),
+        ] {
+            assert_eq!(shapes(&code.replace(from, to)), alone, "{from} → {to}");
+        }
+        // Each round is rounded.
+        let halves = code.replace("16x16xf32", "16x16xf16").replace("%zero: f32", "%zero: f16");
+        assert_eq!(shapes(&halves), alone);
+        assert_eq!(shapes(&product("store %a, %0", "")), alone);
+        assert_eq!(shapes(&product("", "store %a, %0")), alone, "it is too late to decline");
+        assert_eq!(shapes(&product("barrier<workgroup, workgroup>", "")), alone);
+    }
+}
