@@ -146,7 +146,7 @@ impl Deep<'_> {
         let is_in = self.push(Op::Compare(rounds.test), &[last, end], Type::BOOL, head);
         let go = self.push(Op::Binary(BinaryOp::And), &[rises, is_in], Type::BOOL, head);
         self.effect(Op::If { then: body, otherwise }, &[go], head);
-        let (loads, stored) = self.addresses(&known, counter, body);
+        let (loads, stored) = self.addresses(&mut known, counter, body);
         let factors = self.factors(&loads, body)?;
         known.extend(factors);
         for &inst in rounds.round.insts() {
@@ -165,10 +165,10 @@ impl Deep<'_> {
     }
 
     /// Does what is to be done in each round besides the products, round by round: gives where factors are loaded from, and
-    /// what variables are afterwards.
+    /// what variables are afterwards. What stands for values is that of the first round then.
     fn addresses(
         &mut self,
-        known: &HashMap<Value, Value>,
+        first: &mut HashMap<Value, Value>,
         counter: Value,
         to: Block,
     ) -> (BTreeMap<Value, Loads>, BTreeMap<Var, Value>) {
@@ -180,7 +180,7 @@ impl Deep<'_> {
         let all_but_last = |block| old.block(block).split_last().map_or(&[][..], |(_, before)| before);
         let (head, body) = (all_but_last(rounds.head), all_but_last(rounds.body));
         for number in 0..rounds.together {
-            let mut known = known.clone();
+            let mut known = first.clone();
             // The head of the first round is done.
             let head = if number == 0 { &[] } else { head };
             for &inst in head.iter().chain(body).filter(|inst| !rounds.round.insts().contains(inst)) {
@@ -208,6 +208,9 @@ impl Deep<'_> {
                     }
                     _ => self.copy(info, &mut known, to),
                 }
+            }
+            if number == 0 {
+                *first = known;
             }
         }
         (loads, stored)
@@ -370,6 +373,15 @@ mod tests {
             "%at: i32 = var_load<$at>\n%from_a: ptr<buffer> = ptr_add<scale=2> %a, %at",
         );
         assert_eq!(shapes(&code).0, ["16x128", "128x16", "16x16", "16x16"]);
+    }
+
+    #[test]
+    fn a_sum_is_found_by_what_a_round_computes() {
+        let code = product("%which: i32 = const 0", "").replace(
+            "%s: mat<16x16xf32, subgroup, acc> = var_load<$sum>",
+            "%s: mat<16x16xf32, subgroup, acc> = var_load<$sum> %which",
+        );
+        assert_eq!(shapes(&code).1, [2, 1]);
     }
 
     #[test]
