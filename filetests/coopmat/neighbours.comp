@@ -26,6 +26,7 @@
 // case columns: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=16 GX=8 GY=9 LAYOUT=COL_MAJOR BI=c*K+k
 // case bytes: TYPE=i8 GT=int8_t SUM=i32 ACC=int LM=16 LN=16 LK=32 K=64 GX=11 GY=8
 // case several: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=8 LK=16 K=32 ROWS=2 COLS=2 GX=9 GY=5
+// case large: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 ROWS=4 COLS=4 K=48 GX=2 GY=2
 // case subgroups: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=16 SUBGROUPS=2 SIZE=64 GX=9 GY=8
 // case few: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=16 GX=7 GY=8
 // case deep: TYPE=f16 GT=float16_t SUM=f32 LM=8 LN=8 LK=8 K=152 GX=8 GY=16

@@ -96,9 +96,16 @@ impl Rounds {
             return None;
         }
         let (_, rest) = func.block(body).split_last()?;
-        let is_flat = rest.iter().all(|&inst| match func.inst(inst).op {
-            Op::VarStore(_) | Op::VarComponentStore(_) | Op::Decline => true,
-            ref op => !op.has_effect() && op.bodies().next().is_none(),
+        let is_flat = before.iter().chain(rest).all(|&inst| {
+            let info = func.inst(inst);
+            match info.op {
+                _ if round.insts().contains(&inst) => true,
+                Op::Decline => true,
+                // A variable of one element is that everywhere.
+                Op::VarLoad(var) => (func.var(var).count == 1) == info.args.is_empty(),
+                Op::VarStore(var) => (func.var(var).count == 1) == (info.args.len() == 1),
+                ref op => !op.has_effect() && op.bodies().next().is_none() && op.vars().next().is_none(),
+            }
         });
         let rows = round.factors.iter().filter_map(|&f| func.ty(f).mat()).filter(|m| m.use_ == Use::A);
         let bytes = rows.map(|m| depth(m) * u64::from(m.elem.bytes())).max()?;
@@ -146,7 +153,7 @@ impl Deep<'_> {
         let is_in = self.push(Op::Compare(rounds.test), &[last, end], Type::BOOL, head);
         let go = self.push(Op::Binary(BinaryOp::And), &[rises, is_in], Type::BOOL, head);
         self.effect(Op::If { then: body, otherwise }, &[go], head);
-        let (loads, stored) = self.addresses(&mut known, counter, body);
+        let (loads, stored) = self.addresses(&mut known, counter, body)?;
         let factors = self.factors(&loads, body)?;
         known.extend(factors);
         for &inst in rounds.round.insts() {
@@ -165,13 +172,14 @@ impl Deep<'_> {
     }
 
     /// Does what is to be done in each round besides the products, round by round: gives where factors are loaded from, and
-    /// what variables are afterwards. What stands for values is that of the first round then.
+    /// what variables are afterwards; nothing if the loop may end elsewhere in a later round. What stands for values is that of
+    /// the first round then.
     fn addresses(
         &mut self,
         first: &mut HashMap<Value, Value>,
         counter: Value,
         to: Block,
-    ) -> (BTreeMap<Value, Loads>, BTreeMap<Var, Value>) {
+    ) -> Option<(BTreeMap<Value, Loads>, BTreeMap<Var, Value>)> {
         let (old, rounds) = (self.old, self.rounds);
         let mut loads: BTreeMap<Value, Loads> = BTreeMap::new();
         // What variables of one element hold, and which of them are stored.
@@ -179,6 +187,7 @@ impl Deep<'_> {
         let mut stored = BTreeMap::new();
         let all_but_last = |block| old.block(block).split_last().map_or(&[][..], |(_, before)| before);
         let (head, body) = (all_but_last(rounds.head), all_but_last(rounds.body));
+        let mut places = Places::default();
         for number in 0..rounds.together {
             let mut known = first.clone();
             // The head of the first round is done.
@@ -206,14 +215,49 @@ impl Deep<'_> {
                         held.insert(var, value);
                         stored.insert(var, value);
                     }
+                    (Op::Decline, &[cond])
+                        if number > 0 && self.is_as_before(&mut places, cond, (&*first, &known)) => {}
                     _ => self.copy(info, &mut known, to),
                 }
             }
+            let mut end = |known: &HashMap<Value, Value>| {
+                places.classes.of(&self.new, known.get(&rounds.end).copied().unwrap_or(rounds.end))
+            };
+            (end(&known) == end(first)).then_some(())?;
             if number == 0 {
                 *first = known;
             }
         }
-        (loads, stored)
+        Some((loads, stored))
+    }
+
+    /// Whether a condition on distances is what it was in the first round: both addresses of each have moved by as much.
+    fn is_as_before(
+        &self,
+        places: &mut Places,
+        cond: Value,
+        (first, known): (&HashMap<Value, Value>, &HashMap<Value, Value>),
+    ) -> bool {
+        let func = &self.new;
+        let info = self.old.def(cond);
+        let pair = |v: Value| [first, known].map(|map| map.get(&v).copied().unwrap_or(v));
+        match info.op {
+            Op::Binary(BinaryOp::Or) | Op::Compare(CompareOp::Ine) => {
+                info.args.iter().all(|&arg| self.is_as_before(places, arg, (first, known)))
+            }
+            Op::PtrDiff => {
+                let mut moved = |v: Value| {
+                    let [(place, start), (other, end)] = pair(v).map(|v| places.of(func, v));
+                    (place == other).then(|| end.wrapping_sub(start))
+                };
+                let [by, with] = [info.args[0], info.args[1]].map(&mut moved);
+                by.is_some() && by == with
+            }
+            _ => {
+                let [before, now] = pair(cond).map(|v| places.classes.of(func, v));
+                before == now
+            }
+        }
     }
 
     /// Loads the deeper factors, if they lie as they should; gives what stands for those of a round.
@@ -230,6 +274,7 @@ impl Deep<'_> {
             let &(first, stride) = list.first()?;
             let (place, start) = places.of(func, first);
             for (number, &(ptr, other)) in (0..).zip(list).skip(1) {
+                (places.classes.of(func, other) == places.classes.of(func, stride)).then_some(())?;
                 let lines = depth(ty) as i64 * number;
                 let bytes = is_along.then_some(lines * i64::from(ty.elem.bytes()));
                 let is_known =
@@ -237,10 +282,9 @@ impl Deep<'_> {
                 if is_known {
                     continue;
                 }
-                let is_one = places.classes.of(func, other) == places.classes.of(func, stride);
                 let mut guess = |v| guesses.of(func, &mut places.classes, v);
                 let is_likely = guess(ptr).wrapping_sub(guess(first)) == lines.wrapping_mul(guess(stride));
-                let can_be_asked = !is_along && is_one && is_likely && root(func, ptr) == root(func, first);
+                let can_be_asked = !is_along && is_likely && root(func, ptr) == root(func, first);
                 can_be_asked.then_some(())?;
                 asked.push(Apart { from: first, to: ptr, lines, stride });
             }
@@ -387,11 +431,21 @@ mod tests {
     #[test]
     fn other_loops_stay() {
         let alone = (vec!["16x16".to_owned(); 2], [1, 0]);
-        let code = product("", "");
+        let code = product("%more: i32 = iadd %at, %16\nvar_store<$at> %more\n", "");
+        let code = code.replace(
+            "%k: i32",
+            "%at: i32 = var_load<$at>\n%long: i64 = u_to_u %at\n%far: i64 = iadd %pitch, %long\n%k: i32",
+        );
+        assert_eq!(shapes(&code).1, [2, 1]);
         for (from, to) in [
             ("imul %stride, %k", "iadd %stride, %k"),
             ("ult %k, %stride", "ule %k, %stride"),
             ("iadd %k, %16", "iadd %k, %stride"),
+            // The end, or a stride, is another in the next round.
+            ("ult %k, %stride", "ult %k, %at"),
+            ("mat_load %from_a, %pitch", "mat_load %from_a, %far"),
+            // A variable that is looked at in two ways.
+            ("var_load<$at>", "var_load<$at> %0"),
             // Twice as far apart.
             ("scale=2> %a", "scale=4> %a"),
         ] {
