@@ -30,7 +30,7 @@ use super::deepen::{depth, have_own_sides, is_exact, loop_of, next};
 use super::late::Late;
 use super::widen::{Apart, Guesses, decline_unless, root};
 use crate::entities::{Block, Inst, Value, Var};
-use crate::module::{Function, InstInfo};
+use crate::module::{Function, InstInfo, LocId};
 use crate::op::{BinaryOp, CompareOp, Op};
 use crate::tree::{Parent, Tree};
 use crate::types::{MatType, Scalar, Type, Use};
@@ -67,6 +67,8 @@ struct Rounds {
     test: CompareOp,
     end: Value,
     step: u64,
+    /// Where the test stands in the source.
+    loc: LocId,
     round: Round,
     together: u64,
 }
@@ -119,6 +121,7 @@ impl Rounds {
             test,
             end,
             step,
+            loc: condition.loc,
             round,
             together,
         })
@@ -163,8 +166,7 @@ impl Deep<'_> {
             self.effect(Op::VarStore(var), &[value], body);
         }
         self.effect(Op::Br(label), &[], body);
-        let deep =
-            self.new.new_inst(Op::Loop { label, body: head }, &[], &[], old.inst(rounds.around.inst).loc);
+        let deep = self.new.new_inst(Op::Loop { label, body: head }, &[], &[], rounds.loc);
         let block = &mut self.new.blocks[rounds.around.block.index()];
         let at = block.iter().position(|&inst| inst == rounds.around.inst)?;
         block.insert(at, deep);
@@ -295,7 +297,7 @@ impl Deep<'_> {
             }
             deep.push((factor, first, stride, ty));
         }
-        let loc = self.old.inst(self.rounds.around.inst).loc;
+        let loc = self.rounds.loc;
         let code = decline_unless(&mut self.new, loc, &asked);
         self.new.blocks[to.index()].extend(code);
         let load = |(factor, ptr, stride, ty): (Value, Value, Value, MatType)| {
@@ -322,13 +324,13 @@ impl Deep<'_> {
     }
 
     fn push(&mut self, op: Op, args: &[Value], ty: Type, to: Block) -> Value {
-        let inst = self.new.new_inst(op, args, &[ty], self.old.inst(self.rounds.around.inst).loc);
+        let inst = self.new.new_inst(op, args, &[ty], self.rounds.loc);
         self.new.blocks[to.index()].push(inst);
         self.new.inst(inst).results[0]
     }
 
     fn effect(&mut self, op: Op, args: &[Value], to: Block) {
-        let inst = self.new.new_inst(op, args, &[], self.old.inst(self.rounds.around.inst).loc);
+        let inst = self.new.new_inst(op, args, &[], self.rounds.loc);
         self.new.blocks[to.index()].push(inst);
     }
 }
