@@ -22,7 +22,7 @@
 //!                                      loop @next { as it was }
 //! ```
 //!
-//! Each element of the sums is added to in the order that it was, as in [`deepen`].
+//! Each element of the sums is added to in the order that it was, as in [`deepen`](super::deepen).
 
 use super::affine::Places;
 use super::chain::{Round, round, uses};
