@@ -98,6 +98,9 @@ impl Rounds {
             return None;
         }
         let (_, rest) = func.block(body).split_last()?;
+        // So what it is in a round is known before the rounds.
+        let counts = rest.iter().filter(|&&inst| matches!(func.inst(inst).op, Op::VarStore(to) if to == var));
+        (counts.count() == 1).then_some(())?;
         let is_flat = before.iter().chain(rest).all(|&inst| {
             let info = func.inst(inst);
             match info.op {
@@ -148,8 +151,9 @@ impl Deep<'_> {
         for &inst in before {
             self.copy(old.inst(inst), &mut known, head);
         }
-        let [counter, end] = [rounds.counter, rounds.end].map(|v| known.get(&v).copied().unwrap_or(v));
-        let more = self.number(rounds.step * (rounds.together - 1), Scalar::I32, head);
+        let [counter, end] = [rounds.counter, rounds.end].map(|v| now(&known, v));
+        let more = Op::Const(rounds.step * (rounds.together - 1));
+        let more = self.push(more, &[], Scalar::I32.into(), head);
         let last = self.push(Op::Binary(BinaryOp::Iadd), &[counter, more], Type::I32, head);
         // No number wraps, and the last round is one.
         let rises = self.push(Op::Compare(rounds.test), &[counter, last], Type::BOOL, head);
@@ -201,8 +205,8 @@ impl Deep<'_> {
                     (Op::MatLoad { .. }, &[ptr, stride])
                         if rounds.round.factors.contains(&info.results[0]) =>
                     {
-                        let place = [ptr, stride].map(|v| known.get(&v).copied().unwrap_or(v));
-                        loads.entry(info.results[0]).or_default().push(place.into());
+                        let place = (now(&known, ptr), now(&known, stride));
+                        loads.entry(info.results[0]).or_default().push(place);
                     }
                     (&Op::VarLoad(var), []) if is_single(var) => {
                         if let Some(&value) = held.get(&var) {
@@ -213,7 +217,7 @@ impl Deep<'_> {
                         }
                     }
                     (&Op::VarStore(var), &[value]) if is_single(var) => {
-                        let value = known.get(&value).copied().unwrap_or(value);
+                        let value = now(&known, value);
                         held.insert(var, value);
                         stored.insert(var, value);
                     }
@@ -222,10 +226,9 @@ impl Deep<'_> {
                     _ => self.copy(info, &mut known, to),
                 }
             }
-            let mut end = |known: &HashMap<Value, Value>| {
-                places.classes.of(&self.new, known.get(&rounds.end).copied().unwrap_or(rounds.end))
-            };
-            (end(&known) == end(first)).then_some(())?;
+            let [end, first_end] =
+                [&known, &*first].map(|known| places.classes.of(&self.new, now(known, rounds.end)));
+            (end == first_end).then_some(())?;
             if number == 0 {
                 *first = known;
             }
@@ -242,7 +245,7 @@ impl Deep<'_> {
     ) -> bool {
         let func = &self.new;
         let info = self.old.def(cond);
-        let pair = |v: Value| [first, known].map(|map| map.get(&v).copied().unwrap_or(v));
+        let pair = |v: Value| [first, known].map(|known| now(known, v));
         match info.op {
             Op::Binary(BinaryOp::Or) | Op::Compare(CompareOp::Ine) => {
                 info.args.iter().all(|&arg| self.is_as_before(places, arg, (first, known)))
@@ -311,16 +314,12 @@ impl Deep<'_> {
 
     /// Copies an instruction, with what is known to stand for its operands.
     fn copy(&mut self, info: &InstInfo, known: &mut HashMap<Value, Value>, to: Block) {
-        let args: Vec<Value> = info.args.iter().map(|v| known.get(v).copied().unwrap_or(*v)).collect();
+        let args: Vec<Value> = info.args.iter().map(|&v| now(known, v)).collect();
         let types: Vec<Type> = info.results.iter().map(|&v| self.old.ty(v)).collect();
         let inst = self.new.new_inst(info.op.clone(), &args, &types, info.loc);
         self.new.insts[inst.index()].exact = info.exact;
         self.new.blocks[to.index()].push(inst);
         known.extend(info.results.iter().copied().zip(self.new.inst(inst).results.iter().copied()));
-    }
-
-    fn number(&mut self, number: u64, scalar: Scalar, to: Block) -> Value {
-        self.push(Op::Const(number), &[], scalar.into(), to)
     }
 
     fn push(&mut self, op: Op, args: &[Value], ty: Type, to: Block) -> Value {
@@ -333,6 +332,11 @@ impl Deep<'_> {
         let inst = self.new.new_inst(op, args, &[], self.rounds.loc);
         self.new.blocks[to.index()].push(inst);
     }
+}
+
+/// What stands for a value of the old function: itself where nothing else does.
+fn now(known: &HashMap<Value, Value>, v: Value) -> Value {
+    known.get(&v).copied().unwrap_or(v)
 }
 
 #[cfg(test)]
@@ -448,6 +452,8 @@ mod tests {
             ("mat_load %from_a, %pitch", "mat_load %from_a, %far"),
             // A variable that is looked at in two ways.
             ("var_load<$at>", "var_load<$at> %0"),
+            // A counter that is set besides.
+            ("%more: i32", "var_store<$k> %0\n%more: i32"),
             // Twice as far apart.
             ("scale=2> %a", "scale=4> %a"),
         ] {
