@@ -1,7 +1,7 @@
 // Products of which each work-group computes a matrix or a few, so that those in a row of the grid load the same matrices of
 // A, those in a column the same of B: of floats and bytes, with B by rows and by columns, with more work-groups than go
-// together and with fewer, of several subgroups, with a number of rounds that depends on the row, added to what is there,
-// and with a store by an invocation.
+// together and with fewer, of several subgroups, with a number of rounds that depends on the row, with a loop of rounds in a
+// loop of blocks of them, added to what is there, and with a store by an invocation.
 //
 // test run
 // target interp passes cpu
@@ -13,7 +13,8 @@
 // define ADDEND ACC
 // define B_LAYOUT LAYOUT
 // define DEEP ROUNDS
-// keys M=(LM*ROWS*SUBGROUPS*GY) N=(LN*COLS*GX) SUBGROUPS=1 SIZE=32 ROWS=1 COLS=1 ROUNDS=K KR=K LAYOUT=ROW_MAJOR BI=k*N+c ACC=float
+// define SLICES BLOCK
+// keys M=(LM*ROWS*SUBGROUPS*GY) N=(LN*COLS*GX) SUBGROUPS=1 SIZE=32 ROWS=1 COLS=1 ROUNDS=K KR=K BLOCK=0 LAYOUT=ROW_MAJOR BI=k*N+c ACC=float
 // dispatch GX GY 2
 // in 0.0 TYPE gen M*K = i * 7 % 13 - 6
 // in 0.1 TYPE gen N*K = i * 5 % 11 - 5
@@ -31,6 +32,9 @@
 // case few: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=16 GX=7 GY=8
 // case deep: TYPE=f16 GT=float16_t SUM=f32 LM=8 LN=8 LK=8 K=152 GX=8 GY=16
 // case deep-columns: TYPE=i8 GT=int8_t SUM=i32 ACC=int LM=8 LN=8 LK=8 K=144 GX=8 GY=16 LAYOUT=COL_MAJOR BI=c*K+k
+// case blocks: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=256 GX=8 GY=9 BLOCK=64
+// case blocks-columns: TYPE=i8 GT=int8_t SUM=i32 ACC=int LM=16 LN=16 LK=32 ROWS=4 COLS=4 K=160 GX=2 GY=2 LAYOUT=COL_MAJOR BI=c*K+k BLOCK=32
+// case whole-blocks: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=192 GX=8 GY=8 BLOCK=96 ROUNDS=104
 // case uneven: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=48 GX=9 GY=2 ROUNDS=(K-16*gl_WorkGroupID.y) KR=48-16*div(r%M,16)
 #version 460
 #include "matrices.glsl"
@@ -57,7 +61,12 @@ void main()
     for (uint i = 0; i < ROWS; ++i)
         for (uint j = 0; j < COLS; ++j)
             coopMatLoad(sums[i][j], c, start + LM * i * N + LN * j, N, ROW_MAJOR);
+#if SLICES == 0
     for (uint k = 0; k < DEEP; k += LK) {
+#else
+    for (uint first = 0; first < DEEP; first += SLICES)
+    for (uint k = first; k < first + SLICES; k += LK) {
+#endif
         MATRIX(ELEMENT, LM, LK, A) matA[ROWS];
         for (uint i = 0; i < ROWS; ++i)
             coopMatLoad(matA[i], a, (row + LM * i) * K + k, K, ROW_MAJOR);

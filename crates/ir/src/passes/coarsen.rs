@@ -24,7 +24,7 @@
 //! themselves.
 
 use super::late::Late;
-use super::{Options, PassBug, compact, gate, opt_dce, strip, widen};
+use super::{Options, PassBug, compact, flatten, gate, opt_dce, strip, widen};
 use crate::entities::{Block, Inst, Value, Var};
 use crate::module::{Function, InstInfo, Module};
 use crate::op::{BinaryOp, Builtin, Op};
@@ -60,7 +60,7 @@ pub fn coarsen(module: &Verified, options: &Options) -> Result<Option<Coarse>, P
     let Some(block) = axes.block(&module.body).and_then(|block| axes.short(&module.body, block)) else {
         return Ok(None);
     };
-    let copied = Copier::new(module, &axes, block).run();
+    let copied = flatten::run(&Copier::new(module, &axes, block).run());
     // Sums of neighbours lie side by side and below each other, mostly.
     let wide = opt_dce::run(&widen::run_or_decline(&copied));
     let body = compact(&opt_dce::run(&strip::run(&wide)));

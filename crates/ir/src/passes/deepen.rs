@@ -27,10 +27,11 @@
 //! The loop must do nothing else: what it loads has to be there from its beginning.
 
 use super::chain::{Round, round, uses};
+use super::counted::Counted;
 use super::{opt_dce, walk};
-use crate::entities::{Block, Inst, Label, Value, Var};
+use crate::entities::{Block, Inst, Value, Var};
 use crate::module::Function;
-use crate::op::{BinaryOp, CompareOp, ConvertKind, Op};
+use crate::op::{BinaryOp, ConvertKind, Op};
 use crate::tree::{Parent, Tree};
 use crate::types::{MatType, Scalar, Space, Type, Use};
 
@@ -63,23 +64,10 @@ fn join(old: &Function) -> Option<Function> {
     new
 }
 
-/// A loop that counts.
-#[derive(Debug)]
-struct Counted {
-    var: Var,
-    start: u64,
-    step: u64,
-    rounds: u64,
-    /// The instruction that tests the counter, that which adds to it.
-    test: Inst,
-    next: Inst,
-    /// What is done in each round, which ends with a branch to the label.
-    body: Block,
-}
-
 /// The multiply-adds of a loop that may be done together.
 struct Slices {
     counted: Counted,
+    rounds: u64,
     round: Round,
     /// Rounds that are one afterwards.
     together: u64,
@@ -87,15 +75,18 @@ struct Slices {
 
 impl Slices {
     fn of(func: &Function, tree: &Tree, uses: &[usize], block: Block) -> Option<Self> {
-        let around = loop_of(func, tree, block)?;
-        let counted = Counted::of(func, around, block)?;
-        let round = round(func, tree, uses, block, around.inst)?;
+        let counted = Counted::of(func, tree, block)?;
+        let (start, end) = (start(func, counted.around, counted.var)?, func.const_bits(counted.end)?);
+        // Numbers that no addition carries out of range, whatever their sign.
+        let is_small = [start, end, counted.step].iter().all(|&x| x < 1 << 30);
+        let rounds = end.checked_sub(start).filter(|_| is_small)?.div_ceil(counted.step);
+        let round = round(func, tree, uses, block, counted.around.inst)?;
         let has_one_each = round.sums.iter().all(|sum| sum.mul_adds.len() == 1);
         let is_free = !round.sums.is_empty() && has_one_each && round.mul_adds().all(|i| is_exact(func, i));
-        if !is_free || !does_nothing_else(func, tree, &counted, &round, around.inst) {
+        if !is_free || !does_nothing_else(func, tree, &counted, &round) {
             return None;
         }
-        let linear = Linear { func, tree, around: around.inst, counted: &counted };
+        let linear = Linear { func, tree, counted: &counted, start };
         if !round.factors.iter().all(|&f| linear.is_slice(f)) || !have_own_sides(func, &round) {
             return None;
         }
@@ -105,12 +96,12 @@ impl Slices {
             .filter_map(|&f| func.ty(f).mat())
             .map(|m| depth(m) * u64::from(m.elem.bytes()));
         let most = LONG / bytes.max()?.max(1);
-        let together = (2..=most.min(counted.rounds)).rev().find(|n| counted.rounds.is_multiple_of(*n))?;
-        Some(Self { counted, round, together })
+        let together = (2..=most.min(rounds)).rev().find(|n| rounds.is_multiple_of(*n))?;
+        Some(Self { counted, rounds, round, together })
     }
 
     fn join(&self, func: &mut Function) {
-        let Counted { step, next, test, body, rounds, .. } = self.counted;
+        let Counted { step, next, test, body, .. } = self.counted;
         for &factor in &self.round.factors {
             let Type::Mat(m) = &mut func.values[factor.index()].ty else { continue };
             match m.use_ {
@@ -118,7 +109,7 @@ impl Slices {
                 _ => m.rows *= self.together as u32,
             }
         }
-        if self.together == rounds {
+        if self.together == self.rounds {
             // The only round; so the constructs around it dissolve.
             func.insts[test.index()].op = Op::Const(1);
             func.insts[test.index()].args.clear();
@@ -143,59 +134,6 @@ pub(super) fn depth(m: MatType) -> u64 {
     }
 }
 
-/// The loop whose only construct has this block.
-pub(super) fn loop_of(func: &Function, tree: &Tree, block: Block) -> Option<Parent> {
-    let branch = tree.parent(block)?;
-    matches!(func.inst(branch.inst).op, Op::If { .. }).then_some(())?;
-    let around = tree.parent(branch.block)?;
-    matches!(func.inst(around.inst).op, Op::Loop { .. }).then_some(around)
-}
-
-impl Counted {
-    fn of(func: &Function, around: Parent, block: Block) -> Option<Self> {
-        let Op::Loop { label, body } = func.inst(around.inst).op else { return None };
-        let &branch = func.block(body).last()?;
-        let Op::If { then, otherwise } = func.inst(branch).op else { return None };
-        let (test, is_end_free) =
-            (func.values[func.inst(branch).args[0].index()].def, func.block(otherwise).is_empty());
-        let Op::Compare(CompareOp::Ult | CompareOp::Slt) = func.inst(test).op else { return None };
-        let &[counter, end] = func.inst(test).args.as_slice() else { return None };
-        let Op::VarLoad(var) = func.def(counter).op else { return None };
-        let is_plain =
-            func.def(counter).args.is_empty() && func.var(var).ty == Type::I32 && func.var(var).count == 1;
-        let is_here = |inst: &Inst| func.block(body).contains(inst);
-        if then != block
-            || !is_end_free
-            || !is_plain
-            || !is_here(&test)
-            || !is_here(&func.values[counter.index()].def)
-        {
-            return None;
-        }
-        let (next, step) = next(func, block, var, label)?;
-        let (start, end) = (start(func, around, var)?, func.const_bits(end)?);
-        // Numbers that no addition carries out of range, whatever their sign.
-        let is_small = [start, end, step].iter().all(|&x| x < 1 << 30);
-        let rounds = end.checked_sub(start).filter(|_| is_small && step > 0)?.div_ceil(step);
-        Some(Self { var, start, step, rounds, test, next, body: block })
-    }
-}
-
-/// What adds to the counter at the end of a round, and what is added.
-pub(super) fn next(func: &Function, block: Block, var: Var, label: Label) -> Option<(Inst, u64)> {
-    let [.., store, br] = func.block(block) else { return None };
-    let (store, br) = (func.inst(*store), &func.inst(*br).op);
-    let (&Op::VarStore(to), &[value], Op::Br(back)) = (&store.op, store.args.as_slice(), br) else {
-        return None;
-    };
-    let info = func.def(value);
-    let &[x, y] = info.args.as_slice() else { return None };
-    let is_counter = |v: Value| matches!(func.def(v).op, Op::VarLoad(from) if from == var);
-    let (Op::Binary(BinaryOp::Iadd), true) = (&info.op, to == var && *back == label) else { return None };
-    let by = if is_counter(x) { y } else { Some(x).filter(|_| is_counter(y))? };
-    Some((func.values[value.index()].def, func.const_bits(by)?))
-}
-
 /// What the counter is before the loop.
 fn start(func: &Function, around: Parent, var: Var) -> Option<u64> {
     let before = func.block(around.block);
@@ -218,10 +156,9 @@ pub(super) fn is_exact(func: &Function, mul_add: Inst) -> bool {
 }
 
 /// Whether nothing but the multiply-adds and the counter is of consequence in the loop.
-fn does_nothing_else(func: &Function, tree: &Tree, counted: &Counted, round: &Round, around: Inst) -> bool {
-    let Op::Loop { body, .. } = func.inst(around).op else { return false };
-    let outer = func.block(body);
-    let inside = tree.within(body);
+fn does_nothing_else(func: &Function, tree: &Tree, counted: &Counted, round: &Round) -> bool {
+    let outer = func.block(counted.head);
+    let inside = tree.within(counted.head);
     let is_plain = |&inst: &Inst| {
         let op = &func.inst(inst).op;
         match *op {
@@ -248,8 +185,9 @@ pub(super) fn have_own_sides(func: &Function, round: &Round) -> bool {
 struct Linear<'a> {
     func: &'a Function,
     tree: &'a Tree,
-    around: Inst,
     counted: &'a Counted,
+    /// The counter in the first round.
+    start: u64,
 }
 
 /// A number that grows by `step` each round; what it is in the first one if that is known.
@@ -300,7 +238,7 @@ impl Linear<'_> {
         let is_inside = self.tree.block_of(def).is_some_and(|block| {
             self.tree
                 .up(block, Function::ENTRY)
-                .any(|b| self.tree.parent(b).is_some_and(|p| p.inst == self.around))
+                .any(|b| self.tree.parent(b).is_some_and(|p| p.inst == self.counted.around.inst))
         });
         if !is_inside {
             return fixed(None);
@@ -317,7 +255,7 @@ impl Linear<'_> {
         };
         match (&info.op, args.as_slice()) {
             (&Op::VarLoad(var), []) if var == self.counted.var => {
-                Some(Grows { step: self.counted.step as i64, first: Some(self.counted.start as i64) })
+                Some(Grows { step: self.counted.step as i64, first: Some(self.start as i64) })
             }
             // Only the counter and sums are stored.
             (Op::VarLoad(_), _) => args.iter().all(|x| x.step == 0).then_some(Grows { step: 0, first: None }),

@@ -26,13 +26,14 @@
 
 use super::affine::Places;
 use super::chain::{Round, round, uses};
-use super::deepen::{depth, have_own_sides, is_exact, loop_of, next};
+use super::counted::Counted;
+use super::deepen::{depth, have_own_sides, is_exact};
 use super::late::Late;
 use super::widen::{Apart, Guesses, decline_unless, root};
-use crate::entities::{Block, Inst, Value, Var};
+use crate::entities::{Block, Value, Var};
 use crate::module::{Function, InstInfo, LocId};
 use crate::op::{BinaryOp, CompareOp, Op};
-use crate::tree::{Parent, Tree};
+use crate::tree::Tree;
 use crate::types::{MatType, Scalar, Type, Use};
 use std::collections::{BTreeMap, HashMap};
 
@@ -58,15 +59,7 @@ pub(super) fn run(func: &Function) -> Function {
 
 /// A loop whose rounds may be done together.
 struct Rounds {
-    around: Parent,
-    /// The block that tests the counter, and what is done in each round.
-    head: Block,
-    body: Block,
-    counter: Value,
-    var: Var,
-    test: CompareOp,
-    end: Value,
-    step: u64,
+    counted: Counted,
     /// Where the test stands in the source.
     loc: LocId,
     round: Round,
@@ -75,31 +68,23 @@ struct Rounds {
 
 impl Rounds {
     fn of(func: &Function, tree: &Tree, uses: &[usize], late: &Late, body: Block) -> Option<Self> {
-        let around = loop_of(func, tree, body)?;
-        let Op::Loop { label, body: head } = func.inst(around.inst).op else { return None };
-        let (&branch, before) = func.block(head).split_last()?;
-        let Op::If { then, otherwise } = func.inst(branch).op else { return None };
-        let condition = func.def(func.inst(branch).args[0]);
-        let Op::Compare(test @ (CompareOp::Ult | CompareOp::Slt)) = condition.op else { return None };
-        let &[counter, end] = condition.args.as_slice() else { return None };
-        let Op::VarLoad(var) = func.def(counter).op else { return None };
-        let is_counter = func.var(var).ty == Type::I32 && func.var(var).count == 1;
-        let computes = |inst: &Inst| !func.inst(*inst).op.has_effect();
-        let is_plain = then == body && func.block(otherwise).is_empty() && before.iter().all(computes);
-        let is_here = before.contains(&func.values[counter.index()].def);
-        let (_, step) = next(func, body, var, label).filter(|(_, step)| (1..1 << 20).contains(step))?;
-        let round = round(func, tree, uses, body, around.inst)?;
+        let counted = Counted::of(func, tree, body).filter(|counted| counted.step < 1 << 20)?;
+        let before = counted.before(func);
+        let round = round(func, tree, uses, body, counted.around.inst)?;
         let has_one_each = round.sums.iter().all(|sum| sum.mul_adds.len() == 1);
         let is_product = !round.sums.is_empty()
             && has_one_each
             && round.mul_adds().all(|inst| is_exact(func, inst))
             && have_own_sides(func, &round);
-        if !is_counter || !is_plain || !is_here || !is_product || late.is_late(branch, &[]) {
+        // Whatever is computed there may be computed for later rounds, too.
+        let is_plain = before.iter().all(|&inst| !func.inst(inst).op.has_effect());
+        if !is_plain || !is_product || late.is_late(counted.test, &[]) {
             return None;
         }
         let (_, rest) = func.block(body).split_last()?;
         // So what it is in a round is known before the rounds.
-        let counts = rest.iter().filter(|&&inst| matches!(func.inst(inst).op, Op::VarStore(to) if to == var));
+        let counts =
+            rest.iter().filter(|&&inst| matches!(func.inst(inst).op, Op::VarStore(to) if to == counted.var));
         (counts.count() == 1).then_some(())?;
         let is_flat = before.iter().chain(rest).all(|&inst| {
             let info = func.inst(inst);
@@ -116,15 +101,8 @@ impl Rounds {
         let bytes = rows.map(|m| depth(m) * u64::from(m.elem.bytes())).max()?;
         let together = (LONG / bytes.max(1)).min(MOST);
         (is_flat && together > 1).then_some(Self {
-            around,
-            head,
-            body,
-            counter,
-            var,
-            test,
-            end,
-            step,
-            loc: condition.loc,
+            loc: func.inst(counted.test).loc,
+            counted,
             round,
             together,
         })
@@ -147,17 +125,17 @@ impl Deep<'_> {
         let label = self.new.new_label();
         let [head, body, otherwise] = [(); 3].map(|()| self.new.new_block());
         let mut known = HashMap::new();
-        let (_, before) = old.block(rounds.head).split_last()?;
-        for &inst in before {
+        let counted = &rounds.counted;
+        for &inst in counted.before(old) {
             self.copy(old.inst(inst), &mut known, head);
         }
-        let [counter, end] = [rounds.counter, rounds.end].map(|v| now(&known, v));
-        let more = Op::Const(rounds.step * (rounds.together - 1));
+        let [counter, end] = [counted.counter, counted.end].map(|v| now(&known, v));
+        let more = Op::Const(counted.step * (rounds.together - 1));
         let more = self.push(more, &[], Scalar::I32.into(), head);
         let last = self.push(Op::Binary(BinaryOp::Iadd), &[counter, more], Type::I32, head);
         // No number wraps, and the last round is one.
-        let rises = self.push(Op::Compare(rounds.test), &[counter, last], Type::BOOL, head);
-        let is_in = self.push(Op::Compare(rounds.test), &[last, end], Type::BOOL, head);
+        let rises = self.push(Op::Compare(counted.compare), &[counter, last], Type::BOOL, head);
+        let is_in = self.push(Op::Compare(counted.compare), &[last, end], Type::BOOL, head);
         let go = self.push(Op::Binary(BinaryOp::And), &[rises, is_in], Type::BOOL, head);
         self.effect(Op::If { then: body, otherwise }, &[go], head);
         let (loads, stored) = self.addresses(&mut known, counter, body)?;
@@ -171,8 +149,8 @@ impl Deep<'_> {
         }
         self.effect(Op::Br(label), &[], body);
         let deep = self.new.new_inst(Op::Loop { label, body: head }, &[], &[], rounds.loc);
-        let block = &mut self.new.blocks[rounds.around.block.index()];
-        let at = block.iter().position(|&inst| inst == rounds.around.inst)?;
+        let block = &mut self.new.blocks[counted.around.block.index()];
+        let at = block.iter().position(|&inst| inst == counted.around.inst)?;
         block.insert(at, deep);
         Some(())
     }
@@ -189,10 +167,10 @@ impl Deep<'_> {
         let (old, rounds) = (self.old, self.rounds);
         let mut loads: BTreeMap<Value, Loads> = BTreeMap::new();
         // What variables of one element hold, and which of them are stored.
-        let mut held = HashMap::from([(rounds.var, counter)]);
+        let mut held = HashMap::from([(rounds.counted.var, counter)]);
         let mut stored = BTreeMap::new();
-        let all_but_last = |block| old.block(block).split_last().map_or(&[][..], |(_, before)| before);
-        let (head, body) = (all_but_last(rounds.head), all_but_last(rounds.body));
+        let head = rounds.counted.before(old);
+        let (_, body) = old.block(rounds.counted.body).split_last()?;
         let mut places = Places::default();
         for number in 0..rounds.together {
             let mut known = first.clone();
@@ -227,7 +205,7 @@ impl Deep<'_> {
                 }
             }
             let [end, first_end] =
-                [&known, &*first].map(|known| places.classes.of(&self.new, now(known, rounds.end)));
+                [&known, &*first].map(|known| places.classes.of(&self.new, now(known, rounds.counted.end)));
             (end == first_end).then_some(())?;
             if number == 0 {
                 *first = known;
