@@ -1,7 +1,7 @@
 // Products of which each work-group computes a matrix or a few, so that those in a row of the grid load the same matrices of
 // A, those in a column the same of B: of floats and bytes, with B by rows and by columns, with more work-groups than go
 // together and with fewer, of several subgroups, with a number of rounds that depends on the row, with a loop of rounds in a
-// loop of blocks of them, added to what is there, and with a store by an invocation.
+// loop of blocks of them, of a grid that is a line, added to what is there, and with a store by an invocation.
 //
 // test run
 // target interp passes cpu
@@ -14,8 +14,9 @@
 // define B_LAYOUT LAYOUT
 // define DEEP ROUNDS
 // define SLICES BLOCK
-// keys M=(LM*ROWS*SUBGROUPS*GY) N=(LN*COLS*GX) SUBGROUPS=1 SIZE=32 ROWS=1 COLS=1 ROUNDS=K KR=K BLOCK=0 LAYOUT=ROW_MAJOR BI=k*N+c ACC=float
-// dispatch GX GY 2
+// define GRID_WIDTH WIDTH
+// keys M=(LM*ROWS*SUBGROUPS*GY) N=(LN*COLS*GX) SUBGROUPS=1 SIZE=32 ROWS=1 COLS=1 ROUNDS=K KR=K BLOCK=0 WIDTH=0 DX=GX DY=GY LAYOUT=ROW_MAJOR BI=k*N+c ACC=float
+// dispatch DX DY 2
 // in 0.0 TYPE gen M*K = i * 7 % 13 - 6
 // in 0.1 TYPE gen N*K = i * 5 % 11 - 5
 // inout 0.2 SUM gen 2*M*N = i % 17
@@ -35,7 +36,8 @@
 // case blocks: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=256 GX=8 GY=9 BLOCK=64
 // case blocks-columns: TYPE=i8 GT=int8_t SUM=i32 ACC=int LM=16 LN=16 LK=32 ROWS=4 COLS=4 K=160 GX=2 GY=2 LAYOUT=COL_MAJOR BI=c*K+k BLOCK=32
 // case whole-blocks: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=192 GX=8 GY=8 BLOCK=96 ROUNDS=104
-// case uneven: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=48 GX=9 GY=2 ROUNDS=(K-16*gl_WorkGroupID.y) KR=48-16*div(r%M,16)
+// case linear: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 ROWS=2 K=144 GX=3 GY=2 WIDTH=3 DX=6 DY=1
+// case uneven: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=48 GX=9 GY=2 ROUNDS=(K-16*y) KR=48-16*div(r%M,16)
 #version 460
 #include "matrices.glsl"
 
@@ -53,9 +55,16 @@ layout(set = 0, binding = 3) buffer Marks { uint marks[]; };
 
 void main()
 {
-    uint M = LM * ROWS * gl_NumSubgroups * gl_NumWorkGroups.y, N = LN * COLS * gl_NumWorkGroups.x;
-    uint row = LM * ROWS * (gl_WorkGroupID.y * gl_NumSubgroups + gl_SubgroupID);
-    uint column = LN * COLS * gl_WorkGroupID.x;
+#if GRID_WIDTH == 0
+    uint x = gl_WorkGroupID.x, y = gl_WorkGroupID.y;
+    uint width = gl_NumWorkGroups.x, height = gl_NumWorkGroups.y;
+#else
+    uint x = gl_WorkGroupID.x % GRID_WIDTH, y = gl_WorkGroupID.x / GRID_WIDTH;
+    uint width = GRID_WIDTH, height = gl_NumWorkGroups.x / GRID_WIDTH;
+#endif
+    uint M = LM * ROWS * gl_NumSubgroups * height, N = LN * COLS * width;
+    uint row = LM * ROWS * (y * gl_NumSubgroups + gl_SubgroupID);
+    uint column = LN * COLS * x;
     uint start = (M * gl_WorkGroupID.z + row) * N + column;
     MATRIX(ADDEND, LM, LN, Accumulator) sums[ROWS][COLS];
     for (uint i = 0; i < ROWS; ++i)
@@ -81,7 +90,7 @@ void main()
     for (uint i = 0; i < ROWS; ++i)
         for (uint j = 0; j < COLS; ++j)
             coopMatStore(sums[i][j], c, start + LM * i * N + LN * j, N, ROW_MAJOR);
-    uint number = (gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+    uint number = (gl_WorkGroupID.z * height + y) * width + x;
     if (gl_LocalInvocationIndex == 0)
         marks[number] = number;
 }

@@ -133,7 +133,7 @@ pub struct SubgroupContext {
     /// Its number in the work-group; 0 for code that runs all of them.
     pub subgroup_id: u32,
     /// For code that runs work-groups: how many, one after the other along x, at least one. For code that has a [`Meta::block`]
-    /// of them: all of a block, of which `group_id` is the first, or one.
+    /// of them: one, or [`ALL_OF_BLOCK`] of which `group_id` is the first.
     pub groups: u32,
     /// Compiled code writes 1 if it can't do the work-groups of a block together. It has done nothing then, and the host
     /// has it do them one by one.
@@ -156,6 +156,9 @@ pub struct SubgroupContext {
 
 /// The compiled function. Safe to call under the guarantees stated at the top of this module.
 pub type Entry = unsafe extern "C" fn(*const SubgroupContext);
+
+/// As [`SubgroupContext::groups`]: the work-groups of a [`Meta::block`].
+pub const ALL_OF_BLOCK: u32 = 0;
 
 /// What the host has to know to run compiled code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -182,9 +185,9 @@ pub struct Meta {
     /// Whether a call runs all subgroups of [`SubgroupContext::groups`] work-groups, which share their scratch memory then. It
     /// returns between two of them if the dispatch stops.
     pub runs_groups: bool,
-    /// Work-groups along x and y that a call runs together if [`SubgroupContext::groups`] says so; ones if it runs only single
-    /// ones.
-    pub block: [u32; 2],
+    /// Work-groups along x and y that a call runs together if [`SubgroupContext::groups`] says so; none if it has no form for
+    /// that. It may be one, whose form supposes something and declines where that is not so.
+    pub block: Option<[u32; 2]>,
     /// Whether it accesses memory by address, whose bounds nobody knows. Its accesses may fault.
     pub uses_addresses: bool,
     /// Invocations of a subgroup.

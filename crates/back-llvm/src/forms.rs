@@ -105,7 +105,7 @@ fn lower_only<'c>(
     Ok((e, vec![general, aligned], meta))
 }
 
-/// A form for single work-groups, and one for blocks of them.
+/// A form for single work-groups, and one for blocks of them, which may decline.
 fn lower_coarse<'c>(
     e: Emit<'c>,
     common: &mut Common,
@@ -120,12 +120,12 @@ fn lower_coarse<'c>(
     let start = Prologue::new(&e, "block", Linkage::Internal);
     let scratch = Scratch::of(&coarse.module);
     let (e, block, other) = lower_form(e, common, start, &coarse.module, scratch, isa, subgroups)?;
-    choose(&e, offset::SUBGROUP_GROUPS, 1, single, block)?;
+    choose(&e, offset::SUBGROUP_GROUPS, abi::ALL_OF_BLOCK, block, single)?;
     let meta = Meta {
         scratch_bytes: meta.scratch_bytes.max(other.scratch_bytes),
         common_bytes: meta.common_bytes.max(other.common_bytes),
         note_bytes: meta.note_bytes.max(other.note_bytes),
-        block: coarse.block,
+        block: Some(coarse.block),
         ..meta
     };
     Ok((e, vec![single, block], meta))

@@ -51,7 +51,7 @@ impl Binary {
             out.u32(word);
         }
         out.u32(u32::from(*runs_groups));
-        block.iter().for_each(|&groups| out.u32(groups));
+        out.list(block.as_slice(), |out, block| block.iter().for_each(|&groups| out.u32(groups)));
         out.u32(u32::from(*uses_addresses));
         out.u32(*subgroup_size);
         workgroup_size.iter().for_each(|&size| out.u32(size));
@@ -79,7 +79,7 @@ impl Binary {
                 num_bindings: input.u32()?,
                 has_workgroup_barrier: input.flag()?,
                 runs_groups: input.flag()?,
-                block: [input.u32()?, input.u32()?],
+                block: input.list(|input| Some([input.u32()?, input.u32()?]))?.first().copied(),
                 uses_addresses: input.flag()?,
                 subgroup_size: input.u32()?,
                 workgroup_size: [input.u32()?, input.u32()?, input.u32()?],
@@ -139,7 +139,7 @@ mod tests {
                 num_bindings: 2,
                 has_workgroup_barrier: true,
                 runs_groups: true,
-                block: [4, 2],
+                block: Some([4, 2]),
                 uses_addresses: true,
                 subgroup_size: 32,
                 workgroup_size: [8, 4, 2],

@@ -53,18 +53,19 @@ pub(crate) struct Part {
 }
 
 impl Grid {
-    /// A grid of `groups` work-groups along each axis, the first being `base`, which run in blocks of so many along x and y,
-    /// one for no blocks. `None` if there are more than a 64-bit number counts, or an id exceeds 32 bits.
-    pub(crate) fn new(groups: [u32; 3], base: [u32; 3], block: [u32; 2]) -> Option<Self> {
+    /// A grid of `groups` work-groups along each axis, the first being `base`, which run in blocks of so many along x and y
+    /// if there are any. `None` if there are more than a 64-bit number counts, or an id exceeds 32 bits.
+    pub(crate) fn new(groups: [u32; 3], base: [u32; 3], block: Option<[u32; 2]>) -> Option<Self> {
         for (count, first) in groups.into_iter().zip(base) {
             first.checked_add(count)?;
         }
         let [x, y, z] = groups.map(u64::from);
         // The product of two is below 2^64; a zero may hide the overflow of the others.
         let total = if groups.contains(&0) { 0 } else { (x * y).checked_mul(z)? };
-        let block = block.map(|along| along.max(1));
         let [width, height, depth] = groups;
-        let [columns, rows] = if block == [1, 1] { [0, 0] } else { [width / block[0], height / block[1]] };
+        let is_in_blocks = block.is_some();
+        let block = block.unwrap_or([1, 1]).map(|along| along.max(1));
+        let [columns, rows] = if is_in_blocks { [width / block[0], height / block[1]] } else { [0, 0] };
         let [wide, high] = [columns * block[0], rows * block[1]];
         let (wide, high) = if columns == 0 || rows == 0 { (0, 0) } else { (wide, high) };
         let [x, y, z] = base;
@@ -81,12 +82,12 @@ impl Grid {
     pub(crate) fn for_threads(
         groups: [u32; 3],
         base: [u32; 3],
-        block: [u32; 2],
+        block: Option<[u32; 2]>,
         threads: usize,
     ) -> Option<Self> {
         let grid = Self::new(groups, base, block)?;
-        let is_enough = grid.blocks.count().saturating_mul(GAIN) >= threads as u64;
-        if is_enough { Some(grid) } else { Self::new(groups, base, [1; 2]) }
+        let is_enough = grid.blocks.count().saturating_mul(GAIN) >= grid.total.min(threads as u64);
+        if is_enough { Some(grid) } else { Self::new(groups, base, None) }
     }
 
     /// Number of work-groups.
@@ -203,7 +204,7 @@ mod tests {
     fn every_group_runs_once() {
         let grids =
             [[1, 1, 1], [8, 3, 2], [7, 5, 1], [9, 4, 3], [17, 1, 2], [1, 20, 1], [100, 2, 1], [37, 9, 2]];
-        let blocks = [[1, 1], [4, 2], [1, 3], [8, 1], [9, 4]];
+        let blocks = [None, Some([1, 1]), Some([4, 2]), Some([1, 3]), Some([8, 1]), Some([9, 4])];
         for (groups, block) in grids.into_iter().flat_map(|groups| blocks.map(|block| (groups, block))) {
             let grid = Grid::new(groups, [10, 20, 30], block).unwrap();
             let in_order = ids(&grid, 0..grid.total());
@@ -226,7 +227,7 @@ mod tests {
 
     #[test]
     fn panels_come_before_rows() {
-        let grid = Grid::new([10, 2, 1], [0; 3], [1; 2]).unwrap();
+        let grid = Grid::new([10, 2, 1], [0; 3], None).unwrap();
         let ids = ids(&grid, 0..20);
         assert_eq!([ids[7], ids[8], ids[16]], [[7, 0, 0], [0, 1, 0], [8, 0, 0]]);
     }
@@ -234,7 +235,7 @@ mod tests {
     #[test]
     fn work_groups_in_a_row_run_together() {
         let rows = |groups, numbers| {
-            let grid = Grid::new(groups, [5, 0, 0], [1; 2]).unwrap();
+            let grid = Grid::new(groups, [5, 0, 0], None).unwrap();
             grid.parts(numbers).map(|part| (part.first, part.count)).collect::<Vec<_>>()
         };
         assert_eq!(rows([100, 1, 2], 90..110), [([95, 0, 0], 10), ([5, 0, 1], 10)]);
@@ -246,18 +247,18 @@ mod tests {
 
     #[test]
     fn absurd_sizes_are_refused() {
-        assert!(Grid::new([u32::MAX; 3], [0; 3], [1; 2]).is_none());
-        assert!(Grid::new([2, 1, 1], [u32::MAX, 0, 0], [1; 2]).is_none());
-        assert_eq!(Grid::new([0, u32::MAX, u32::MAX], [0; 3], [1; 2]).unwrap().total(), 0);
+        assert!(Grid::new([u32::MAX; 3], [0; 3], None).is_none());
+        assert!(Grid::new([2, 1, 1], [u32::MAX, 0, 0], None).is_none());
+        assert_eq!(Grid::new([0, u32::MAX, u32::MAX], [0; 3], None).unwrap().total(), 0);
         assert_eq!(
-            Grid::new([u32::MAX, u32::MAX, 1], [0; 3], [1; 2]).unwrap().total(),
+            Grid::new([u32::MAX, u32::MAX, 1], [0; 3], None).unwrap().total(),
             u64::from(u32::MAX).pow(2)
         );
     }
 
     #[test]
     fn whole_blocks_come_first_and_the_edges_by_themselves() {
-        let grid = Grid::new([9, 5, 1], [0; 3], [4, 2]).unwrap();
+        let grid = Grid::new([9, 5, 1], [0; 3], Some([4, 2])).unwrap();
         let parts: Vec<_> = grid.parts(0..45).collect();
         let blocks: Vec<_> = parts.iter().filter(|part| part.is_block).map(|part| part.first).collect();
         assert_eq!(blocks, [[0, 0, 0], [4, 0, 0], [0, 2, 0], [4, 2, 0]]);
@@ -268,9 +269,9 @@ mod tests {
 
     #[test]
     fn few_blocks_are_none_for_many_threads() {
-        let unit = |threads| Grid::for_threads([8, 8, 1], [0; 3], [4, 4], threads).unwrap().unit();
+        let unit = |threads| Grid::for_threads([8, 8, 1], [0; 3], Some([4, 4]), threads).unwrap().unit();
         assert_eq!([1, 4, 12, 13].map(unit), [16, 16, 16, 1]);
         // Without a whole block there are none either.
-        assert_eq!(Grid::for_threads([100, 3, 1], [0; 3], [4, 4], 1).unwrap().unit(), 1);
+        assert_eq!(Grid::for_threads([100, 3, 1], [0; 3], Some([4, 4]), 1).unwrap().unit(), 1);
     }
 }

@@ -46,11 +46,11 @@ impl fmt::Debug for Pipeline {
 }
 
 impl Pipeline {
-    /// The work-groups that the next dispatch runs together, along x and y.
-    pub(crate) fn next_block(&self) -> [u32; 2] {
+    /// The work-groups that the next dispatch runs together, along x and y, if it runs any.
+    pub(crate) fn next_block(&self) -> Option<[u32; 2]> {
         let one_less = |left: u32| left.checked_sub(1);
         match self.single.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) {
-            Ok(_) => [1, 1],
+            Ok(_) => None,
             Err(_) => self.meta.block,
         }
     }

@@ -26,8 +26,8 @@ use std::time::{Duration, Instant};
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, Yielder};
 use phalanx_back_llvm::abi::{
-    BindingDesc, BufferDesc, DispatchContext, Entry, IDLE, Note, SCHEDULING, SCRATCH_STEP, Services,
-    SubgroupContext,
+    ALL_OF_BLOCK, BindingDesc, BufferDesc, DispatchContext, Entry, IDLE, Note, SCHEDULING, SCRATCH_STEP,
+    Services, SubgroupContext,
 };
 use phalanx_host::{Allocations, Descriptor, Fault, MemoryError, StopFlag, StopReason};
 use phalanx_ir::{BindingInfo, BindingKind};
@@ -410,11 +410,11 @@ impl Run {
         self.shares.take(own, is_alone.then_some(done), &self.stop)
     }
 
-    /// Runs `body` with the id of one work-group after the other, or of the first of a block, and how many it is for.
+    /// Runs `body` with the id of one work-group after the other and one, or of the first of a block and [`ALL_OF_BLOCK`].
     fn for_each_group(&self, mut body: impl FnMut([u32; 3], u32)) {
         self.for_each_part(|Part { first, count, is_block }| {
             if is_block {
-                return body(first, count);
+                return body(first, ALL_OF_BLOCK);
             }
             let [x, y, z] = first;
             for x in x..x + count {
@@ -501,7 +501,7 @@ impl Run {
                         note(word, SCHEDULING);
                         context.declined != 0
                     };
-                    if call(id, groups) && groups > 1 {
+                    if call(id, groups) && groups == ALL_OF_BLOCK {
                         run.sums.declined.fetch_add(1, Ordering::Relaxed);
                         run.grid.block_from(id).take_while(|_| !run.stop.is_raised()).for_each(|id| {
                             call(id, 1);

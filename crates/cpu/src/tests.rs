@@ -147,7 +147,7 @@ fn a_block_that_declines_is_run_one_by_one() {
         + "%row = mul i32 %gy, %nx
            %place = add i32 %row, %gx
            %mine = add i32 %place, 1
-           %is.one = icmp eq i32 %groups, 1
+           %is.one = icmp ne i32 %groups, 0
            %i = select i1 %is.one, i32 %mine, i32 0
            %p = getelementptr i32, ptr %buf, i32 %i
            %old = load i32, ptr %p
@@ -156,7 +156,7 @@ fn a_block_that_declines_is_run_one_by_one() {
            %declines = select i1 %is.one, i32 0, i32 1
            store i32 %declines, ptr %declined.p
            ret void";
-    let meta = Meta { has_workgroup_barrier: false, block: [2, 3], ..meta(32) };
+    let meta = Meta { has_workgroup_barrier: false, block: Some([2, 3]), ..meta(32) };
     let (device, pipeline) = (device(1), pipeline_with(&body, meta));
     let buffer = Buffer::new(4 * (1 + 5 * 7)).unwrap();
     let dispatch = || {

@@ -28,6 +28,7 @@ use super::{Options, PassBug, compact, flatten, gate, opt_dce, strip, widen};
 use crate::entities::{Block, Inst, Value, Var};
 use crate::module::{Function, InstInfo, Module};
 use crate::op::{BinaryOp, Builtin, Op};
+use crate::tree::Tree;
 use crate::types::{MatType, Scalar, Type};
 use crate::verify::Verified;
 use std::collections::BTreeSet;
@@ -41,7 +42,7 @@ const MANY: u32 = 256;
 /// Most instructions that are copies: code that long takes longer to compile than it gains.
 const LONG: u32 = 2048;
 
-/// A module whose work-groups do what blocks of them did.
+/// A module whose work-groups do what blocks of them did, or decline.
 #[derive(Clone, Debug)]
 pub struct Coarse {
     /// The module. Its built-ins of the work-group are those of the first in each block.
@@ -50,20 +51,25 @@ pub struct Coarse {
     pub block: [u32; 2],
 }
 
-/// Makes one of blocks of work-groups; `None` if they do not multiply the same matrices, or cannot go together.
+/// Makes one of blocks of work-groups, or of one, whose rows or rounds are joined where that may be declined; `None` if
+/// neither is to be had.
 ///
 /// # Errors
 ///
 /// A bug in this pass.
 pub fn coarsen(module: &Verified, options: &Options) -> Result<Option<Coarse>, PassBug> {
     let Some(axes) = Axes::of(module) else { return Ok(None) };
-    let Some(block) = axes.block(&module.body).and_then(|block| axes.short(&module.body, block)) else {
-        return Ok(None);
-    };
+    let Some(block) = axes.block(&module.body) else { return Ok(None) };
+    let block = axes.short(&module.body, block);
     let copied = flatten::run(&Copier::new(module, &axes, block).run());
     // Sums of neighbours lie side by side and below each other, mostly.
     let wide = opt_dce::run(&widen::run_or_decline(&copied));
-    let body = compact(&opt_dce::run(&strip::run(&wide)));
+    let strips = strip::run(&wide);
+    let body = opt_dce::run(strips.as_ref().unwrap_or(&wide));
+    if block == [1, 1] && strips.is_none() && mul_adds(&body) == mul_adds(&copied) {
+        return Ok(None);
+    }
+    let body = compact(&body);
     let module = gate("coarsen", Module { body, ..Module::clone(module) })?;
     if let Some(observe) = options.observe {
         observe("coarsen", &module);
@@ -165,7 +171,7 @@ impl Axes {
         accesses.all(|info| element(func, info).is_some_and(|index| index < func.var(var).count))
     }
 
-    /// How many work-groups go together along x and y.
+    /// How many work-groups go together along x and y; `None` if nothing is multiplied.
     fn block(&self, func: &Function) -> Option<[u32; 2]> {
         let is_mul_add = |&&inst: &&Inst| matches!(func.inst(inst).op, Op::MatMulAdd(_));
         let blocks = func.blocks.iter().map(|insts| insts.iter().filter(is_mul_add).collect::<Vec<_>>());
@@ -198,12 +204,11 @@ impl Axes {
             left /= count;
             count
         };
-        let block = [along(0), along(1)];
-        (block != [1, 1]).then_some(block)
+        Some([along(0), along(1)])
     }
 
     /// A block, or a smaller one for which the code is not too long.
-    fn short(&self, func: &Function, mut block: [u32; 2]) -> Option<[u32; 2]> {
+    fn short(&self, func: &Function, mut block: [u32; 2]) -> [u32; 2] {
         let copies = |block: [u32; 2]| -> u32 {
             let along =
                 |axes: Set, axis: u8| if axes & bit(axis) == 0 { 1 } else { block[usize::from(axis)] };
@@ -215,8 +220,14 @@ impl Axes {
             let longer = usize::from(block[1] > block[0]);
             block[longer] /= 2;
         }
-        (block != [1, 1]).then_some(block)
+        block
     }
+}
+
+/// Number of multiply-adds in the code.
+fn mul_adds(func: &Function) -> usize {
+    let is_mul_add = |inst: &&Inst| matches!(func.inst(**inst).op, Op::MatMulAdd(_));
+    Tree::new(func).order().iter().filter(is_mul_add).count()
 }
 
 /// Whether an instruction may be done for several work-groups, in any order with theirs.
@@ -539,12 +550,24 @@ var $k: i32
         // All columns are the same; or all rows.
         assert_eq!(block("imul %x, %16", "imul %0, %16"), Some([1, 8]));
         assert_eq!(block("imul %y, %16", "imul %0, %16"), Some([8, 1]));
-        // Both factors change along x.
-        assert_eq!(block("imul %y, %16", "imul %x, %16"), None);
         // As many rounds as x says.
         assert_eq!(block("ult %k, %stride", "ult %k, %x"), Some([1, 8]));
         // The third axis is none that work-groups are joined along.
         assert_eq!(block("workgroup_id<x>", "workgroup_id<z>"), Some([1, 8]));
+    }
+
+    #[test]
+    fn one_work_group_may_decline_too() {
+        // Both factors change along x, but rounds are one.
+        let lone = SIMPLE.replace("imul %y, %16", "imul %x, %16");
+        let Coarse { module, block } = coarse(&lone).unwrap();
+        assert_eq!((block, count(&module, |op| *op == Op::Decline)), ([1, 1], 1));
+        assert_eq!(count(&module, |op| matches!(op, Op::Loop { .. })), 2);
+        // Where nothing is joined there is no such form.
+        assert!(
+            coarse(&lone.replace("iadd %k, %16", "iadd %k, %2w").replace("%2:", "%2w: i32 = const 2\n  %2:"))
+                .is_none()
+        );
     }
 
     /// The program, with lines before its first effect or load, or behind its last store.

@@ -42,16 +42,17 @@ const LONG: u64 = 256;
 /// Most rounds that are one: the addresses of each are computed.
 const MOST: u64 = 8;
 
-/// Makes matrices deeper.
-pub(super) fn run(func: &Function) -> Function {
+/// Makes matrices deeper; `None` if there are none to be.
+pub(super) fn run(func: &Function) -> Option<Function> {
     let tree = Tree::new(func);
     let (uses, late) = (uses(func, &tree), Late::of(func));
-    let mut new = func.clone();
+    let mut new = None;
     for block in (0..func.blocks.len()).map(Block::new) {
         let Some(rounds) = Rounds::of(func, &tree, &uses, &late, block) else { continue };
-        let mut deep = Deep { old: func, new: new.clone(), rounds: &rounds };
+        let so_far = new.clone().unwrap_or_else(|| func.clone());
+        let mut deep = Deep { old: func, new: so_far, rounds: &rounds };
         if deep.make().is_some() {
-            new = deep.new;
+            new = Some(deep.new);
         }
     }
     new
@@ -373,7 +374,7 @@ mod tests {
     fn shapes(code: &str) -> (Vec<String>, [usize; 2]) {
         let module = verify(text::parse(code).unwrap_or_else(|e| panic!("{e}\n{code}")));
         let mut module = module.unwrap_or_else(|e| panic!("{e}\n{code}")).into_inner();
-        module.body = opt_dce::run(&run(&module.body));
+        module.body = opt_dce::run(&run(&module.body).unwrap_or(module.body));
         let module = verify(module).unwrap_or_else(|e| panic!("{e}\n{code}"));
         let func = &module.body;
         let tree = Tree::new(func);
