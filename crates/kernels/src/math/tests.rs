@@ -2,6 +2,8 @@
 //! special values.
 
 use super::{BinaryFn, MathFn, MathLevel, UnaryFn, address, binary, double, table, ternary, unary};
+use std::num::NonZero;
+use std::sync::Mutex;
 
 /// The exact value, nearly.
 fn reference(function: MathFn, x: f64, y: f64) -> f64 {
@@ -260,8 +262,8 @@ fn worst(function: MathFn, x: &[f32], y: &[f32]) -> Vec<(MathLevel, f64, String)
 
 #[test]
 fn errors_stay_within_the_documented_bounds() {
-    let mut failures = Vec::new();
-    for function in of_f32() {
+    let failures = Mutex::new(Vec::new());
+    let check = |function: MathFn| {
         let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ function as u64);
         let (x, y) = match function.arity() {
             1 => (samples(function, &mut random), Vec::new()),
@@ -269,10 +271,21 @@ fn errors_stay_within_the_documented_bounds() {
         };
         for (level, error, place) in worst(function, &x, &y) {
             if error > function.max_ulp() {
-                failures.push(format!("{} {level:?}: {error} ULP at {place}", function.name()));
+                let failure = format!("{} {level:?}: {error} ULP at {place}", function.name());
+                failures.lock().unwrap().push(failure);
             }
         }
-    }
+    };
+    // One thread of an emulator would take the time of all other tests together.
+    let left = Mutex::new(of_f32());
+    let next = || left.lock().unwrap().next();
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| std::iter::from_fn(next).for_each(check));
+        }
+    });
+    let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 

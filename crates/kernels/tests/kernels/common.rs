@@ -25,9 +25,18 @@ impl Random {
     }
 }
 
+/// All that this machine can run, the best last; with `BEST=1` that alone, where the others were tested by other means.
+pub(crate) fn sets() -> Vec<Isa> {
+    let mut list = Isa::available();
+    if std::env::var_os("BEST").is_some() {
+        list.drain(..list.len().saturating_sub(1));
+    }
+    list
+}
+
 /// One instruction set of every level, and the best: all code and all layouts that differ outside multiplication.
 pub(crate) fn levels() -> Vec<Isa> {
-    let mut list = Isa::available();
+    let mut list = sets();
     let best = list.last().copied();
     list.dedup_by_key(|isa| isa.level());
     list.extend(best.filter(|best| !list.contains(best)));

@@ -1,6 +1,6 @@
 //! Multiplication on every instruction set against exact arithmetic.
 
-use crate::common::{Buffer, Matrix, Random, float, integer, nearest, same, truncate};
+use crate::common::{Buffer, Matrix, Random, float, integer, nearest, same, sets, truncate};
 use phalanx_kernels::{Access, Elem, Grid, Isa, KernelId, MulAdd, MulAddFn, TileLayout, Use, Wishes};
 
 /// Types and flags of a multiplication.
@@ -293,7 +293,7 @@ fn is_light(shape: (u32, u32, u32), grid: Grid) -> bool {
 /// Runs a case over all shapes and grids that are not too much work.
 fn sweep(case: Case) {
     let mut random = Random(0x5eed ^ case.elems.iter().fold(0, |hash, &elem| hash * 31 + elem as u64));
-    for isa in Isa::available() {
+    for isa in sets() {
         for shape in SHAPES {
             for grid in GRIDS.into_iter().filter(|grid| is_light(shape, *grid)) {
                 let in_place = case.elems[2] == case.elems[3] && random.below(2) == 0;
@@ -348,7 +348,7 @@ fn bytes_of_all_signs() {
 /// A few shapes only, for cases that come in many combinations.
 fn sweep_some(case: Case) {
     let mut random = Random(0xabc);
-    for isa in Isa::available() {
+    for isa in sets() {
         for shape in [(16, 16, 16), (16, 16, 32), (8, 8, 8), (5, 9, 7), (17, 20, 33)] {
             let grid = random.pick(&GRIDS);
             Run { case, shape, grid, in_place: false }.check(isa, &mut random);
@@ -390,9 +390,7 @@ fn saturating_sums_are_exact() {
         (Elem::I64, true, s64_max, s64_max, 1 << 63, s64_max),
         (Elem::I64, true, s64_max, 1 << 63, s64_max, 1 << 63),
     ] {
-        for (isa, depth) in
-            Isa::available().into_iter().flat_map(|isa| [1, 16, 300, 40_000].map(|k| (isa, k)))
-        {
+        for (isa, depth) in sets().into_iter().flat_map(|isa| [1, 16, 300, 40_000].map(|k| (isa, k))) {
             let case = Case::integers([elem; 4], [signed; 4], true);
             let run = Run { case, shape: (3, 5, depth), grid: Grid::ONE, in_place: false };
             let all = |bits, rows, cols| [Matrix::from_fn(elem, rows, cols, |_, _| bits)];
@@ -427,7 +425,7 @@ fn relaxed_sums_are_rounded_at_the_end() {
 
 /// The instruction sets that multiply f16 in f16, for programs in which they may.
 fn with_sums_of_f16() -> impl Iterator<Item = Isa> {
-    Isa::available().into_iter().filter(|isa| isa.fp16()).map(Isa::for_sums_of_f16)
+    sets().into_iter().filter(|isa| isa.fp16()).map(Isa::for_sums_of_f16)
 }
 
 /// Sums of which all parts are f16 are exact where they are made of f16, too.
@@ -478,7 +476,7 @@ fn f16_error_in_f16_is_bounded() {
 /// Denormals of f16 are kept, and zeros have the sign that they have in f32.
 #[test]
 fn denormals_of_f16_are_kept() {
-    let sets = Isa::available().into_iter().chain(with_sums_of_f16());
+    let sets = sets().into_iter().chain(with_sums_of_f16());
     for isa in sets {
         let case = Case::floats(Elem::F16, Elem::F16, Elem::F16, Elem::F16);
         let op = Run { case, shape: (16, 16, 8), grid: Grid::ONE, in_place: false }.op(isa);
@@ -515,7 +513,7 @@ fn sums_that_overflow_on_the_way_stay_infinite() {
             run.expected((&run.factors(0, &a), &run.factors(1, &b), &c[0]), (0, 0), (3, 5)),
             nearest(Elem::F16, want)
         );
-        Isa::available().into_iter().chain(with_sums_of_f16().filter(|_| !relaxed)).for_each(|isa| {
+        sets().into_iter().chain(with_sums_of_f16().filter(|_| !relaxed)).for_each(|isa| {
             run.check_these(isa, &run.op(isa), (&a, &b, &c));
         });
     }
@@ -538,7 +536,7 @@ fn denormals_of_bf16_are_zeros() {
         // The difference of the least normal number and one near it.
         (0x3f80, 0x8080, 0x0081_0000, 0.0),
     ];
-    for isa in Isa::available() {
+    for isa in sets() {
         for (ec, any_use) in [
             (Elem::F32, false),
             (Elem::F32, true),
@@ -599,7 +597,7 @@ fn matrices_of_any_use() {
 fn large_tiles() {
     let mut random = Random(9);
     let case = Case::floats(Elem::F16, Elem::F16, Elem::F32, Elem::F32);
-    for isa in Isa::available() {
+    for isa in sets() {
         for shape in [(128, 128, 64), (1, 512, 16), (200, 3, 70), (512, 16, 16)] {
             Run { case, shape, grid: Grid::ONE, in_place: true }.check(isa, &mut random);
         }
@@ -609,7 +607,7 @@ fn large_tiles() {
 #[test]
 fn common_types_have_fast_kernels() {
     let mut random = Random(1);
-    for isa in Isa::available() {
+    for isa in sets() {
         for (elem, accumulator) in
             [(Elem::F16, Elem::F32), (Elem::F32, Elem::F32), (Elem::BF16, Elem::F32), (Elem::I8, Elem::I32)]
         {
@@ -631,7 +629,7 @@ fn words_of_all_signs() {
         for signed in [[false; 4], [true; 4], [true, false, true, false], [false, true, false, true]] {
             let case = Case::integers([elem, elem, Elem::I32, Elem::I32], signed, false);
             sweep(case);
-            for isa in Isa::available() {
+            for isa in sets() {
                 let run = Run { case, shape: (16, 8, 16), grid: GRIDS[3], in_place: true };
                 assert_ne!(run.check(isa, &mut random), KernelId::MUL_ADD_GENERAL, "{isa} {case:?}");
             }
@@ -642,7 +640,7 @@ fn words_of_all_signs() {
 #[test]
 fn matrix_registers_are_used_where_they_are() {
     let mut random = Random(1);
-    for isa in Isa::available().into_iter().filter(|isa| isa.amx()) {
+    for isa in sets().into_iter().filter(|isa| isa.amx()) {
         for (elem, accumulator, id) in [
             (Elem::BF16, Elem::F32, KernelId::MUL_ADD_AMX_BF16),
             (Elem::BF16, Elem::BF16, KernelId::MUL_ADD_AMX_BF16),
@@ -681,7 +679,7 @@ const SPLIT: [((u32, u32, u32), Grid, KernelId); 7] = [
 #[test]
 fn factors_are_split_for_matrix_registers() {
     let mut random = Random(5);
-    for isa in Isa::available().into_iter().filter(|isa| isa.amx()) {
+    for isa in sets().into_iter().filter(|isa| isa.amx()) {
         for (factors, numbers) in [
             ([Elem::F16, Elem::F16], Numbers::Long),
             ([Elem::F16, Elem::E5M2], Numbers::Any),
@@ -729,7 +727,7 @@ fn check_parts(
 #[test]
 fn infinities_are_kept_where_factors_are_split() {
     let case = Case::floats(Elem::F16, Elem::F16, Elem::F32, Elem::F32);
-    for isa in Isa::available().into_iter().filter(|isa| isa.amx()) {
+    for isa in sets().into_iter().filter(|isa| isa.amx()) {
         for (shape, grid, id) in SPLIT {
             let ((m, n, k), run) = (shape, Run { case, shape, grid, in_place: false });
             let op = run.op(isa);
@@ -761,7 +759,7 @@ fn infinities_are_kept_where_factors_are_split() {
 fn f32_error_is_bounded() {
     let mut random = Random(3);
     let (m, n, k) = (16, 16, 64);
-    for isa in Isa::available() {
+    for isa in sets() {
         let mut draw = || ((random.next() >> 40) as f64 / 2.0_f64.powi(24) - 0.5) * 8.0;
         let a = Matrix::from_fn(Elem::F32, m, k, |_, _| nearest(Elem::F32, draw()));
         let b = Matrix::from_fn(Elem::F32, k, n, |_, _| nearest(Elem::F32, draw()));

@@ -1,6 +1,6 @@
 //! Operations on the vectors of lanes, on every instruction set, against sums of one element after the other.
 
-use crate::common::{Buffer, Random, float, integer, nearest, same, truncate};
+use crate::common::{Buffer, Random, float, integer, nearest, same, sets, truncate};
 use phalanx_kernels::{Elem, Isa, Piece, VecMatMul, VecMatMulFn, VecOuterAdd, VecOuterAddFn};
 
 const SIZES: [u32; 10] = [1, 2, 3, 5, 8, 31, 32, 64, 65, 128];
@@ -375,7 +375,7 @@ fn matrices_of_floats() {
     let mut random = Random(1);
     let inputs =
         [(Elem::F16, true), (Elem::F32, true), (Elem::I8, true), (Elem::I32, true), (Elem::I32, false)];
-    for isa in Isa::available() {
+    for isa in sets() {
         for input in inputs {
             for interpretation in FLOATS {
                 for matrix in FLOATS {
@@ -394,7 +394,7 @@ fn matrices_of_floats() {
 fn matrices_of_integers() {
     let mut random = Random(2);
     let inputs = [Elem::F16, Elem::F32, Elem::I8, Elem::I16, Elem::I32, Elem::I64];
-    for isa in Isa::available() {
+    for isa in sets() {
         for input in inputs.map(|e| (e, false)).into_iter().chain([(Elem::I32, true)]) {
             for flags in 0..32 {
                 let bit = |i: u32| flags >> i & 1 == 1;
@@ -412,7 +412,7 @@ fn the_common_products_of_all_sizes() {
     let single = floats((Elem::F32, true), Elem::F32, Elem::F32, None, Elem::F32);
     let bytes = integers((Elem::I8, true), (true, true), true, false);
     let packed = integers((Elem::I32, true), (true, true), true, true);
-    for isa in Isa::available() {
+    for isa in sets() {
         for op in [half, single, bytes, packed] {
             for (m, k) in SIZES.iter().flat_map(|&m| SIZES.map(|k| (m, k))) {
                 let case = vary(op, &mut random);
@@ -433,7 +433,7 @@ fn large_matrices_are_done_block_by_block() {
     let half = floats((Elem::F16, true), Elem::F16, Elem::F16, Some(Elem::F16), Elem::F16);
     let kept = floats((Elem::F16, true), Elem::F16, Elem::F32, None, Elem::F32);
     let bytes = integers((Elem::I8, true), (true, true), true, false);
-    for isa in Isa::available() {
+    for isa in sets() {
         for op in [half, kept, bytes] {
             for (m, k) in [(1024, 3), (70, 1024), (257, 130)] {
                 for columns in [false, true] {
@@ -539,7 +539,7 @@ impl Outer {
 fn outer_products_and_sums() {
     let mut random = Random(5);
     let halves_and_singles = [Elem::F16, Elem::F32];
-    for isa in Isa::available() {
+    for isa in sets() {
         for round in 0..200 {
             let lanes = 4 << random.below(6);
             let (mut m, n) = (random.pick(&SIZES), random.pick(&SIZES));
@@ -565,7 +565,7 @@ fn outer_products_and_sums() {
 #[test]
 fn additions_are_atomic() {
     let mut random = Random(6);
-    for isa in Isa::available() {
+    for isa in sets() {
         for matrix in [Elem::F16, Elem::F32] {
             for (a, m) in [(Some(Elem::F16), 9), (None, 1)] {
                 let op = VecOuterAdd { lanes: 32, a, m, b: Elem::F16, n: 31, matrix, varying: 0 };
