@@ -81,10 +81,8 @@ impl Found {
 
     /// Builds the test binaries, so that the stages find them made; they say what is wrong if that fails.
     pub(super) fn build(&self, run: &Runner) {
-        let Ok(tools) = &self.tools else { return };
-        let kernels = binaries(run, in_background(tools.kernels(run)), &KERNELS);
-        if let (Ok(_), Ok(llvm)) = (kernels, &self.llvm) {
-            let _ = binaries(run, in_background(tools.files(run, llvm)), &DEVICE);
+        if let Ok(tools) = &self.tools {
+            let _ = binaries(run, in_background(tools.cargo(run, self.llvm.as_ref().ok())), &KERNELS);
         }
     }
 
@@ -107,7 +105,7 @@ fn kernels(run: &mut Runner, found: &Found, cpu: &'static str, suites: &'static 
         Ok(tools) => tools,
         Err(why) => return Ok(Outcome::Skipped(why.clone())),
     };
-    let tests = binaries(run, tools.kernels(run), suites)?;
+    let tests = binaries(run, tools.cargo(run, found.llvm.as_ref().ok()), suites)?;
     emulate(run, &tools.emulator(cpu, CROSS_ROOT.into()), &tests)
 }
 
@@ -116,7 +114,7 @@ fn files(run: &mut Runner, found: &Found) -> Result<Outcome> {
         (Ok(tools), Ok(llvm)) => (tools, llvm),
         (Err(why), _) | (_, Err(why)) => return Ok(Outcome::Skipped(why.clone())),
     };
-    let tests = binaries(run, tools.files(run, llvm), &DEVICE)?;
+    let tests = binaries(run, tools.cargo(run, Some(llvm)), &DEVICE)?;
     emulate(run, &tools.emulator(CPU, llvm.root.clone()), &tests)
 }
 
@@ -144,24 +142,19 @@ impl Tools {
         }
     }
 
-    fn kernels(&self, run: &Runner) -> Command {
-        self.cargo(run, LINKER.into(), &["--package", "phalanx-kernels"])
-    }
-
-    fn files(&self, run: &Runner, llvm: &ForeignLlvm) -> Command {
-        let packages = ["--package", "phalanx-cpu", "--package", "phalanx-filetest"];
-        let mut cargo = self.cargo(run, llvm.linker(), &packages);
-        cargo.args(OPTIMISED_LESS.iter().flat_map(|option| ["--config", option]));
-        cargo.env(crate::llvm::PREFIX_VARIABLE, &llvm.prefix);
-        cargo
-    }
-
     /// Builds test binaries for AArch64, in a folder of their own: in that of all other builds each would wait for the
-    /// others to end.
-    fn cargo(&self, run: &Runner, linker: PathBuf, packages: &[&str]) -> Command {
+    /// others to end. All stages ask for all binaries, of the kernels alone without an LLVM: another linker, or other
+    /// packages, and cargo would build most of it once more.
+    fn cargo(&self, run: &Runner, llvm: Option<&ForeignLlvm>) -> Command {
         let mut cargo = crate::cargo(run.root(), run.llvm());
-        cargo.args(["test", "--lib", "--tests", "--target", FOREIGN.triple]).args(packages);
+        cargo.args(["test", "--lib", "--tests", "--target", FOREIGN.triple, "--package", "phalanx-kernels"]);
         cargo.arg("--target-dir").arg(folder(run).join("build"));
+        if let Some(llvm) = llvm {
+            cargo.args(["--package", "phalanx-cpu", "--package", "phalanx-filetest"]);
+            cargo.env(crate::llvm::PREFIX_VARIABLE, &llvm.prefix);
+        }
+        cargo.args(OPTIMISED_LESS.iter().flat_map(|option| ["--config", option]));
+        let linker = llvm.map_or_else(|| LINKER.into(), ForeignLlvm::linker);
         cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", linker);
         self.standard.tell(&mut cargo);
         cargo
