@@ -14,8 +14,9 @@
 // define B_LAYOUT LAYOUT
 // define DEEP ROUNDS
 // define SLICES BLOCK
+// define TURNS PASSES
 // define GRID_WIDTH WIDTH
-// keys M=(LM*ROWS*SUBGROUPS*GY) N=(LN*COLS*GX) SUBGROUPS=1 SIZE=32 ROWS=1 COLS=1 ROUNDS=K KR=K BLOCK=0 WIDTH=0 DX=GX DY=GY LAYOUT=ROW_MAJOR BI=k*N+c ACC=float
+// keys M=(LM*ROWS*SUBGROUPS*GY) N=(LN*COLS*GX) SUBGROUPS=1 SIZE=32 ROWS=1 COLS=1 ROUNDS=K KR=K BLOCK=0 PASSES=1 WIDTH=0 DX=GX DY=GY LAYOUT=ROW_MAJOR BI=k*N+c ACC=float
 // dispatch DX DY 2
 // in 0.0 TYPE gen M*K = i * 7 % 13 - 6
 // in 0.1 TYPE gen N*K = i * 5 % 11 - 5
@@ -36,6 +37,7 @@
 // case blocks: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=256 GX=8 GY=9 BLOCK=64
 // case blocks-columns: TYPE=i8 GT=int8_t SUM=i32 ACC=int LM=16 LN=16 LK=32 ROWS=4 COLS=4 K=160 GX=2 GY=2 LAYOUT=COL_MAJOR BI=c*K+k BLOCK=32
 // case whole-blocks: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=192 GX=8 GY=8 BLOCK=96 ROUNDS=104
+// case once: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=160 GX=8 GY=8 BLOCK=32 PASSES=((K+K)/K)
 // case linear: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 ROWS=2 K=144 GX=3 GY=2 WIDTH=3 DX=6 DY=1
 // case uneven: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=48 GX=9 GY=2 ROUNDS=(K-16*y) KR=48-16*div(r%M,16)
 #version 460
@@ -73,7 +75,9 @@ void main()
 #if SLICES == 0
     for (uint k = 0; k < DEEP; k += LK) {
 #else
-    for (uint first = 0; first < DEEP; first += SLICES)
+    uint first = 0;
+    for (uint turn = 0; turn < TURNS; ++turn)
+    for (; first < DEEP; first += SLICES)
     for (uint k = first; k < first + SLICES; k += LK) {
 #endif
         MATRIX(ELEMENT, LM, LK, A) matA[ROWS];

@@ -8,16 +8,16 @@
 //!   %s = var_load<$s>                  decline if %end is so far up that %s + 64 wraps
 //!   %go = ult %s, %end                 %last = %s + (umax(%end, %s) - %s, rounded up to 64)
 //!   if %go {                           var_store<$k> %s
-//!     var_store<$k> %s                 loop @slices {
-//!     loop @slices {                     %k = var_load<$k>
-//!       %k = var_load<$k>                %go = ult %k, %last
-//!       %in = ult %k, %s + 64      →     if %go {
-//!       if %in {                           …
-//!         …                                $k = %k + 16
-//!         $k = %k + 16                     br @slices
-//!         br @slices                     }
-//!       }                              }
-//!     }
+//!     var_store<$k> %s                 var_store<$s> %last
+//!     loop @slices {                   loop @slices {
+//!       %k = var_load<$k>                %k = var_load<$k>
+//!       %in = ult %k, %s + 64      →     %go = ult %k, %last
+//!       if %in {                         if %go {
+//!         …                                …
+//!         $k = %k + 16                     $k = %k + 16
+//!         br @slices                       br @slices
+//!       }                                }
+//!     }                                }
 //!     $s = %s + 64
 //!     br @blocks
 //!   }
@@ -149,6 +149,8 @@ impl Nest {
         let mut code = [blocks.before(func), self.before.as_slice()].concat();
         let loc = func.inst(blocks.test).loc;
         let last = self.last(func, loc, &mut code);
+        // Where the nest is in a loop that does not set the counter, it begins there the next time.
+        code.push(func.new_inst(Op::VarStore(blocks.var), &[last], &[], loc));
         code.push(slices.around.inst);
         func.insts[slices.test.index()].args[1] = last;
         func.blocks[home.index()].splice(at..=at, code);
@@ -247,6 +249,13 @@ mod tests {
         assert_eq!(loops(NEST), [1, 1]);
         // Signed, too.
         assert_eq!(loops(&NEST.replace("ult", "slt")), [1, 1]);
+        // One that goes on, the next time, where it ended.
+        let again = NEST.replace("loop @blocks {", "loop @again {\nloop @blocks {");
+        let again = again.replace("%sum:", "%more: bool = ult %64, %16\nif %more { br @again }\n}\n%sum:");
+        assert_eq!(loops(&again), [2, 1]);
+        let mut module = text::parse(&again).unwrap();
+        module.body = run(&module.body);
+        assert_eq!(module.to_string().matches("var_store<$s>").count(), 2, "{module}");
         // What is computed between the loops.
         let code = NEST.replace("var_store<$k> %s", "%x4: i32 = imul %64, %16\nvar_store<$k> %s");
         assert_eq!(loops(&code.replace("%x: i32 = load %p\n", "%x: i32 = iadd %k, %x4\n")), [1, 1]);
