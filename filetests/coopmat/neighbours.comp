@@ -37,7 +37,7 @@
 // case blocks: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=256 GX=8 GY=9 BLOCK=64
 // case blocks-columns: TYPE=i8 GT=int8_t SUM=i32 ACC=int LM=16 LN=16 LK=32 ROWS=4 COLS=4 K=160 GX=2 GY=2 LAYOUT=COL_MAJOR BI=c*K+k BLOCK=32
 // case whole-blocks: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=192 GX=8 GY=8 BLOCK=96 ROUNDS=104
-// case once: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=160 GX=8 GY=8 BLOCK=32 PASSES=((K+K)/K)
+// case once: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=160 GX=8 GY=8 BLOCK=32 PASSES=gl_NumWorkGroups.z
 // case linear: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 ROWS=2 K=144 GX=3 GY=2 WIDTH=3 DX=6 DY=1
 // case uneven: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=48 GX=9 GY=2 ROUNDS=(K-16*y) KR=48-16*div(r%M,16)
 #version 460
