@@ -63,9 +63,9 @@ impl Grid {
         // The product of two is below 2^64; a zero may hide the overflow of the others.
         let total = if groups.contains(&0) { 0 } else { (x * y).checked_mul(z)? };
         let [width, height, depth] = groups;
-        let is_in_blocks = block.is_some();
-        let block = block.unwrap_or([1, 1]).map(|along| along.max(1));
-        let [columns, rows] = if is_in_blocks { [width / block[0], height / block[1]] } else { [0, 0] };
+        let block = block.map(|block| block.map(|along| along.max(1)));
+        let [columns, rows] = block.map_or([0, 0], |block| [width / block[0], height / block[1]]);
+        let block = block.unwrap_or([1, 1]);
         let [wide, high] = [columns * block[0], rows * block[1]];
         let (wide, high) = if columns == 0 || rows == 0 { (0, 0) } else { (wide, high) };
         let [x, y, z] = base;

@@ -81,13 +81,10 @@ impl Nest {
         let is_block = |v: Value| func.def(v).op == Op::VarLoad(blocks.var);
         let ends = &func.inst(end).args;
         let is_step = |v: Value| func.const_bits(v) == Some(blocks.step);
-        let is_step_further = ends.iter().any(|&v| is_block(v))
-            && ends.iter().any(|&v| is_step(v))
-            && func.inst(end).results.len() == 1;
-        let start = |inst: &&Inst| func.inst(**inst).op == Op::VarStore(slices.var);
-        let mut starts = self.before.iter().filter(start);
-        let (first, more) = (starts.next(), starts.next());
-        let Some(&start) = first.filter(|_| more.is_none()) else { return false };
+        let is_step_further = ends.iter().any(|&v| is_block(v)) && ends.iter().any(|&v| is_step(v));
+        let is_start = |inst: &Inst| func.inst(*inst).op == Op::VarStore(slices.var);
+        let starts: Vec<Inst> = self.before.iter().copied().filter(is_start).collect();
+        let &[start] = starts.as_slice() else { return false };
         let is_own = |inst: &Inst| {
             let info = func.inst(*inst);
             let uses = |var: Var| info.op.vars().any(|(other, _)| other == var);
