@@ -21,7 +21,9 @@
 //! everything is undone and the loop stays.
 //!
 //! Loops are unrolled for their indices if the index of a matrix or of a short array, or the lane that a shuffle
-//! reads, depends on the loop's counter, or within narrower limits if they hold matrix operations; for targets that run
+//! reads, depends on the loop's counter, or within narrower limits if they hold matrix operations; where a target has matrices
+//! in memory, one that multiplies none stays if it would leave copies of a loop, as where each matrix of the result goes through
+//! shared memory on its way; for targets that run
 //! invocations as threads, short ones whatever they hold, and those over the elements of vectors that are multiplied. But
 //! what does the same to each component of such vectors stays one loop: it is for the target to say where components are.
 
@@ -61,9 +63,11 @@ enum Gain {
     None,
     /// It has matrix operations.
     Matrices,
-    /// A variable's index, or a lane, depends on its counter.
+    /// The index of a matrix depends on its counter.
+    MatrixIndices,
+    /// That of a scalar, or a lane, does.
     Indices,
-    /// So it does, and matrices are multiplied.
+    /// One of these does, and matrices are multiplied.
     MulAdds,
 }
 
@@ -80,6 +84,8 @@ pub(super) struct Budget {
     short: usize,
     /// The same for one loop that has indices by its counter, but no multiplication of matrices.
     beside: usize,
+    /// Whether loops are copied for the indices of matrices.
+    copies_loops: bool,
     /// Vectors that are multiplied by matrices, and those that are made of them component by component.
     vectors: BTreeSet<Var>,
 }
@@ -100,13 +106,19 @@ impl Budget {
             plain: MAX_CLONED_PLAIN,
             short: 0,
             beside: most,
+            copies_loops: false,
             vectors: BTreeSet::new(),
         }
     }
 
     /// For threads.
     pub(super) fn for_threads(func: &Function) -> Self {
-        Self { short: MAX_CLONED_SHORT, vectors: Componentwise::multiplied(func), ..Self::of(MAX_CLONED) }
+        Self {
+            short: MAX_CLONED_SHORT,
+            copies_loops: true,
+            vectors: Componentwise::multiplied(func),
+            ..Self::of(MAX_CLONED)
+        }
     }
 
     /// For indices alone.
@@ -126,10 +138,11 @@ impl Walk<'_> {
         {
             return false;
         }
-        let limit = match gain(self.old, body, stored, &budget.vectors) {
+        let gain = gain(self.old, body, stored, &budget.vectors);
+        let limit = match gain {
             Gain::None => budget.short,
             Gain::Matrices => budget.plain,
-            Gain::Indices => budget.beside,
+            Gain::MatrixIndices | Gain::Indices => budget.beside,
             Gain::MulAdds => budget.most,
         };
         let begin = self.new.insts.len();
@@ -140,7 +153,10 @@ impl Walk<'_> {
         }
         let saved = self.save();
         let copies = if budget.vectors.is_empty() { MAX_COPIES } else { MAX_VECTOR as usize + 1 };
-        let is_done = self.iterations(label, body, copies, begin + most);
+        let may_copy_loops = gain != Gain::MatrixIndices || budget.copies_loops;
+        let is_done = self.iterations(label, body, copies, begin + most)
+            && (may_copy_loops
+                || !self.new.insts[begin..].iter().any(|info| matches!(info.op, Op::Loop { .. })));
         let added = self.new.insts.len() - begin;
         if !is_done {
             self.restore(saved);
@@ -187,7 +203,7 @@ fn gain(func: &Function, body: Block, stored: &[Var], vectors: &BTreeSet<Var>) -
     // They stay in order.
     let counters: Vec<Var> = stored.iter().copied().filter(|v| inner.binary_search(v).is_err()).collect();
     match gain_of_block(func, body, &counters, vectors) {
-        Gain::Indices if multiplies(func, body) => Gain::MulAdds,
+        Gain::MatrixIndices | Gain::Indices if multiplies(func, body) => Gain::MulAdds,
         gain => gain,
     }
 }
@@ -225,8 +241,9 @@ fn gain_of_block(func: &Function, block: Block, counters: &[Var], vectors: &BTre
 
 fn gain_of_inst(func: &Function, inst: Inst, counters: &[Var], vectors: &BTreeSet<Var>) -> Gain {
     let info = func.inst(inst);
+    let is_matrix = |var: Var| func.var(var).ty.mat().is_some();
     let gains = |var: Var| {
-        func.var(var).ty.mat().is_some()
+        is_matrix(var)
             || func.var(var).count <= MAX_ELEMENTS
             || func.var(var).count <= MAX_VECTOR && vectors.contains(&var)
     };
@@ -239,7 +256,7 @@ fn gain_of_inst(func: &Function, inst: Inst, counters: &[Var], vectors: &BTreeSe
         _ => None,
     };
     if index.is_some_and(|&v| depends_on(func, v, counters)) {
-        return Gain::Indices;
+        return if info.op.var().is_some_and(is_matrix) { Gain::MatrixIndices } else { Gain::Indices };
     }
     let is_mat = |v: &Value| matches!(func.ty(*v), Type::Mat(_));
     let nested = info.op.bodies().map(|b| gain_of_block(func, b, counters, vectors)).max();

@@ -534,6 +534,52 @@ fn loops_that_multiply_come_before_those_that_fill() {
 }
 
 #[test]
+fn loops_within_loops_over_matrices_stay_unless_something_is_multiplied() {
+    let code = |inner: &str| {
+        format!(
+            "push 4 shared 1024 var $i: i32 var $j: i32 var $c: mat<8x8xf32, subgroup, acc>[4] {{
+            %0: i32 = const 0
+            %1: i32 = const 1
+            %4: i32 = const 4
+            %stride: i64 = const 32
+            %push: ptr<push> = push_ptr
+            %n: i32 = load %push
+            %p: ptr<shared> = shared_ptr<offset=0, bytes=1024>
+            %a: mat<8x8xf32, subgroup, a> = mat_load %p, %stride
+            %b: mat<8x8xf32, subgroup, b> = mat_load %p, %stride
+            var_store<$i> %0
+            loop @0 {{
+                %i: i32 = var_load<$i>
+                %go: bool = ult %i, %4
+                if %go {{
+                    %c: mat<8x8xf32, subgroup, acc> = var_load<$c> %i
+                    mat_store %p, %c, %stride
+                    {inner}
+                    %k: i32 = iadd %i, %1
+                    var_store<$i> %k
+                    br @0
+                }}
+            }}
+        }}"
+        )
+    };
+    let rows = "var_store<$j> %0
+        loop @1 {
+            %j: i32 = var_load<$j>
+            store %p, %j
+            %l: i32 = iadd %j, %1
+            var_store<$j> %l
+            %more: bool = ult %l, %n
+            if %more { br @1 }
+        }";
+    let multiply = "%d: mat<8x8xf32, subgroup, acc> = mat_mul_add %a, %b, %c\nvar_store<$c> %i, %d";
+    let loops = |inner: &str| run(&code(inner)).to_string().matches("loop").count();
+    assert_eq!(loops(""), 0);
+    assert_eq!(loops(rows), 2);
+    assert_eq!(loops(&format!("{multiply}\n{rows}")), 4);
+}
+
+#[test]
 fn loops_that_cannot_be_unrolled_stay() {
     let code = |limit: &str, step: &str| {
         format!(
