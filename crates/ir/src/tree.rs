@@ -100,6 +100,12 @@ impl Tree {
         self.homes[i.index()]
     }
 
+    /// The body of the outermost loop around an instruction.
+    pub fn outermost_loop(&self, i: Inst) -> Option<Block> {
+        let around = self.up(self.block_of(i)?, Function::ENTRY);
+        around.filter(|&b| self.is_loop_body(b)).last()
+    }
+
     /// The innermost block that contains both.
     pub fn common(&self, mut a: Block, mut b: Block) -> Block {
         while a != b {

@@ -119,7 +119,7 @@ impl Axes {
             let info = func.inst(inst);
             let Op::If { then, otherwise } = info.op else { continue };
             let is_left = [then, otherwise].iter().any(|&b| late.tree.within(b).iter().any(leaves));
-            if late.is_late(inst, &[]) || is_left && late.rounds(inst).is_some() {
+            if late.is_late(inst, &[]) || is_left && late.tree.outermost_loop(inst).is_some() {
                 bound |= self.of_inst(info);
             }
         }

@@ -1,6 +1,6 @@
 //! Where it is too late to decline ([`Op::Decline`]): where something may have been stored.
 
-use crate::entities::{Block, Inst};
+use crate::entities::Inst;
 use crate::module::Function;
 use crate::op::Op;
 use crate::tree::Tree;
@@ -24,16 +24,10 @@ impl Late {
 
     /// Whether a store, but for some, may come before an instruction: it stands there, or in a loop around it.
     pub(super) fn is_late(&self, inst: Inst, but: &[Inst]) -> bool {
-        let rounds = self.rounds(inst).map_or(&[][..], |body| self.tree.within(body));
+        let rounds = self.tree.outermost_loop(inst).map_or(&[][..], |body| self.tree.within(body));
         let is_before = |store: &&Inst| {
             self.positions[store.index()] < self.positions[inst.index()] || rounds.contains(store)
         };
         self.stores.iter().filter(is_before).any(|store| !but.contains(store))
-    }
-
-    /// The body of the outermost loop around an instruction.
-    pub(super) fn rounds(&self, inst: Inst) -> Option<Block> {
-        let block = self.tree.block_of(inst).unwrap_or(Function::ENTRY);
-        self.tree.up(block, Function::ENTRY).filter(|&b| self.tree.is_loop_body(b)).last()
     }
 }

@@ -10,11 +10,12 @@
 
 use super::fact::{Fact, Lanes};
 use super::{Shape, Uniformity};
-use crate::entities::Value;
+use crate::entities::{Block, Inst, Value};
 use crate::module::{Function, Module};
 use crate::op::{BinaryOp, Op};
+use crate::tree::Tree;
 use crate::types::{Scalar, Type};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A power of two, as exponent, that lengths may be asked to be a multiple of. Beyond it few are.
 const MAX_LOG2: u32 = 10;
@@ -38,7 +39,9 @@ impl Assumptions {
         Self { components: true, ..Self::default() }
     }
 
-    /// The assumptions that make more values of a verified module uniform, affine or stepped; most often none.
+    /// The assumptions that make more values of a verified module uniform, affine or stepped; most often none. Of a program
+    /// that multiplies matrices in loops they are those of what these loops do: what comes after them is done once, and not
+    /// worth the same code twice.
     pub fn useful(module: &Module, known: &Uniformity) -> Self {
         let nothing = Self { components: known.components, ..Self::default() };
         let aligned = pushed_words(&module.body).map(|at| (at, MAX_LOG2)).collect();
@@ -56,7 +59,8 @@ impl Assumptions {
             found: nothing,
             depth: 0,
         };
-        for inst in &module.body.insts {
+        for inst in worth_assuming(&module.body) {
+            let inst = module.body.inst(inst);
             let &[result] = &inst.results[..] else { continue };
             let gains = known.value(result) == Shape::Varying && hoped.value(result) != Shape::Varying;
             if gains {
@@ -93,6 +97,19 @@ impl Assumptions {
     fn add(&mut self, at: u32, log2: u32) {
         let known = self.aligned.entry(at).or_insert(0);
         *known = log2.max(*known);
+    }
+}
+
+/// The instructions for whose sake something may be assumed: those of the outermost loops that multiply matrices, or all
+/// without such loops.
+fn worth_assuming(func: &Function) -> Vec<Inst> {
+    let tree = Tree::new(func);
+    let multiplies = |&inst: &Inst| matches!(func.inst(inst).op, Op::MatMulAdd(_));
+    let products = tree.order().iter().copied().filter(multiplies);
+    let loops: BTreeSet<Block> = products.filter_map(|inst| tree.outermost_loop(inst)).collect();
+    match loops.is_empty() {
+        true => tree.order().to_vec(),
+        false => loops.into_iter().flat_map(|body| tree.within(body)).copied().collect(),
     }
 }
 

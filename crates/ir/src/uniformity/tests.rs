@@ -513,6 +513,24 @@ fn assumptions_are_what_masks_shifts_and_comparisons_need() {
 }
 
 #[test]
+fn nothing_is_assumed_for_what_comes_after_products_of_matrices() {
+    let product = "%s: ptr<shared> = shared_ptr<offset=0, bytes=64>
+        %stride: i64 = const 32
+        %a: mat<4x4xf16, subgroup, a> = mat_load %s, %stride
+        %b: mat<4x4xf16, subgroup, b> = mat_load %s, %stride
+        %old: mat<4x4xf16, subgroup, acc> = mat_load %s, %stride
+        %new: mat<4x4xf16, subgroup, acc> = mat_mul_add %a, %b, %old";
+    let length = "%n: i32 = load %push";
+    let inside = "%is_inside: bool = ult %lane, %n";
+    let again = "%go: bool = ult %n, %one\nif %go { br @0 }";
+    let with = |code: String| assumptions("shared 64", &code);
+    assert_eq!(with(format!("{length}\nloop @0 {{ {product}\n{again} }}\n{inside}")), []);
+    assert_eq!(with(format!("{length}\nloop @0 {{ {product}\n{inside}\n{again} }}")), [(0, 5)]);
+    // Without a loop all is done once.
+    assert_eq!(with(format!("{length}\n{product}\n{inside}")), [(0, 5)]);
+}
+
+#[test]
 fn a_component_of_long_rows_is_in_one_of_them() {
     let shapes = |cols: u32, assumptions: &Assumptions| {
         let code = format!(
