@@ -31,6 +31,11 @@ const MAX_BYTES: u64 = 16;
 /// Fewest bytes that are worth an access.
 const MIN_BYTES: u64 = 8;
 
+/// Whether so many bytes of each lane are moved by one access.
+pub(crate) fn are_piece(bytes: u64) -> bool {
+    (MIN_BYTES..=MAX_BYTES).contains(&bytes)
+}
+
 /// Where pieces are.
 pub(crate) struct Pieces<'c> {
     pub(crate) at: Vec<PointerValue<'c>>,
@@ -368,6 +373,16 @@ impl<'c> Lower<'_, 'c> {
         }
         self.together.insert(scalars[0].v, Together { scalars: scalars.clone(), registers });
         Ok(scalars)
+    }
+
+    /// Notes the scalars of a vector in which those of each lane follow one another.
+    pub(crate) fn are_together(&mut self, a: &Access<'c>, all: V<'c>, scalars: &[Val<'c>]) -> Result<()> {
+        let (total, length) = (a.n * self.w, self.register_elems(a).min(a.n * self.w));
+        let registers = (0..total).step_by(length as usize);
+        let registers = registers.map(|first| self.e.permute(all, first..first + length));
+        let registers = registers.collect::<Result<_>>()?;
+        self.together.insert(scalars[0].v, Together { scalars: scalars.to_vec(), registers });
+        Ok(())
     }
 
     /// The reverse of [`scalars_of`](Self::scalars_of): of scalars that were read together, the registers they were

@@ -1,7 +1,7 @@
 //! Finds bundles: which scalars can stay in the order of memory.
 //!
-//! A bundle begins where lanes read consecutive scalars one lane behind the other, or where all elements of a variable
-//! are read. It goes on through operations that do the same to each of its scalars: a member of the new bundle is made of
+//! A bundle begins where lanes read consecutive scalars one lane behind the other, where what each lane reads at a place of
+//! its own is only kept in variables, or where all elements of a variable are read. It goes on through operations that do the same to each of its scalars: a member of the new bundle is made of
 //! the members with the same number of others, and of what all lanes have in common. It ends in a store of the same kind,
 //! or in a variable, of which then all elements are written at once.
 //!
@@ -9,6 +9,7 @@
 //! those connected by operations and variables, either all are kept or none: what is taken apart then, and how often, is
 //! held against the loads and stores that would take apart or put together without them.
 
+use crate::pieces::are_piece;
 use phalanx_ir::{
     Block, Function, Inst, InstInfo, MemFlags, Op, Scalar, Shape, Tree, Type, Uniformity, Value, Var,
 };
@@ -133,6 +134,20 @@ impl Finder<'_> {
         !flags.volatile && scalar != Scalar::Bool && COUNTS.contains(&count) && steps == stride
     }
 
+    /// Whether each lane has so many scalars at a place of its own, which are moved at once (see `pieces`).
+    fn is_piece(&self, pointer: Value, count: usize, elem: Type, flags: MemFlags) -> bool {
+        let Type::Scalar(scalar) = elem else { return false };
+        let bytes = count as u64 * u64::from(scalar.bytes());
+        let is_free = !flags.volatile && scalar != Scalar::Bool && COUNTS.contains(&count);
+        is_free && are_piece(bytes) && !self.uniformity.is_uniform(pointer)
+    }
+
+    /// Whether all that a load gives is written to variables that may be kept, and nothing else is done to it.
+    fn is_only_kept(&self, load: &InstInfo, vars: &[bool]) -> bool {
+        let mut users = load.results.iter().flat_map(|v| &self.users[v.index()]);
+        users.all(|&user| matches!(self.f.inst(user).op, Op::VarStore(var) if vars[var.index()]))
+    }
+
     fn build(&self, vars: &[bool]) -> Bundles {
         let mut found = Bundles { vars: vars.to_vec(), ..Bundles::default() };
         for &inst in self.tree.order() {
@@ -144,15 +159,19 @@ impl Finder<'_> {
             match &info.op {
                 Op::Load(flags) => {
                     let (count, elem) = (info.results.len(), self.f.ty(info.results[0]));
-                    if self.is_dense(info.args[0], count, elem, *flags) {
+                    let is_dense = self.is_dense(info.args[0], count, elem, *flags);
+                    let is_kept =
+                        || self.is_piece(info.args[0], count, elem, *flags) && self.is_only_kept(info, vars);
+                    if is_dense || is_kept() {
                         found.add(inst, &[inst], info.results.to_vec());
                     }
                 }
                 Op::Store(flags) => {
                     let values = &info.args[1..];
-                    if self.is_dense(info.args[0], values.len(), self.f.ty(values[0]), *flags)
-                        && found.are_bundle(values)
-                    {
+                    let (count, elem) = (values.len(), self.f.ty(values[0]));
+                    let takes_bundle = self.is_dense(info.args[0], count, elem, *flags)
+                        || self.is_piece(info.args[0], count, elem, *flags);
+                    if takes_bundle && found.are_bundle(values) {
                         found.roles.insert(inst, Role::Store(*flags));
                     }
                 }
@@ -489,6 +508,35 @@ mod tests {
         assert!(whole.places.is_empty(), "{whole:?}");
         let halves = sums("var_store<$sums> %0, %a", end);
         assert_eq!((halves.vars, halves.places.is_empty()), (vec![false], true));
+    }
+
+    #[test]
+    fn what_is_only_kept_stays_together_wherever_lanes_read_it() {
+        // Four lanes read a row, and rows are as far apart as a work-group says.
+        let kept = |between: &str, stored: &str| {
+            bundles(&format!(
+                "%four: i32 = const 4
+                %group: i32 = workgroup_id<x>
+                %row: i32 = udiv %lane, %four
+                %start: i32 = imul %row, %group
+                %q: ptr<buffer> = ptr_add<scale=8> %base, %start
+                loop @0 {{
+                    %s: f32 = var_load<$sums> %0
+                    %t: f32 = var_load<$sums> %1
+                    store %q, %s, %t
+                    %x: f32, %y: f32 = load %q
+                    {between}
+                    var_store<$sums> %0, {stored}
+                    var_store<$sums> %1, %y
+                    %more: bool = ieq %group, %1
+                    if %more {{ br @0 }}
+                }}"
+            ))
+            .0
+        };
+        assert_eq!(kept("", "%x").vars, [true]);
+        // Windows may read better what is computed with.
+        assert_eq!(kept("%a: f32 = fmul %x, %2", "%a").vars, [false]);
     }
 
     #[test]

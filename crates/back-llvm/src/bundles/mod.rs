@@ -114,7 +114,8 @@ impl<'c> Lower<'_, 'c> {
         let all = match info.op {
             Op::Load(flags) => {
                 let access = self.load_access(inst, flags)?;
-                self.load_bundle(&access)?
+                let is_copy = !self.bundles.found.parted[place.bundle];
+                self.load_bundle(&Access { is_copy, ..access })?
             }
             Op::VarLoad(var) => self.read_bundle(var)?,
             _ => {
@@ -143,18 +144,19 @@ impl<'c> Lower<'_, 'c> {
             return Ok(all);
         }
         let values = self.load_scalars(access)?;
-        let values = values.into_iter().map(|v| self.vector(v)).collect::<Result<Vec<_>>>()?;
-        Ok(self.interleave(&values)?.0)
+        let registers = self.registers_of(access, &values)?;
+        self.e.concat(registers)
     }
 
     fn store_bundle(&mut self, inst: Inst, flags: MemFlags) -> Result<()> {
-        let access = self.store_access(inst, flags)?;
+        let access = Access { is_copy: true, ..self.store_access(inst, flags)? };
         let first = self.args(inst)[1];
         let all = self.bundle_or_splat(first, access.n)?;
         if self.write_dense(&access, all)? {
             return Ok(());
         }
         let values = (0..access.n).map(|k| self.member(all, access.n, k)).collect::<Result<Vec<_>>>()?;
+        self.are_together(&access, all, &values)?;
         self.store_scalars(&access, &values)
     }
 }

@@ -23,6 +23,7 @@ mod opt_forward;
 mod opt_join;
 mod opt_pack;
 mod opt_reload;
+mod opt_slice;
 mod opt_unroll;
 mod relax;
 mod spread;
@@ -98,6 +99,7 @@ const FOR_LANES: &[Pass] = &[
     Pass { name: "widen", run: widen::run },
     Pass { name: "join", run: opt_join::run },
     Pass { name: "pack", run: opt_pack::run },
+    Pass { name: "slice", run: opt_slice::run },
     Pass { name: "terms", run: terms::run },
     Pass { name: "dce", run: opt_dce::run },
 ];
