@@ -70,10 +70,11 @@ pub(crate) fn leaves_registers(call: &CallSiteValue<'_>) -> bool {
 }
 
 impl<'c> Lower<'_, 'c> {
-    /// Whether a function moves the scalars of lanes.
+    /// Whether a function moves the scalars of lanes. Little is in registers beside what is copied, so there it may be one that
+    /// does not keep them.
     pub(crate) fn moves_by_function(&self, a: &Access<'c>) -> bool {
         let is_one_object = !a.is_bounded() || a.ptr.base.is_uniform() && a.ptr.size.is_uniform();
-        self.keeps_registers() && is_one_object && !a.volatile
+        (self.keeps_registers() || a.is_copy) && is_one_object && !a.volatile
     }
 
     pub(crate) fn load_lane_by_lane(&mut self, a: &Access<'c>) -> Result<Vec<Val<'c>>> {
@@ -448,8 +449,8 @@ impl<'c> OfLane<'c> {
 mod tests {
     use crate::testing::assembly;
 
-    /// Assembly of code that copies four words at places that are read from a buffer.
-    fn copies(processor: &str) -> String {
+    /// Assembly of code that moves four words at places that are read from a buffer, and stores these.
+    fn moving(stored: &str, processor: &str) -> String {
         let module = "kernel \"main\"
 workgroup_size 32 1 1
 subgroup_size 32
@@ -465,10 +466,15 @@ binding buf1 = 0.1 storage writable
   %from: ptr<buffer> = ptr_add<scale=16> %in, %place
   %a: i32, %b: i32, %c: i32, %d: i32 = load %from
   %to: ptr<buffer> = ptr_add<scale=16> %out, %place
-  store %to, %a, %b, %c, %d
+  store %to, STORED
 }
 ";
-        assembly(module, processor)
+        assembly(&module.replace("STORED", stored), processor)
+    }
+
+    /// The same of a copy.
+    fn copies(processor: &str) -> String {
+        moving("%a, %b, %c, %d", processor)
     }
 
     #[test]
@@ -484,6 +490,8 @@ binding buf1 = 0.1 storage writable
 
     #[test]
     fn loops_stay_where_functions_would_save_registers() {
-        assert!(!copies("znver4").contains("load_lanes"));
+        // Beside a copy there is little in them.
+        assert!(copies("znver4").contains("load_lanes"));
+        assert!(!moving("%d, %c, %b, %a", "znver4").contains("load_lanes"));
     }
 }
