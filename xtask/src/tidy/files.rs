@@ -1,4 +1,4 @@
-//! What may stand in a file: its size, the ban on unsafe code where it holds, notes without an issue, paths of
+//! What may stand in a file: text alone, its size, the ban on unsafe code where it holds, notes without an issue, paths of
 //! somebody's machine, white space at line ends.
 
 use std::fs;
@@ -6,11 +6,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// A text file, named relative to the root with forward slashes.
+/// A file, named relative to the root with forward slashes.
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     path: String,
     text: String,
+    is_binary: bool,
 }
 
 /// Split a file before it reaches this many lines.
@@ -34,7 +35,7 @@ const SAFE_ROOTS: [&str; 8] = [
 const EXTENSIONS: [&str; 14] =
     ["rs", "toml", "md", "comp", "glsl", "h", "spvasm", "ir", "mlir", "sh", "yml", "json", "txt", "inc"];
 
-/// Reads every text file below `root` that the rules are about.
+/// Reads every file below `root` that the rules are about.
 pub(crate) fn collect(root: &Path) -> Result<Vec<Source>> {
     let mut sources = Vec::new();
     visit(root, root, &mut sources)?;
@@ -56,13 +57,17 @@ fn visit(root: &Path, directory: &Path, sources: &mut Vec<Source>) -> Result<()>
             if !is_output && !matches!(name.as_str(), ".git" | "target" | "out" | "corpus" | "artifacts") {
                 visit(root, &path, sources)?;
             }
-        } else if kind.is_file() && is_source(&name, directory) {
+        } else if kind.is_file() {
             let relative = path.strip_prefix(root).unwrap_or(&path);
             let bytes = fs::read(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-            sources.push(Source {
-                path: relative.to_string_lossy().replace('\\', "/"),
-                text: String::from_utf8_lossy(&bytes).into_owned(),
-            });
+            let is_binary = bytes.contains(&0);
+            if is_binary || is_source(&name, directory) {
+                sources.push(Source {
+                    path: relative.to_string_lossy().replace('\\', "/"),
+                    text: String::from_utf8_lossy(&bytes).into_owned(),
+                    is_binary,
+                });
+            }
         }
     }
     Ok(())
@@ -78,6 +83,10 @@ fn is_source(name: &str, directory: &Path) -> bool {
 pub(crate) fn check(sources: &[Source]) -> Vec<String> {
     let mut violations = Vec::new();
     for source in sources {
+        if source.is_binary {
+            violations.push(format!("{}: no text", source.path));
+            continue;
+        }
         check_size(source, &mut violations);
         check_lines(source, &mut violations);
     }
@@ -162,7 +171,18 @@ mod tests {
     use super::*;
 
     fn violations(path: &str, text: &str) -> Vec<String> {
-        check(&[Source { path: path.to_owned(), text: text.to_owned() }])
+        check(&[Source { path: path.to_owned(), text: text.to_owned(), is_binary: false }])
+    }
+
+    #[test]
+    fn binaries_are_found_whatever_they_are_called() {
+        let directory = std::env::temp_dir().join(format!("phalanx-tidy-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("archive.whl"), b"PK\x03\x04\0\0").unwrap();
+        fs::write(directory.join("plain.data"), "text").unwrap();
+        let sources = collect(&directory).unwrap();
+        fs::remove_dir_all(&directory).unwrap();
+        assert_eq!(check(&sources), ["archive.whl: no text"]);
     }
 
     #[test]
