@@ -1,4 +1,4 @@
-//! Loops that do the same to each component of a matrix of the work-group, as functions of its elements.
+//! Loops that do the same to each component of a matrix, as functions of its elements.
 //!
 //! ```text
 //! var_store<$i> %0
@@ -18,7 +18,7 @@
 //!
 //! An invocation may change its components where others do not, but where all come to the loop, each component is some
 //! invocation's, and so all elements get the function, whoever has them. What else the function takes is a constant, or the
-//! same for all of the work-group.
+//! same for all invocations of the matrix's scope.
 
 use crate::builder::Builder;
 use crate::entities::{Block, Inst, Value, Var};
@@ -28,12 +28,18 @@ use crate::types::{Scope, Type};
 use crate::uniformity::Uniformity;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn run(module: &mut Module) {
+/// Makes them of such loops for matrices of a scope.
+pub(super) fn run(module: &mut Module, scope: Scope) {
     let body = &module.body;
-    if !body.insts.iter().any(|info| component(body, info).is_some()) {
+    // Of a subgroup without all of its invocations some elements are nobody's.
+    let is_partly_filled = !module.workgroup_invocations().is_multiple_of(module.subgroup_size);
+    if is_partly_filled || !body.insts.iter().any(|info| component(body, info, scope).is_some()) {
         return;
     }
-    let uniformity = Uniformity::of_workgroup(module);
+    let uniformity = match scope {
+        Scope::Workgroup => Uniformity::of_workgroup(module),
+        _ => Uniformity::analyse(module),
+    };
     for block in 0..module.body.blocks.len() {
         if uniformity.is_divergent_block(Block::new(block)) {
             continue;
@@ -41,7 +47,7 @@ pub(super) fn run(module: &mut Module) {
         let list = module.body.blocks[block].clone();
         let mut new = Vec::with_capacity(list.len());
         for (at, &inst) in list.iter().enumerate() {
-            match Alike::of(module, &uniformity, &list[..at], inst) {
+            match Alike::of(module, (&uniformity, scope), &list[..at], inst) {
                 Some(found) => new.extend(found.map(&mut module.body)),
                 None => new.push(inst),
             }
@@ -50,11 +56,11 @@ pub(super) fn run(module: &mut Module) {
     }
 }
 
-/// The variable, its index and the component of a matrix of the work-group that an instruction accesses.
-fn component(func: &Function, info: &InstInfo) -> Option<(Var, Value, Value)> {
+/// The variable, its index and the component of a matrix of a scope that an instruction accesses.
+fn component(func: &Function, info: &InstInfo, scope: Scope) -> Option<(Var, Value, Value)> {
     let (Op::VarComponentLoad(var) | Op::VarComponentStore(var)) = info.op else { return None };
-    let is_of_group = func.var(var).ty.mat().is_some_and(|m| m.scope == Scope::Workgroup);
-    is_of_group.then(|| (var, info.args[0], info.args[1]))
+    let is_of_scope = func.var(var).ty.mat().is_some_and(|m| m.scope == scope);
+    is_of_scope.then(|| (var, info.args[0], info.args[1]))
 }
 
 /// A loop that does the same to each component.
@@ -71,7 +77,12 @@ struct Alike {
 
 impl Alike {
     /// The loop, if it is one, with what comes before it in its block.
-    fn of(module: &Module, uniformity: &Uniformity, before: &[Inst], inst: Inst) -> Option<Self> {
+    fn of(
+        module: &Module,
+        (uniformity, scope): (&Uniformity, Scope),
+        before: &[Inst],
+        inst: Inst,
+    ) -> Option<Self> {
         let f = &module.body;
         let Op::Loop { label, body } = f.inst(inst).op else { return None };
         let &[load, compare, fork] = f.block(body) else { return None };
@@ -79,7 +90,9 @@ impl Alike {
         let (&Op::VarLoad(counter), [], &[number]) = (&load.op, &load.args[..], &load.results[..]) else {
             return None;
         };
-        let (Op::Compare(CompareOp::Ult), &[first, length]) = (&compare.op, &compare.args[..]) else {
+        let (Op::Compare(CompareOp::Ult | CompareOp::Slt), &[first, length]) =
+            (&compare.op, &compare.args[..])
+        else {
             return None;
         };
         let Op::If { then, otherwise } = fork.op else { return None };
@@ -89,7 +102,7 @@ impl Alike {
             && f.block(otherwise).is_empty()
             && f.inst(again).op == Op::Br(label)
             && starts_with_zero(f, before, counter);
-        let mut search = Search::new(f, uniformity, counter, number);
+        let mut search = Search::new(f, (uniformity, scope), counter, number);
         let next = f.inst(last);
         let counts = || next.op == Op::VarStore(counter) && next.args.len() == 1;
         if !goes_on || !counts() || !insts.iter().all(|&inst| search.visit(inst)) {
@@ -159,6 +172,7 @@ fn starts_with_zero(f: &Function, before: &[Inst], counter: Var) -> bool {
 struct Search<'f> {
     f: &'f Function,
     uniformity: &'f Uniformity,
+    scope: Scope,
     counter: Var,
     /// Values that are the component's number.
     numbers: BTreeSet<Value>,
@@ -172,10 +186,16 @@ struct Search<'f> {
 }
 
 impl<'f> Search<'f> {
-    fn new(f: &'f Function, uniformity: &'f Uniformity, counter: Var, number: Value) -> Self {
+    fn new(
+        f: &'f Function,
+        (uniformity, scope): (&'f Uniformity, Scope),
+        counter: Var,
+        number: Value,
+    ) -> Self {
         Self {
             f,
             uniformity,
+            scope,
             counter,
             numbers: BTreeSet::from([number]),
             next: None,
@@ -213,7 +233,7 @@ impl<'f> Search<'f> {
         }
     }
 
-    /// Whether a value is the component's or the same for all of the work-group.
+    /// Whether a value is the component's or the same for all of the scope.
     fn is_alike(&self, v: Value) -> bool {
         let is_number = self.numbers.contains(&v) || self.next == Some(v);
         !is_number && (self.inside.contains(&v) || self.uniformity.is_uniform(v))
@@ -221,7 +241,7 @@ impl<'f> Search<'f> {
 
     fn access(&mut self, inst: Inst) -> bool {
         let info = self.f.inst(inst);
-        let Some((var, index, number)) = component(self.f, info) else { return false };
+        let Some((var, index, number)) = component(self.f, info, self.scope) else { return false };
         let is_own = self.numbers.contains(&number)
             && !self.inside.contains(&index)
             && self.is_alike(index)
@@ -244,7 +264,7 @@ impl<'f> Search<'f> {
 
 #[cfg(test)]
 mod tests {
-    use crate::passes::{Options, THREADS, optimize_by};
+    use crate::passes::{LANES, Options, Pipeline, THREADS, optimize_by};
     use crate::text::parse;
     use crate::verify::verify;
 
@@ -255,6 +275,16 @@ mod tests {
 
     /// The same, with the text changed.
     fn optimized_of(length: u32, body: &str, change: impl FnOnce(String) -> String) -> String {
+        optimized_by(&THREADS, length, body, change)
+    }
+
+    /// What a target gets of it.
+    fn optimized_by(
+        pipeline: &Pipeline,
+        length: u32,
+        body: &str,
+        change: impl FnOnce(String) -> String,
+    ) -> String {
         let source = format!(
             "kernel \"main\"\nworkgroup_size 128 1 1\nsubgroup_size 32\n\
              var $i: i32 var $m: mat<64x128xf16, workgroup, acc> {{
@@ -287,7 +317,7 @@ mod tests {
         );
         let source = change(source).replacen("var $i", "binding buf0 = 0.0 storage writable var $i", 1);
         let module = verify(parse(&source).unwrap_or_else(|e| panic!("{e}\n{source}"))).expect("it is right");
-        optimize_by(&THREADS, module, &Options::default()).expect("the passes are right").to_string()
+        optimize_by(pipeline, module, &Options::default()).expect("the passes are right").to_string()
     }
 
     #[test]
@@ -315,6 +345,14 @@ mod tests {
             )
         });
         assert!(!left.contains("mat_map"), "{left}");
+        // Of the lanes of a subgroup, by a signed counter, too; not where some lanes do not exist.
+        let of_lanes = |source: String| {
+            source.replace("workgroup,", "subgroup,").replace("64x128", "16x128").replace("ult %i", "slt %i")
+        };
+        let lanes = optimized_by(&LANES, 64, body, of_lanes);
+        assert!(lanes.contains("mat_map") && !lanes.contains("var_component"), "{lanes}");
+        let fewer = |source| of_lanes(source).replace("workgroup_size 128", "workgroup_size 120");
+        assert!(!optimized_by(&LANES, 64, body, fewer).contains("mat_map"));
         // Two stores.
         let twice = format!("{body}\nvar_component_store<$m> %zero, %at, %x");
         assert!(!optimized(64, &twice).contains("mat_map"));

@@ -86,7 +86,8 @@ fn bit(axis: u8) -> Set {
 }
 
 /// On which axes of work-groups values and variables depend.
-struct Axes {
+struct Axes<'a> {
+    func: &'a Function,
     values: Vec<Set>,
     vars: Vec<Set>,
     order: Vec<Inst>,
@@ -94,17 +95,17 @@ struct Axes {
     control: Set,
 }
 
-impl Axes {
+impl<'a> Axes<'a> {
     /// `None` if something is done that work-groups have to do by themselves.
-    fn of(module: &Module) -> Option<Self> {
+    fn of(module: &'a Module) -> Option<Self> {
         let func = &module.body;
         let late = Late::of(func);
         let order = late.tree.order().to_vec();
-        if module.shared_bytes != 0 || !order.iter().all(|&inst| may_be_copied(func.inst(inst))) {
+        if module.shared_bytes != 0 || !order.iter().all(|&inst| may_be_copied(func, inst)) {
             return None;
         }
         let (values, vars) = (vec![0; func.values.len()], vec![0; func.vars.len()]);
-        let mut this = Self { values, vars, order, control: 0 };
+        let mut this = Self { func, values, vars, order, control: 0 };
         while this.spread(func) {}
         this.control = this.bound(func, &late);
         Some(this)
@@ -130,6 +131,10 @@ impl Axes {
     fn of_inst(&self, info: &InstInfo) -> Set {
         let own = match info.op {
             Op::Builtin(Builtin::WorkgroupId(axis) | Builtin::GlobalInvocationId(axis)) => bit(axis),
+            Op::MatMap { body } => {
+                let region = self.func.block(body).iter().map(|&inst| self.func.inst(inst));
+                region.fold(0, |all, info| all | self.of_inst(info))
+            }
             _ => 0,
         };
         let args = info.args.iter().map(|v| self.values[v.index()]);
@@ -139,7 +144,7 @@ impl Axes {
 
     /// The axes along which an instruction is copied: to a variable all copies of it are written.
     fn copies(&self, info: &InstInfo) -> Set {
-        if info.op.bodies().next().is_some() {
+        if info.op.region().is_none() && info.op.bodies().next().is_some() {
             return 0;
         }
         info.op.vars().fold(self.of_inst(info), |all, (var, _)| all | self.vars[var.index()])
@@ -231,13 +236,19 @@ fn mul_adds(func: &Function) -> usize {
 }
 
 /// Whether an instruction may be done for several work-groups, in any order with theirs.
-fn may_be_copied(info: &InstInfo) -> bool {
+fn may_be_copied(func: &Function, inst: Inst) -> bool {
+    let info = func.inst(inst);
     match info.op {
         Op::Load(flags) | Op::Store(flags) | Op::MatLoad { flags, .. } | Op::MatStore { flags, .. } => {
             !flags.volatile
         }
         Op::If { .. } | Op::Block { .. } | Op::Loop { .. } | Op::Br(_) | Op::Return => true,
         Op::VarLoad(_) | Op::VarStore(_) | Op::VarComponentLoad(_) | Op::VarComponentStore(_) => true,
+        Op::MatMap { body } => func.block(body).iter().all(|&inst| {
+            let op = &func.inst(inst).op;
+            matches!(op, Op::Params | Op::Yield) || op.computes()
+        }),
+        Op::Params | Op::Yield => true,
         Op::Clock | Op::Image(..) => false,
         ref op => !op.has_effect() && op.bodies().next().is_none(),
     }
@@ -263,7 +274,7 @@ fn element(func: &Function, info: &InstInfo) -> Option<u32> {
 struct Copier<'a> {
     old: &'a Function,
     new: Function,
-    axes: &'a Axes,
+    axes: &'a Axes<'a>,
     block: [u32; 2],
     /// Invocations of a work-group along x and y.
     size: [u32; 2],
@@ -280,7 +291,7 @@ struct Copied {
 }
 
 impl<'a> Copier<'a> {
-    fn new(module: &'a Module, axes: &'a Axes, block: [u32; 2]) -> Self {
+    fn new(module: &'a Module, axes: &'a Axes<'a>, block: [u32; 2]) -> Self {
         let old = &module.body;
         let mut new = Function { labels: old.labels, ..Function::default() };
         new.new_block();
@@ -361,9 +372,28 @@ impl<'a> Copier<'a> {
         op.replace_bodies(|| self.new.new_block());
         let new = self.push(to, op.clone(), &args, &types, info);
         for (from, to) in info.op.bodies().zip(op.bodies()) {
-            self.copy(from, to);
+            match info.op.region() {
+                Some(_) => self.region(from, at, to),
+                None => self.copy(from, to),
+            }
         }
         new
+    }
+
+    /// Copies the function of elements for the work-group at a place of the block.
+    fn region(&mut self, from: Block, at: [u32; 2], to: Block) {
+        let old = self.old;
+        let [width, height] = self.block;
+        for &inst in old.block(from) {
+            let info = old.inst(inst);
+            let copy = self.inst(info, at, to);
+            for (number, v) in info.results.iter().enumerate() {
+                let result = self.new.inst(copy).results[number];
+                let copies = &mut self.values[v.index()];
+                copies.resize((width * height) as usize, result);
+                copies[(at[1] * width + at[0]) as usize] = result;
+            }
+        }
     }
 
     /// Declines where a condition is not the same in all work-groups.
@@ -509,6 +539,29 @@ var $k: i32
         assert_eq!(count(&module, |op| matches!(op, Op::Loop { .. })), 2);
         // Of the sums twice, of the rows in both loops, and of the rounds.
         assert_eq!(count(&module, |op| *op == Op::Decline), DECLINES);
+    }
+
+    #[test]
+    fn each_work_group_has_its_function_of_elements() {
+        let with = |f: &str| {
+            let map = format!(
+                "%bias: f32 = u_to_f %column
+  %mapped: mat<16x16xf32, subgroup, acc> = mat_map %new {{
+    %i0: i32, %j0: i32, %e: f32 = params
+    %f: f32 = {f}
+    yield %f
+  }}
+  mat_store %p, %mapped, %pitch_c"
+            );
+            coarse(&SIMPLE.replace("mat_store %p, %new, %pitch_c", &map)).unwrap().module
+        };
+        let maps = |module: &Module| count(module, |op| matches!(op, Op::MatMap { .. }));
+        // What is the same in all is done with the whole matrix of a block.
+        let alike = with("fadd %e, %e");
+        assert_eq!((maps(&alike), count(&alike, |op| matches!(op, Op::MatMulAdd(_)))), (1, 2));
+        // What differs from column to column, to each: eight sums that are not joined to wider ones.
+        let apart = with("fadd %e, %bias");
+        assert_eq!((maps(&apart), count(&apart, |op| *op == Op::Binary(BinaryOp::Fadd))), (64, 64));
     }
 
     #[test]

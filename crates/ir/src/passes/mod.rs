@@ -38,6 +38,7 @@ mod tests;
 
 use crate::distribution::Distribution;
 use crate::module::{Function, Module};
+use crate::types::Scope;
 use crate::vector::MatrixLayout;
 use crate::verify::{Verified, VerifyErrors, verify};
 
@@ -64,8 +65,8 @@ pub struct Pass {
 pub struct Pipeline {
     /// Which components of matrices belong to which invocation.
     pub distribution: Distribution,
-    /// Whether loops over the components of matrices of the work-group become functions of their elements.
-    pub maps_components: bool,
+    /// Loops over the components of matrices of this scope become functions of their elements.
+    pub maps_components: Scope,
     /// The layout of matrices that is best for multiplying vectors by them.
     pub inferencing: MatrixLayout,
     /// The passes, in order.
@@ -75,7 +76,8 @@ pub struct Pipeline {
 /// That for targets that run a subgroup as lanes of vectors.
 pub const LANES: Pipeline = Pipeline {
     distribution: Distribution::Rows,
-    maps_components: false,
+    // As wider matrices they are done at once.
+    maps_components: Scope::Subgroup,
     inferencing: MatrixLayout::Inferencing,
     passes: FOR_LANES,
 };
@@ -84,7 +86,7 @@ pub const LANES: Pipeline = Pipeline {
 pub const THREADS: Pipeline = Pipeline {
     distribution: Distribution::Fragments,
     // Each holds its part of such a matrix in registers, and others than it has as components.
-    maps_components: true,
+    maps_components: Scope::Workgroup,
     inferencing: MatrixLayout::Paired,
     passes: FOR_THREADS,
 };
@@ -194,9 +196,7 @@ pub fn optimize_by(pipeline: &Pipeline, module: Verified, options: &Options) -> 
     }
     let mut module = module.into_inner();
     distribute::run(&mut module, pipeline.distribution);
-    if pipeline.maps_components {
-        alike::run(&mut module);
-    }
+    alike::run(&mut module, pipeline.maps_components);
     lay::run(&mut module.body, pipeline.inferencing);
     if let Some(observe) = options.observe {
         observe("distribute", &module);

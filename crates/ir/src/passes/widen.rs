@@ -37,7 +37,7 @@ mod tests;
 use super::affine::Places;
 use super::late::Late;
 use crate::entities::{Block, Inst, Value, Var};
-use crate::module::{Function, LocId};
+use crate::module::{Function, InstInfo, LocId};
 use crate::op::{BinaryOp, CompareOp, Op};
 use crate::tree::Tree;
 use crate::types::{MatType, Scalar, Space, Type, Use};
@@ -166,6 +166,7 @@ impl<'a> Sums<'a> {
                 Op::VarLoad(v) | Op::VarStore(v) => v == var,
                 Op::MatLoad { flags, .. } | Op::MatStore { flags, .. } => !flags.volatile,
                 Op::MatMulAdd(_) | Op::MatScale | Op::Unary(_) | Op::Binary(_) | Op::Convert(_) => true,
+                Op::MatMap { body } => is_even_map(func, body),
                 _ => false,
             };
             if !is_followed {
@@ -215,6 +216,16 @@ fn sums(func: &Function, inst: Inst) -> impl Iterator<Item = Value> + '_ {
 fn is_splat(func: &Function, v: Value) -> bool {
     let info = func.def(v);
     matches!(info.op, Op::MatSplat) && is_common(func, info.args[0])
+}
+
+/// Whether a function of elements computes the same wherever they are.
+fn is_even_map(func: &Function, body: Block) -> bool {
+    let place = func.block(body).iter().find(|&&inst| func.inst(inst).op == Op::Params);
+    let place = place.map_or(&[][..], |&params| &func.inst(params).results[..2]);
+    func.block(body).iter().map(|&inst| func.inst(inst)).all(|info| {
+        let is_plain = matches!(info.op, Op::Params | Op::Yield) || info.op.computes();
+        is_plain && !info.args.iter().any(|arg| place.contains(arg))
+    })
 }
 
 /// Whether a number is plainly the same for all invocations.
@@ -335,10 +346,14 @@ impl Cells<'_> {
         let (first, last) = (func.inst(insts[0]), self.last(insts));
         let are_alike = insts.iter().all(|&inst| {
             let info = func.inst(inst);
-            let types = |info: &crate::module::InstInfo| {
+            let types = |info: &InstInfo| {
                 info.args.iter().chain(&info.results).map(|&v| func.ty(v)).collect::<Vec<_>>()
             };
-            info.op == first.op && types(info) == types(first)
+            let is_same = match (&info.op, &first.op) {
+                (&Op::MatMap { body }, &Op::MatMap { body: other }) => self.are_same_maps(body, other),
+                (op, other) => op == other,
+            };
+            is_same && types(info) == types(first)
         });
         if !are_alike || !self.has_free_way(insts, &first.op) {
             return None;
@@ -377,6 +392,28 @@ impl Cells<'_> {
         Some(())
     }
 
+    /// Whether functions of elements compute the same.
+    fn are_same_maps(&mut self, body: Block, other: Block) -> bool {
+        let func = self.func;
+        let (insts, others) = (func.block(body), func.block(other));
+        let mut same: HashMap<Value, Value> = HashMap::new();
+        insts.len() == others.len()
+            && insts.iter().zip(others).all(|(&inst, &other)| {
+                let (info, other) = (func.inst(inst), func.inst(other));
+                let mut args = info.args.iter().zip(&other.args);
+                let are_same = info.op == other.op
+                    && info.exact == other.exact
+                    && info.args.len() == other.args.len()
+                    && args.all(|(&x, &y)| match same.get(&x) {
+                        Some(&inside) => inside == y,
+                        None => self.places.classes.of(func, x) == self.places.classes.of(func, y),
+                    });
+                let types = |info: &InstInfo| info.results.iter().map(|&v| func.ty(v)).collect::<Vec<_>>();
+                same.extend(info.results.iter().copied().zip(other.results.iter().copied()));
+                are_same && types(info) == types(other)
+            })
+    }
+
     /// The last of instructions in a block.
     fn last(&self, insts: &[Inst]) -> Inst {
         *insts.iter().max_by_key(|inst| self.sums.spots[inst].position).expect("there are some")
@@ -405,7 +442,8 @@ impl Cells<'_> {
                 _ => false,
             };
             let acts = info.op.has_effect() && info.op.var().is_none();
-            info.op.bodies().next().is_none()
+            let is_map = matches!(info.op, Op::MatMap { body } if is_even_map(func, body));
+            (is_map || info.op.bodies().next().is_none())
                 && (!(loads || stores) || !acts || is_own_store)
                 && !(stores && reads)
         })

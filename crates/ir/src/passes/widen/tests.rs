@@ -184,6 +184,33 @@ fn what_is_done_with_one_sum_alone_keeps_all() {
 }
 
 #[test]
+fn a_function_of_the_elements_of_all_sums_is_done_once() {
+    let mapped = |own: &str| {
+        (0..4).fold(known_stride(), |code, e| {
+            let map = format!(
+                "%m{e}: mat<4x4xf32, subgroup, acc> = mat_map %z{e} {{
+                    %row{e}: i32, %col{e}: i32, %v{e}: f32 = params
+                    %f{e}: f32 = {}
+                    yield %f{e}
+                }}
+                mat_store %p{e}, %m{e}",
+                own.replace("ROW", &format!("%q{e}"))
+                    .replace("VALUE", &format!("%v{e}"))
+                    .replace('E', &e.to_string())
+            );
+            let row = format!("%q{e}: f32 = u_to_f %row{e}\n%f{e}: f32");
+            let map = if own.contains("ROW") { map.replace(&format!("%f{e}: f32"), &row) } else { map };
+            code.replace(&format!("mat_store %p{e}, %z{e}"), &map)
+        })
+    };
+    assert_eq!(widened(&mapped("fmax VALUE, %0")), ["1 add 8x8", "2 load 8x8", "1 store 8x8"]);
+    // One that knows where an element is, and one that is another for each sum.
+    assert_eq!(widened(&mapped("fmul VALUE, ROW")), NARROW);
+    let others = mapped("fmul VALUE, %0").replacen("fmul %v2", "fadd %v2", 1);
+    assert_eq!(widened(&others), NARROW);
+}
+
+#[test]
 fn what_is_done_with_all_sums_is_done_once() {
     let code = (0..4).fold(known_stride(), |code, e| {
         let twice = format!(
