@@ -1,9 +1,10 @@
 //! Finds bundles: which scalars can stay in the order of memory.
 //!
 //! A bundle begins where lanes read consecutive scalars one lane behind the other, where what each lane reads at a place of
-//! its own is only kept in variables, or where all elements of a variable are read. It goes on through operations that do the same to each of its scalars: a member of the new bundle is made of
-//! the members with the same number of others, and of what all lanes have in common. It ends in a store of the same kind,
-//! or in a variable, of which then all elements are written at once.
+//! its own is only kept in variables, or where all elements of a variable are read. It goes on through operations that do the
+//! same to each of its scalars: a member of the new bundle is made of the members with the same number of others, and of what
+//! all lanes have in common. It ends in a store of the same kind, or in a variable, of which then all elements are written at
+//! once.
 //!
 //! Whoever wants a single scalar takes it out of its bundle. So of bundles that have to do with each other, which are
 //! those connected by operations and variables, either all are kept or none: what is taken apart then, and how often, is

@@ -15,6 +15,7 @@
 use crate::entities::{Inst, Value, Var};
 use crate::module::Function;
 use crate::op::Op;
+use crate::tree::Tree;
 use crate::types::{Scalar, Type};
 use std::collections::BTreeMap;
 
@@ -33,15 +34,17 @@ pub(super) fn run(func: &Function) -> Function {
 
 /// The arrays that are accessed at known places alone, with the lengths of the vectors that they consist of.
 fn lengths(func: &Function) -> Vec<(Var, u32)> {
+    let tree = Tree::new(func);
+    let reached = || tree.order().iter().map(|&inst| func.inst(inst));
     let mut lengths: Vec<Option<u32>> = func.vars.iter().map(|_| Some(0)).collect();
-    for info in &func.insts {
+    for info in reached() {
         for (var, _) in info.op.vars() {
             if element(func, &info.op, &info.args, var).is_none() {
                 lengths[var.index()] = None;
             }
         }
     }
-    for info in &func.insts {
+    for info in reached() {
         match (&info.op, &info.args[..]) {
             (&Op::VarStore(var), &[index, value]) => {
                 let def = func.def(value);
