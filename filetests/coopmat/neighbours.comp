@@ -1,7 +1,7 @@
 // Products of which each work-group computes a matrix or a few, so that those in a row of the grid load the same matrices of
 // A, those in a column the same of B: of floats and bytes, with B by rows and by columns, with more work-groups than go
 // together and with fewer, of several subgroups, with a number of rounds that depends on the row, with a loop of rounds in a
-// loop of blocks of them, of a grid that is a line, added to what is there, with a function of each component, and with a store by an invocation.
+// loop of blocks of them, of a grid that is a line, added to what is there, with a function of each component, and of those of another matrix, and with a store by an invocation.
 //
 // test run
 // target interp passes cpu
@@ -17,13 +17,14 @@
 // define TURNS PASSES
 // define TIMES SCALE
 // define LEAST LOW
+// define MORE PLUS
 // define GRID_WIDTH WIDTH
-// keys M=(LM*ROWS*SUBGROUPS*GY) N=(LN*COLS*GX) SUBGROUPS=1 SIZE=32 ROWS=1 COLS=1 ROUNDS=K KR=K BLOCK=0 PASSES=1 WIDTH=0 DX=GX DY=GY LAYOUT=ROW_MAJOR BI=k*N+c ACC=float SCALE=1 LOW=-1000000
+// keys M=(LM*ROWS*SUBGROUPS*GY) N=(LN*COLS*GX) SUBGROUPS=1 SIZE=32 ROWS=1 COLS=1 ROUNDS=K KR=K BLOCK=0 PASSES=1 WIDTH=0 DX=GX DY=GY LAYOUT=ROW_MAJOR BI=k*N+c ACC=float SCALE=1 LOW=-1000000 PLUS=0
 // dispatch DX DY 2
 // in 0.0 TYPE gen M*K = i * 7 % 13 - 6
 // in 0.1 TYPE gen N*K = i * 5 % 11 - 5
 // inout 0.2 SUM gen 2*M*N = i % 17
-// out 0.2 SUM gen 2*M x N = max(SCALE * ((r * N + c) % 17 + sum(k, KR, $0.0[r % M * K + k] * $0.1[BI])), LOW)
+// out 0.2 SUM gen 2*M x N = max(SCALE * ((r * N + c) % 17 + sum(k, KR, $0.0[r % M * K + k] * $0.1[BI])), LOW) + PLUS * ((r * N + c) % 17)
 // out 0.3 u32 gen 2*GX*GY = i
 //
 // case halves: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=32 GX=9 GY=10
@@ -33,7 +34,7 @@
 // case several: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=8 LK=16 K=32 ROWS=2 COLS=2 GX=9 GY=5
 // case large: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 ROWS=4 COLS=4 K=48 GX=2 GY=2
 // case components: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=32 GX=9 GY=8 SCALE=2 LOW=-50
-// case components-several: TYPE=i8 GT=int8_t SUM=i32 ACC=int LM=16 LN=16 LK=32 K=64 ROWS=2 COLS=2 GX=5 GY=4 SCALE=3 LOW=-40
+// case components-several: TYPE=i8 GT=int8_t SUM=i32 ACC=int LM=16 LN=16 LK=32 K=64 ROWS=2 COLS=2 GX=5 GY=4 SCALE=3 LOW=-40 PLUS=2
 // case subgroups: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=16 SUBGROUPS=2 SIZE=64 GX=9 GY=8
 // case few: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=16 GX=7 GY=8
 // case deep: TYPE=f16 GT=float16_t SUM=f32 LM=8 LN=8 LK=8 K=152 GX=8 GY=16
@@ -99,8 +100,10 @@ void main()
         for (uint j = 0; j < COLS; ++j)
         {
 #if TIMES != 1
-            for (uint e = 0; e < sums[i][j].length(); ++e)
-                sums[i][j][e] = max(sums[i][j][e] * ADDEND(TIMES), ADDEND(LEAST));
+            MATRIX(ADDEND, LM, LN, Accumulator) old;
+            coopMatLoad(old, c, start + LM * i * N + LN * j, N, ROW_MAJOR);
+            for (uint e = 0; e < old.length(); ++e)
+                sums[i][j][e] = max(sums[i][j][e] * ADDEND(TIMES), ADDEND(LEAST)) + old[e] * ADDEND(MORE);
 #endif
             coopMatStore(sums[i][j], c, start + LM * i * N + LN * j, N, ROW_MAJOR);
         }

@@ -16,6 +16,8 @@
 //! }
 //! ```
 //!
+//! Components of other matrices may be looked at, too, of which the same invocation has the same elements.
+//!
 //! An invocation may change its components where others do not, but where all come to the loop, each component is some
 //! invocation's, and so all elements get the function, whoever has them. What else the function takes is a constant, or the
 //! same for all invocations of the matrix's scope.
@@ -24,7 +26,7 @@ use crate::builder::Builder;
 use crate::entities::{Block, Inst, Value, Var};
 use crate::module::{Function, InstInfo, Module};
 use crate::op::{BinaryOp, CompareOp, Op};
-use crate::types::{Scope, Type};
+use crate::types::{MatType, Scope, Type, Use};
 use crate::uniformity::Uniformity;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,8 +61,12 @@ pub(super) fn run(module: &mut Module, scope: Scope) {
 /// The variable, its index and the component of a matrix of a scope that an instruction accesses.
 fn component(func: &Function, info: &InstInfo, scope: Scope) -> Option<(Var, Value, Value)> {
     let (Op::VarComponentLoad(var) | Op::VarComponentStore(var)) = info.op else { return None };
-    let is_of_scope = func.var(var).ty.mat().is_some_and(|m| m.scope == scope);
-    is_of_scope.then(|| (var, info.args[0], info.args[1]))
+    let is_right = |m: MatType| {
+        // Factors of a subgroup lie as a CPU multiplies them, where functions of elements go a long way.
+        m.scope == scope && (scope == Scope::Workgroup || m.use_ == Use::Accumulator)
+    };
+    let is_right = func.var(var).ty.mat().is_some_and(is_right);
+    is_right.then(|| (var, info.args[0], info.args[1]))
 }
 
 /// A loop that does the same to each component.
@@ -70,7 +76,9 @@ struct Alike {
     length: Value,
     matrix: Var,
     index: Value,
-    /// What computes a component of what it was, and the result.
+    /// The matrices whose components it is computed of, with their indices.
+    sources: Vec<(Var, Value)>,
+    /// What computes it, and the result.
     steps: Vec<Inst>,
     stored: Value,
 }
@@ -109,15 +117,17 @@ impl Alike {
             return None;
         }
         let (matrix, index, stored) = search.stored?;
-        let m = f.var(matrix).ty.mat()?;
-        let is_whole = f.const_bits(length) == Some(module.layout(m).registers().into());
-        let steps = search.steps;
+        let layout = |var: Var| f.var(var).ty.mat().map(|m| module.layout(m));
+        let is_whole = f.const_bits(length) == Some(layout(matrix)?.registers().into())
+            && search.loaded.iter().all(|&(var, _)| layout(var) == layout(matrix));
+        let (sources, steps) = (search.loaded, search.steps);
         (is_whole && search.next == Some(next.args[0])).then_some(Self {
             inst,
             counter,
             length,
             matrix,
             index,
+            sources,
             steps,
             stored,
         })
@@ -125,20 +135,32 @@ impl Alike {
 
     /// The function of each element, in the place of the loop.
     fn map(self, func: &mut Function) -> Vec<Inst> {
-        let Self { counter, length, matrix, index, stored, .. } = self;
-        let (loc, ty, is_one) = (func.inst(self.inst).loc, func.var(matrix).ty, func.var(matrix).count == 1);
-        let elem = ty.mat().map_or(Type::I32, |m| m.elem.into());
-        let index = (!is_one).then_some(index);
+        let Self { counter, length, matrix, index, mut sources, stored, .. } = self;
+        let (loc, ty) = (func.inst(self.inst).loc, func.var(matrix).ty);
+        if sources.is_empty() {
+            sources.push((matrix, index));
+        }
+        let elem = |func: &Function, var: Var| func.var(var).ty.mat().map_or(Type::I32, |m| m.elem.into());
+        let elems: Vec<Type> = sources.iter().map(|&(var, _)| elem(func, var)).collect();
+        let params: Vec<Type> = [Type::I32, Type::I32].into_iter().chain(elems).collect();
         let mut b = Builder { block: func.new_block(), func, loc, exact: false };
         let (code, region) = (b.block, b.func.new_block());
-        let whole = b.var_load(matrix, index);
+        let index_of = |func: &Function, var: Var, index| (func.var(var).count > 1).then_some(index);
+        let wholes: Vec<Value> = sources
+            .iter()
+            .map(|&(var, index)| {
+                let index = index_of(b.func, var, index);
+                b.var_load(var, index)
+            })
+            .collect();
         b.within(region, |b| {
-            let params = b.values(Op::Params, &[], &[Type::I32, Type::I32, elem]);
+            let params = b.values(Op::Params, &[], &params);
             let mut now = BTreeMap::new();
             for step in self.steps {
                 let info = b.func.inst(step).clone();
-                if matches!(info.op, Op::VarComponentLoad(_)) {
-                    now.insert(info.results[0], params[2]);
+                if let Op::VarComponentLoad(var) = info.op {
+                    let source = sources.iter().position(|&source| source == (var, info.args[0]));
+                    now.insert(info.results[0], params[2 + source.unwrap_or(0)]);
                     continue;
                 }
                 let args: Vec<Value> = info.args.iter().map(|v| *now.get(v).unwrap_or(v)).collect();
@@ -149,8 +171,8 @@ impl Alike {
             (b.loc, b.exact) = (loc, false);
             b.effect(Op::Yield, &[*now.get(&stored).unwrap_or(&stored)]);
         });
-        let mapped = b.value(Op::MatMap { body: region }, &[whole], ty);
-        b.var_store(matrix, index, mapped);
+        let mapped = b.value(Op::MatMap { body: region }, &wholes, ty);
+        b.var_store(matrix, index_of(b.func, matrix, index), mapped);
         b.var_store(counter, None, length);
         std::mem::take(&mut func.blocks[code.index()])
     }
@@ -181,7 +203,7 @@ struct Search<'f> {
     /// What the round computes.
     inside: BTreeSet<Value>,
     steps: Vec<Inst>,
-    loaded: Option<(Var, Value)>,
+    loaded: Vec<(Var, Value)>,
     stored: Option<(Var, Value, Value)>,
 }
 
@@ -201,7 +223,7 @@ impl<'f> Search<'f> {
             next: None,
             inside: BTreeSet::new(),
             steps: Vec::new(),
-            loaded: None,
+            loaded: Vec::new(),
             stored: None,
         }
     }
@@ -245,15 +267,16 @@ impl<'f> Search<'f> {
         let is_own = self.numbers.contains(&number)
             && !self.inside.contains(&index)
             && self.is_alike(index)
-            && self.loaded.is_none_or(|loaded| loaded == (var, index))
             && self.stored.is_none();
-        self.loaded = Some((var, index));
         match info.args.get(2) {
             Some(&v) => {
                 self.stored = Some((var, index, v));
                 is_own && self.is_alike(v)
             }
             None => {
+                if !self.loaded.contains(&(var, index)) {
+                    self.loaded.push((var, index));
+                }
                 self.inside.extend(&info.results);
                 self.steps.push(inst);
                 is_own
@@ -326,6 +349,16 @@ mod tests {
                     var_component_store<$m> %zero, %at, %y";
         let whole = optimized(64, body);
         assert!(whole.contains("mat_map") && !whole.contains("var_component"), "{whole}");
+        // Of two matrices, if an invocation has the same elements of both.
+        let two = |other: &str| {
+            let body = body
+                .replace("%y: f16 = fmax", "%z: f16 = var_component_load<$o> %zero, %at\n%y: f16 = fmax")
+                .replace("%x, %low", "%x, %z");
+            let source = |s: String| s.replacen("var $m", &format!("var $o: mat<{other}> var $m"), 1);
+            optimized_of(64, &body, source)
+        };
+        assert!(two("64x128xf16, workgroup, acc").contains("mat_map"));
+        assert!(!two("128x64xf16, workgroup, acc").contains("mat_map"));
         // Not all components, and other ones.
         assert!(!optimized(63, body).contains("mat_map"));
         assert!(!optimized(64, &body.replace("%zero, %i", "%zero, %one")).contains("mat_map"));
@@ -351,6 +384,8 @@ mod tests {
         };
         let lanes = optimized_by(&LANES, 64, body, of_lanes);
         assert!(lanes.contains("mat_map") && !lanes.contains("var_component"), "{lanes}");
+        let factor = |source| of_lanes(source).replace("acc>", "a>");
+        assert!(!optimized_by(&LANES, 64, body, factor).contains("mat_map"));
         let fewer = |source| of_lanes(source).replace("workgroup_size 128", "workgroup_size 120");
         assert!(!optimized_by(&LANES, 64, body, fewer).contains("mat_map"));
         // Two stores.
