@@ -21,10 +21,11 @@ use std::collections::BTreeMap;
 
 /// Slices arrays.
 pub(super) fn run(func: &Function) -> Function {
+    let tree = Tree::new(func);
     let mut func = func.clone();
     let mut numbers = BTreeMap::new();
-    for (var, length) in lengths(&func) {
-        slice(&mut func, var, length, &mut numbers);
+    for (var, length) in lengths(&func, tree.order()) {
+        slice(&mut func, tree.order(), (var, length), &mut numbers);
     }
     let numbers = numbers.into_values().map(|number| func.values[number.index()].def);
     let numbers: Vec<Inst> = numbers.collect();
@@ -33,9 +34,8 @@ pub(super) fn run(func: &Function) -> Function {
 }
 
 /// The arrays that are accessed at known places alone, with the lengths of the vectors that they consist of.
-fn lengths(func: &Function) -> Vec<(Var, u32)> {
-    let tree = Tree::new(func);
-    let reached = || tree.order().iter().map(|&inst| func.inst(inst));
+fn lengths(func: &Function, reached: &[Inst]) -> Vec<(Var, u32)> {
+    let reached = || reached.iter().map(|&inst| func.inst(inst));
     let mut lengths: Vec<Option<u32>> = func.vars.iter().map(|_| Some(0)).collect();
     for info in reached() {
         for (var, _) in info.op.vars() {
@@ -83,32 +83,37 @@ fn vote(func: &Function, length: &mut Option<u32>, index: Value, k: Option<usize
 /// The known element of a variable of scalars that an operation reads or writes.
 fn element(func: &Function, op: &Op, args: &[Value], var: Var) -> Option<u64> {
     let info = func.var(var);
-    let is_plain = matches!(op, Op::VarLoad(_) | Op::VarStore(_))
-        && matches!(info.ty, Type::Scalar(scalar) if scalar != Scalar::Bool)
-        && info.table.is_none();
-    let index = func.const_bits(*args.first().filter(|_| is_plain && info.count > 1)?)?;
+    let is_plain = matches!(info.ty, Type::Scalar(scalar) if scalar != Scalar::Bool) && info.table.is_none();
+    let index = match (op, args) {
+        (Op::VarLoad(_), &[index]) | (Op::VarStore(_), &[index, _]) if is_plain => func.const_bits(index)?,
+        _ => return None,
+    };
     (index < u64::from(info.count)).then_some(index)
 }
 
 /// Makes a variable for each vector of an array; the first keeps its number.
-fn slice(func: &mut Function, var: Var, length: u32, numbers: &mut BTreeMap<(Type, u64), Value>) {
+fn slice(
+    func: &mut Function,
+    reached: &[Inst],
+    (var, length): (Var, u32),
+    numbers: &mut BTreeMap<u64, Value>,
+) {
     let info = func.var(var).clone();
     let others = (1..info.count / length).map(|_| func.new_var(info.ty, length, info.name.clone()));
     let vectors: Vec<Var> = std::iter::once(var).chain(others.collect::<Vec<_>>()).collect();
     func.vars[var.index()].count = length;
-    for number in 0..func.insts.len() {
-        let accessed = &func.insts[number];
+    for &inst in reached {
+        let accessed = func.inst(inst);
         if accessed.op.var() != Some(var) {
             continue;
         }
-        let ty = func.ty(accessed.args[0]);
         let Some(index) = func.const_bits(accessed.args[0]) else { continue };
         let place = index % u64::from(length);
-        let place = *numbers.entry((ty, place)).or_insert_with(|| {
-            let inst = func.new_inst(Op::Const(place), &[], &[ty], 0);
+        let place = *numbers.entry(place).or_insert_with(|| {
+            let inst = func.new_inst(Op::Const(place), &[], &[Type::I32], 0);
             func.inst(inst).results[0]
         });
-        let accessed = &mut func.insts[number];
+        let accessed = &mut func.insts[inst.index()];
         accessed.args[0] = place;
         let vector = vectors[(index / u64::from(length)) as usize];
         match &mut accessed.op {
@@ -125,6 +130,11 @@ mod tests {
 
     /// The numbers of elements of the variables of a kernel, once its arrays are sliced.
     fn counts(body: &str) -> Vec<u32> {
+        counts_of(body, |_func| {})
+    }
+
+    /// The same, with the function changed before.
+    fn counts_of(body: &str, change: impl FnOnce(&mut Function)) -> Vec<u32> {
         let code = format!(
             "workgroup_size 4 1 1 subgroup_size 4 shared 4096
             binding buf0 = 0.0 storage
@@ -142,6 +152,7 @@ mod tests {
         );
         let module = verify(text::parse(&code).unwrap_or_else(|e| panic!("{e}\n{code}"))).unwrap();
         let mut module = module.into_inner();
+        change(&mut module.body);
         module.body = run(&module.body);
         let module = verify(module).unwrap_or_else(|e| panic!("{e}\n{code}"));
         module.body.vars.iter().map(|var| var.count).collect()
@@ -156,6 +167,17 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_comes_to_is_let_alone() {
+        // What was left of a loop that could not be unrolled: an element that there is not.
+        let leave = |func: &mut Function| {
+            let far = func.new_inst(Op::Const(64), &[], &[Type::I32], 0);
+            let far = func.inst(far).results[0];
+            func.new_inst(Op::VarLoad(Var::new(0)), &[far], &[Type::I32], 0);
+        };
+        assert_eq!(counts_of("var_store<$v> %2, %x var_store<$v> %3, %y", leave), [2, 2]);
+    }
+
+    #[test]
     fn arrays_of_nothing_in_particular_stay() {
         for body in [
             "var_store<$v> %0, %lane",
@@ -164,6 +186,8 @@ mod tests {
             "var_store<$v> %0, %y var_store<$v> %1, %x",
             "var_store<$v> %0, %x %a: i32 = var_load<$v> %0 store %s, %a, %a, %a, %a",
             "var_store<$v> %0, %x var_store<$v> %lane, %y",
+            // The first element, without saying so.
+            "var_store<$v> %2, %x var_store<$v> %3, %y var_store<$v> %1",
         ] {
             assert_eq!(counts(body), [4], "{body}");
         }
