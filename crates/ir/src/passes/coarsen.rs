@@ -59,8 +59,8 @@ pub struct Coarse {
 /// A bug in this pass.
 pub fn coarsen(module: &Verified, options: &Options) -> Result<Option<Coarse>, PassBug> {
     let Some(axes) = Axes::of(module) else { return Ok(None) };
-    let Some(block) = axes.block(&module.body) else { return Ok(None) };
-    let block = axes.short(&module.body, block);
+    let Some(block) = axes.block() else { return Ok(None) };
+    let block = axes.short(block);
     let copied = flatten::run(&Copier::new(module, &axes, block).run());
     // Sums of neighbours lie side by side and below each other, mostly.
     let wide = opt_dce::run(&widen::run_or_decline(&copied));
@@ -106,14 +106,15 @@ impl<'a> Axes<'a> {
         }
         let (values, vars) = (vec![0; func.values.len()], vec![0; func.vars.len()]);
         let mut this = Self { func, values, vars, order, control: 0 };
-        while this.spread(func) {}
-        this.control = this.bound(func, &late);
+        while this.spread() {}
+        this.control = this.bound(&late);
         Some(this)
     }
 
     /// The axes along which work-groups must go the same way, because some that do not are found out too late: behind a
     /// store, or round after round, as loops that depend on the work-group rarely have as many rounds in its neighbours.
-    fn bound(&self, func: &Function, late: &Late) -> Set {
+    fn bound(&self, late: &Late) -> Set {
+        let func = self.func;
         let leaves = |&inst: &Inst| matches!(func.inst(inst).op, Op::Br(_) | Op::Return);
         let mut bound = 0;
         for &inst in &self.order {
@@ -151,7 +152,8 @@ impl<'a> Axes<'a> {
     }
 
     /// Follows dependences once; whether there were new ones.
-    fn spread(&mut self, func: &Function) -> bool {
+    fn spread(&mut self) -> bool {
+        let func = self.func;
         let mut is_new = false;
         for at in 0..self.order.len() {
             let info = func.inst(self.order[at]);
@@ -170,14 +172,16 @@ impl<'a> Axes<'a> {
     }
 
     /// Whether all accesses to a variable are to elements of it that are known.
-    fn has_known_elements(&self, func: &Function, var: Var) -> bool {
+    fn has_known_elements(&self, var: Var) -> bool {
+        let func = self.func;
         let accesses = self.order.iter().map(|&inst| func.inst(inst));
         let mut accesses = accesses.filter(|info| info.op.vars().any(|(other, _)| other == var));
         accesses.all(|info| element(func, info).is_some_and(|index| index < func.var(var).count))
     }
 
     /// How many work-groups go together along x and y; `None` if nothing is multiplied.
-    fn block(&self, func: &Function) -> Option<[u32; 2]> {
+    fn block(&self) -> Option<[u32; 2]> {
+        let func = self.func;
         let is_mul_add = |&&inst: &&Inst| matches!(func.inst(inst).op, Op::MatMulAdd(_));
         let blocks = func.blocks.iter().map(|insts| insts.iter().filter(is_mul_add).collect::<Vec<_>>());
         let products = blocks.max_by_key(Vec::len).filter(|products| !products.is_empty())?;
@@ -213,7 +217,8 @@ impl<'a> Axes<'a> {
     }
 
     /// A block, or a smaller one for which the code is not too long.
-    fn short(&self, func: &Function, mut block: [u32; 2]) -> [u32; 2] {
+    fn short(&self, mut block: [u32; 2]) -> [u32; 2] {
+        let func = self.func;
         let copies = |block: [u32; 2]| -> u32 {
             let along =
                 |axes: Set, axis: u8| if axes & bit(axis) == 0 { 1 } else { block[usize::from(axis)] };
@@ -300,7 +305,7 @@ impl<'a> Copier<'a> {
         for (var, info) in old.vars.iter().enumerate() {
             // Of matrices all copies are one array, which may become one of wider matrices.
             let is_array =
-                axes.vars[var] != 0 && info.ty.mat().is_some() && axes.has_known_elements(old, Var::new(var));
+                axes.vars[var] != 0 && info.ty.mat().is_some() && axes.has_known_elements(Var::new(var));
             let mut count = 0;
             let copies = this.of_each(axes.vars[var], |this, _| {
                 let first = is_array.then_some(info.count * count);
