@@ -34,7 +34,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn run(module: &mut Module, scope: Scope) {
     let body = &module.body;
     // Of a subgroup without all of its invocations some elements are nobody's.
-    let is_partly_filled = !module.workgroup_invocations().is_multiple_of(module.subgroup_size);
+    let is_partly_filled =
+        scope == Scope::Subgroup && !module.workgroup_invocations().is_multiple_of(module.subgroup_size);
     if is_partly_filled || !body.insts.iter().any(|info| component(body, info, scope).is_some()) {
         return;
     }
@@ -160,7 +161,8 @@ impl Alike {
                 let info = b.func.inst(step).clone();
                 if let Op::VarComponentLoad(var) = info.op {
                     let source = sources.iter().position(|&source| source == (var, info.args[0]));
-                    now.insert(info.results[0], params[2 + source.unwrap_or(0)]);
+                    let source = source.expect("what is loaded is a source");
+                    now.insert(info.results[0], params[2 + source]);
                     continue;
                 }
                 let args: Vec<Value> = info.args.iter().map(|v| *now.get(v).unwrap_or(v)).collect();
