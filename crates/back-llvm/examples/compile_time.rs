@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let t = compiled.times;
             let times = [t.lower, t.optimize, t.generate, whole];
             least = Some(least.map_or(times, |l| [0, 1, 2, 3].map(|i| l[i].min(times[i]))));
-            object = compiled.object.len();
+            object = compiled.object.len() + compiled.special.map_or(0, |object| object.len());
             let dumps = compiled.dumps;
             for text in [dumps.llvm_lowered, dumps.llvm_optimized, dumps.asm].into_iter().flatten() {
                 println!("{text}");

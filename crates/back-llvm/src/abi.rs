@@ -185,9 +185,12 @@ pub struct Meta {
     /// Whether a call runs all subgroups of [`SubgroupContext::groups`] work-groups, which share their scratch memory then. It
     /// returns between two of them if the dispatch stops.
     pub runs_groups: bool,
-    /// Work-groups along x and y that a call runs together if [`SubgroupContext::groups`] says so; none if it has no form for
-    /// that. It may be one, whose form supposes something and declines where that is not so.
+    /// Work-groups along x and y that a call of the special object runs together, with [`ALL_OF_BLOCK`]; none if it is none
+    /// for that. It may be one, whose form supposes something and declines where that is not so.
     pub block: Option<[u32; 2]>,
+    /// Bytes of the push constants where 32-bit integers begin, and the exponent of the power of two that each has to be a
+    /// multiple of for the special object to run the dispatch; none if that is not for this.
+    pub aligned: Vec<(u32, u32)>,
     /// Whether it accesses memory by address, whose bounds nobody knows. Its accesses may fault.
     pub uses_addresses: bool,
     /// Invocations of a subgroup.
@@ -203,6 +206,15 @@ pub struct Meta {
 }
 
 impl Meta {
+    /// Whether the special object runs dispatches with such push constants.
+    pub fn is_aligned(&self, push: &[u8]) -> bool {
+        let is_multiple = |&(at, log2): &(u32, u32)| {
+            let word = push.get(at as usize..).and_then(|rest| rest.first_chunk());
+            word.is_some_and(|&word| u32::from_le_bytes(word).trailing_zeros() >= log2)
+        };
+        !self.aligned.is_empty() && self.aligned.iter().all(is_multiple)
+    }
+
     /// Subgroups of a work-group: `subgroup_id` runs from 0 to this. The last may be partly filled,
     /// which compiled code takes care of.
     pub fn num_subgroups(&self) -> u32 {

@@ -1,56 +1,160 @@
-//! The forms of a module, each a function: one, or two where the first subgroup of a work-group has another
-//! than the others, where one is for push constants that are as they mostly are, or where one is for blocks of work-groups
-//! that load the same matrices (see [`passes::coarsen`]).
+//! The forms of a module: one that is right for all that it may be called for, and most often no other. Another is for push
+//! constants that are as they mostly are, or for blocks of work-groups that load the same matrices (see
+//! [`passes::coarsen`]). Each is an object of its own, so that they can be compiled beside each other; the host chooses by
+//! what [`Meta`] says.
 //!
-//! The first subgroup works on the matrices of the work-group (see [`passes::split`]). The entry then calls
-//! one of the functions. What lies in shared memory is the same for both; only the first has scratch memory
-//! there for matrices of the work-group.
+//! Where the first subgroup of a work-group works on the matrices of the work-group (see [`passes::split`]), a form has two
+//! functions, one for it and one for the others, and an entry that calls one of them. What lies in shared memory is the same
+//! for both; only the first has scratch memory there for matrices of the work-group.
 
 use crate::abi::{self, Meta, offset};
 use crate::coopmat;
-use crate::emit::{Emit, V};
+use crate::emit::Emit;
 use crate::error::{Error, Result};
 use crate::lower::{Common, Lower};
 use crate::prologue::{Prologue, entry_function};
 use inkwell::IntPredicate;
-use inkwell::basic_block::BasicBlock;
 use inkwell::module::Linkage;
 use inkwell::values::FunctionValue;
-use phalanx_ir::passes::{self, Coarse, PassBug, Scratch, Split, SpreadError};
+use phalanx_ir::passes::{self, PassBug, Scratch, Split, SpreadError};
 use phalanx_ir::uniformity::Assumptions;
 use phalanx_ir::{Distribution, Function, InstInfo, Uniformity, Verified};
 use phalanx_kernels::KernelSet;
 
-/// Lowers all forms of a module, and gives their functions.
-pub(crate) fn lower<'c>(
+/// The forms of a module.
+pub(crate) struct Forms {
+    /// That for everything.
+    pub(crate) general: Form,
+    /// One that does some of it faster.
+    pub(crate) special: Option<Form>,
+}
+
+/// A form, not yet lowered. It owns all that it needs.
+pub(crate) enum Form {
+    /// A function for all subgroups, whose passes are done.
+    Single {
+        module: Verified,
+        uniformity: Uniformity,
+        /// Whether another form is for what programs mostly do, so that this one should be small.
+        is_rare: bool,
+    },
+    /// One for the first subgroup, and one for the others.
+    Led { leader: Verified, followers: Verified },
+    /// A function for push constants that are as is assumed.
+    Aligned { module: Verified, assumptions: Assumptions },
+    /// A function for a block of work-groups, which may decline. Its expansion is still to be done.
+    Block { module: Verified, block: [u32; 2] },
+}
+
+impl Forms {
+    /// Finds the forms of a module.
+    pub(crate) fn of(module: &Verified, isa: KernelSet) -> Result<Self> {
+        if module.distribution != Distribution::Rows {
+            let name = module.distribution.name();
+            return Err(Error::unsupported(format!("components of matrices distributed as {name}")));
+        }
+        let distributed = passes::distribute(module, Distribution::Rows).map_err(bug)?;
+        let module = distributed.as_ref().unwrap_or(module);
+        let split = passes::split(module, &passes::Options::default()).map_err(|error| match error {
+            SpreadError::Bug(error) => bug(error),
+            error => Error::unsupported(error.to_string()),
+        })?;
+        match split {
+            Some(Split { leader, followers: Some(followers) }) => {
+                Ok(Self { general: Form::Led { leader, followers }, special: None })
+            }
+            Some(Split { leader, followers: None }) => Self::of_all_subgroups(&leader, isa),
+            None => Self::of_all_subgroups(module, isa),
+        }
+    }
+
+    fn of_all_subgroups(whole: &Verified, isa: KernelSet) -> Result<Self> {
+        let passed = prepare(whole, Scratch::of(whole), isa)?;
+        let module = passed.unwrap_or_else(|| whole.clone());
+        let uniformity = Uniformity::analyse_if(&module, &Assumptions::of_components());
+        let assumptions = Assumptions::useful(&module, &uniformity);
+        let special = if assumptions.is_empty() {
+            let coarse = passes::coarsen(whole, &passes::Options::default()).map_err(bug)?;
+            coarse.map(|coarse| Form::Block { module: coarse.module, block: coarse.block })
+        } else {
+            Some(Form::Aligned { module: module.clone(), assumptions })
+        };
+        let is_rare = matches!(special, Some(Form::Aligned { .. }));
+        Ok(Self { general: Form::Single { module, uniformity, is_rare }, special })
+    }
+}
+
+impl Form {
+    /// Lowers a form to a function that the host calls, and gives all functions that are as long as the module is.
+    pub(crate) fn lower<'c>(
+        &self,
+        e: Emit<'c>,
+        common: &mut Common,
+        isa: KernelSet,
+    ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
+        let start = |e: &Emit<'c>| Prologue::new(e, abi::ENTRY_SYMBOL, Linkage::External);
+        let (e, function, meta) = match self {
+            Self::Led { leader, followers } => return led(e, common, leader, followers, isa),
+            Self::Single { module, uniformity, is_rare } => {
+                let mut start = start(&e);
+                start.is_rare = *is_rare;
+                Lower::module(e, common, start, module, uniformity, isa, module.num_subgroups())?
+            }
+            Self::Aligned { module, assumptions } => {
+                let uniformity = Uniformity::analyse_if(module, assumptions);
+                // Where lengths are multiples, more is known to follow one another.
+                let joined = passes::join_known(module, &uniformity).map_err(bug)?;
+                let (module, uniformity) = match &joined {
+                    Some(module) => (module, Uniformity::analyse_if(module, assumptions)),
+                    None => (module, uniformity),
+                };
+                let start = start(&e);
+                let (e, function, meta) =
+                    Lower::module(e, common, start, module, &uniformity, isa, module.num_subgroups())?;
+                (e, function, Meta { aligned: assumptions.aligned().collect(), ..meta })
+            }
+            Self::Block { module, block } => {
+                let start = start(&e);
+                let subgroups = module.num_subgroups();
+                let (e, function, meta) =
+                    one_of_two(e, common, start, module, Scratch::of(module), isa, subgroups)?;
+                (e, function, Meta { block: Some(*block), ..meta })
+            }
+        };
+        Ok((e, vec![function], meta))
+    }
+}
+
+/// What the host has to know of two forms of a module. All subgroups of a dispatch have push constants of one kind, and both
+/// forms place matrices alike.
+pub(crate) fn join(general: Meta, special: Meta) -> Meta {
+    Meta {
+        scratch_bytes: general.scratch_bytes.max(special.scratch_bytes),
+        common_bytes: general.common_bytes.max(special.common_bytes),
+        note_bytes: general.note_bytes.max(special.note_bytes),
+        stack_bytes: general.stack_bytes.max(special.stack_bytes),
+        block: special.block,
+        aligned: special.aligned,
+        ..general
+    }
+}
+
+/// Two functions, and an entry that calls that for the first subgroup or that for the others.
+fn led<'c>(
     e: Emit<'c>,
     common: &mut Common,
-    module: &Verified,
+    leader: &Verified,
+    followers: &Verified,
     isa: KernelSet,
 ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
-    if module.distribution != Distribution::Rows {
-        let name = module.distribution.name();
-        return Err(Error::unsupported(format!("components of matrices distributed as {name}")));
-    }
-    let distributed = passes::distribute(module, Distribution::Rows).map_err(bug)?;
-    let module = distributed.as_ref().unwrap_or(module);
-    let split = passes::split(module, &passes::Options::default()).map_err(|error| match error {
-        SpreadError::Bug(error) => bug(error),
-        error => Error::unsupported(error.to_string()),
-    })?;
-    let (leader, followers) = match split {
-        Some(Split { leader, followers: Some(followers) }) => (leader, followers),
-        Some(Split { leader, followers: None }) => return lower_only(e, common, &leader, isa),
-        None => return lower_only(e, common, module, isa),
-    };
-    let alone = Scratch { subgroups: 1, ..Scratch::of(&leader) };
+    let alone = Scratch { subgroups: 1, ..Scratch::of(leader) };
     let start = Prologue::new(&e, "leader", Linkage::Internal);
-    // What both forms note of common memory would have to be the same.
-    let (e, lead, first) = lower_form(e, common, start, &leader, alone, isa, 1)?;
-    let behind = Scratch { start: first.shared_bytes, ..Scratch::of(&followers) };
+    // What both note of common memory would have to be the same.
+    let (e, lead, first) = one_of_two(e, common, start, leader, alone, isa, 1)?;
+    let behind = Scratch { start: first.shared_bytes, ..Scratch::of(followers) };
     let start = Prologue::new(&e, "followers", Linkage::Internal);
-    let (e, follow, others) = lower_form(e, common, start, &followers, behind, isa, 1)?;
-    choose(&e, offset::SUBGROUP_ID, 0, lead, follow)?;
+    let (e, follow, others) = one_of_two(e, common, start, followers, behind, isa, 1)?;
+    choose(&e, lead, follow)?;
     let meta = Meta {
         shared_bytes: first.shared_bytes.max(others.shared_bytes),
         leader_scratch_bytes: first.scratch_bytes.saturating_sub(others.scratch_bytes),
@@ -63,75 +167,8 @@ pub(crate) fn lower<'c>(
     Ok((e, vec![lead, follow], meta))
 }
 
-fn lower_only<'c>(
-    e: Emit<'c>,
-    common: &mut Common,
-    module: &Verified,
-    isa: KernelSet,
-) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
-    let whole = module;
-    let passed = prepare(module, Scratch::of(module), isa)?;
-    let module = passed.as_ref().unwrap_or(module);
-    let subgroups = module.num_subgroups();
-    let uniformity = Uniformity::analyse_if(module, &Assumptions::of_components());
-    let assumptions = Assumptions::useful(module, &uniformity);
-    if assumptions.is_empty() {
-        if let Some(coarse) = passes::coarsen(whole, &passes::Options::default()).map_err(bug)? {
-            return lower_coarse(e, common, module, &uniformity, &coarse, isa);
-        }
-        let start = Prologue::new(&e, abi::ENTRY_SYMBOL, Linkage::External);
-        let (e, function, meta) = Lower::module(e, common, start, module, &uniformity, isa, subgroups)?;
-        return Ok((e, vec![function], meta));
-    }
-    let mut start = Prologue::new(&e, "general", Linkage::Internal);
-    start.is_rare = true;
-    let (e, general, meta) = Lower::module(e, common, start, module, &uniformity, isa, subgroups)?;
-    let uniformity = Uniformity::analyse_if(module, &assumptions);
-    // Where lengths are multiples, more is known to follow one another.
-    let joined = passes::join_known(module, &uniformity).map_err(bug)?;
-    let (module, uniformity) = match &joined {
-        Some(module) => (module, Uniformity::analyse_if(module, &assumptions)),
-        None => (module, uniformity),
-    };
-    let start = Prologue::new(&e, "aligned", Linkage::Internal);
-    let (e, aligned, other) = Lower::module(e, common, start, module, &uniformity, isa, subgroups)?;
-    choose_aligned(&e, &assumptions, aligned, general)?;
-    // All subgroups of a dispatch run the same form, and both place matrices alike.
-    let meta = Meta {
-        scratch_bytes: meta.scratch_bytes.max(other.scratch_bytes),
-        common_bytes: meta.common_bytes.max(other.common_bytes),
-        ..meta
-    };
-    Ok((e, vec![general, aligned], meta))
-}
-
-/// A form for single work-groups, and one for blocks of them, which may decline.
-fn lower_coarse<'c>(
-    e: Emit<'c>,
-    common: &mut Common,
-    module: &Verified,
-    uniformity: &Uniformity,
-    coarse: &Coarse,
-    isa: KernelSet,
-) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
-    let subgroups = module.num_subgroups();
-    let start = Prologue::new(&e, "single", Linkage::Internal);
-    let (e, single, meta) = Lower::module(e, common, start, module, uniformity, isa, subgroups)?;
-    let start = Prologue::new(&e, "block", Linkage::Internal);
-    let scratch = Scratch::of(&coarse.module);
-    let (e, block, other) = lower_form(e, common, start, &coarse.module, scratch, isa, subgroups)?;
-    choose(&e, offset::SUBGROUP_GROUPS, abi::ALL_OF_BLOCK, block, single)?;
-    let meta = Meta {
-        scratch_bytes: meta.scratch_bytes.max(other.scratch_bytes),
-        common_bytes: meta.common_bytes.max(other.common_bytes),
-        note_bytes: meta.note_bytes.max(other.note_bytes),
-        block: Some(coarse.block),
-        ..meta
-    };
-    Ok((e, vec![single, block], meta))
-}
-
-fn lower_form<'c>(
+/// Lowers a module whose subgroups or work-groups another one does as well, so that it runs none in a row.
+fn one_of_two<'c>(
     e: Emit<'c>,
     common: &mut Common,
     mut start: Prologue<'c>,
@@ -160,59 +197,22 @@ fn prepare(module: &Verified, scratch: Scratch, isa: KernelSet) -> Result<Option
     Ok(chained.or(expanded))
 }
 
-/// The entry: calls the form that assumes something of the push constants, if they are so, or the general one.
-fn choose_aligned<'c>(
-    e: &Emit<'c>,
-    assumptions: &Assumptions,
-    aligned: FunctionValue<'c>,
-    general: FunctionValue<'c>,
-) -> Result<()> {
+/// The entry: calls a function for the first subgroup, or another for the others.
+fn choose<'c>(e: &Emit<'c>, lead: FunctionValue<'c>, follow: FunctionValue<'c>) -> Result<()> {
     let function = entry_function(e, abi::ENTRY_SYMBOL, Linkage::External);
+    let [entry, first, other] = ["entry", "first", "other"].map(|name| e.new_block(function, name));
     let context = function.get_nth_param(0).ok_or_else(|| Error::bug("an entry without a parameter"))?;
-    let [entry, even, odd] = ["entry", "aligned", "general"].map(|name| e.new_block(function, name));
     e.b.position_at_end(entry);
-    let dispatch = e.field(context.into_pointer_value(), offset::SUBGROUP_DISPATCH as u64)?;
-    let dispatch = e.load_invariant(e.ptr_ty(), dispatch, 8)?.into_pointer_value();
-    let push = e.field(dispatch, offset::DISPATCH_PUSH as u64)?;
-    let push = e.load_invariant(e.ptr_ty(), push, 8)?.into_pointer_value();
-    let mut low = e.i32(0);
-    for (at, log2) in assumptions.aligned() {
-        let word = e.field(push, at.into())?;
-        let word = e.load_invariant(e.cx.i32_type(), word, 1)?;
-        low = e.or(low, e.and(word, e.i32((1 << log2) - 1))?)?;
-    }
-    let is_aligned = e.icmp(IntPredicate::EQ, low, e.i32(0))?;
-    e.cond_br(is_aligned, even, odd)?;
-    call_forms(e, &[(even, aligned), (odd, general)], context)
-}
-
-/// Ends blocks by calls of forms.
-fn call_forms<'c>(e: &Emit<'c>, calls: &[(BasicBlock<'c>, FunctionValue<'c>)], context: V<'c>) -> Result<()> {
-    for &(block, form) in calls {
+    let found = e.field(context.into_pointer_value(), offset::SUBGROUP_ID as u64)?;
+    let found = e.load_invariant(e.cx.i32_type(), found, 4)?;
+    let is_first = e.icmp(IntPredicate::EQ, found, e.i32(0))?;
+    e.cond_br(is_first, first, other)?;
+    for (block, form) in [(first, lead), (other, follow)] {
         e.b.position_at_end(block);
         e.b.build_call(form, &[context.into()], "")?;
         e.b.build_return(None)?;
     }
     Ok(())
-}
-
-/// The entry: calls a form where a number of the context is so much, or another.
-fn choose<'c>(
-    e: &Emit<'c>,
-    field: usize,
-    number: u32,
-    form: FunctionValue<'c>,
-    another: FunctionValue<'c>,
-) -> Result<()> {
-    let function = entry_function(e, abi::ENTRY_SYMBOL, Linkage::External);
-    let [entry, equal, other] = ["entry", "equal", "other"].map(|name| e.new_block(function, name));
-    let context = function.get_nth_param(0).ok_or_else(|| Error::bug("an entry without a parameter"))?;
-    e.b.position_at_end(entry);
-    let found = e.field(context.into_pointer_value(), field as u64)?;
-    let found = e.load_invariant(e.cx.i32_type(), found, 4)?;
-    let is_equal = e.icmp(IntPredicate::EQ, found, e.i32(number))?;
-    e.cond_br(is_equal, equal, other)?;
-    call_forms(e, &[(equal, form), (other, another)], context)
 }
 
 fn bug(bug: PassBug) -> Error {

@@ -175,6 +175,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             has_workgroup_barrier: self.f.insts.iter().any(|i| waits(&i.op)) || self.mats.needs_barrier(),
             runs_groups: self.runs_groups(),
             block: None,
+            aligned: Vec::new(),
             uses_addresses: self.f.insts.iter().any(|i| matches!(i.op, Op::IntToPtr)),
             subgroup_size: self.w,
             workgroup_size: self.ir.workgroup_size,

@@ -87,7 +87,7 @@ pub(crate) fn to_object<'c>(
     }
     let times = Times { optimize, generate: start.elapsed(), ..Times::default() };
     let meta = Meta { stack_bytes: report.frame_bytes, ..Meta::default() };
-    Ok(Compiled { object: object?, meta, dumps, times })
+    Ok(Compiled { object: object?, special: None, meta, dumps, times })
 }
 
 fn optimize(module: &Module<'_>, passes: &str, machine: &TargetMachine) -> Result<()> {

@@ -20,7 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use ending::{Ending, How};
+use ending::{Ending, How, LOOK, Piece};
+use phalanx_back_llvm::Workers;
 use phalanx_host::CancelToken;
 use room::Room;
 
@@ -96,7 +97,7 @@ impl Attempt<'_> {
             let outcome = catch_unwind(AssertUnwindSafe(work));
             *lock(&for_thread) = Some(outcome);
         });
-        start(Job { work, ending: Arc::clone(&ending) }, room.stack_bytes())?;
+        start(Job { work, ending: Arc::clone(&ending), piece: Piece::Whole }, room.stack_bytes())?;
         let how = ending.wait(self.limit, self.cancel);
         drop(room);
         match how {
@@ -112,10 +113,55 @@ impl Attempt<'_> {
     }
 }
 
+/// Has a part of an attempt's work done beside the rest, on the same terms: both are given up together. Where there is no
+/// attempt, hardly any room, or no thread, one is done after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beside;
+
+/// What unwinds the rest of work whose part met the end of the memory: who waited has heard of it.
+struct GivenUp;
+
+impl Workers for Beside {
+    fn both<A, B: Send + 'static>(
+        &self,
+        first: impl FnOnce() -> A,
+        second: impl FnOnce() -> B + Send + 'static,
+    ) -> (A, B) {
+        let Some(ending) = ending::watched().filter(|_| !Room::is_limited()) else {
+            return (first(), second());
+        };
+        let (sender, results) = sync_channel(1);
+        let second = Arc::new(Mutex::new(Some(second)));
+        let for_thread = Arc::clone(&second);
+        let work = Box::new(move || {
+            let second = lock(&for_thread).take();
+            let outcome = second.map(|second| catch_unwind(AssertUnwindSafe(second)));
+            // Where nobody waits any more the result is dropped.
+            let _unheard = outcome.map(|outcome| sender.send(outcome));
+        });
+        let started = start(Job { work, ending: Arc::clone(&ending), piece: Piece::Part }, STACK_BYTES);
+        let first = first();
+        // It is there still if no thread has taken it.
+        let left = if started.is_err() { lock(&second).take() } else { None };
+        if let Some(second) = left {
+            return (first, second());
+        }
+        loop {
+            match results.recv_timeout(LOOK) {
+                Ok(Ok(second)) => return (first, second),
+                Ok(Err(panic)) => resume_unwind(panic),
+                Err(RecvTimeoutError::Timeout) if !ending.is_told() => {}
+                Err(_) => resume_unwind(Box::new(GivenUp)),
+            }
+        }
+    }
+}
+
 /// Work for a thread.
 struct Job {
     work: Box<dyn FnOnce() + Send>,
     ending: Arc<Ending>,
+    piece: Piece,
 }
 
 /// Threads that wait for work.
@@ -177,10 +223,12 @@ fn start(job: Job, stack_bytes: usize) -> Result<(), Abandoned> {
 /// A thread: does a job, and those that come while it waits.
 fn serve(first: Job, this: &IdleThread, jobs: &Receiver<Job>) {
     let mut next = Some(first);
-    while let Some(Job { work, ending }) = next {
-        ending::watched_by(&ending, work);
+    while let Some(Job { work, ending, piece }) = next {
+        ending::watched_by(&ending, piece, work);
         let stays = wait_in_line(this);
-        ending.set(How::Done);
+        if piece == Piece::Whole {
+            ending.set(How::Done);
+        }
         drop(ending);
         next = stays.then(|| receive(this, jobs)).flatten();
     }

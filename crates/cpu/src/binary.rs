@@ -16,6 +16,8 @@ pub(crate) struct Binary {
     pub(crate) bindings: Vec<BindingInfo>,
     /// The object file.
     pub(crate) object: Vec<u8>,
+    /// That of the special form, if there is one.
+    pub(crate) special: Option<Vec<u8>>,
 }
 
 impl Binary {
@@ -33,6 +35,7 @@ impl Binary {
             has_workgroup_barrier,
             runs_groups,
             block,
+            aligned,
             uses_addresses,
             subgroup_size,
             workgroup_size,
@@ -52,6 +55,7 @@ impl Binary {
         }
         out.u32(u32::from(*runs_groups));
         out.list(block.as_slice(), |out, block| block.iter().for_each(|&groups| out.u32(groups)));
+        out.list(aligned, |out, &(at, log2)| [at, log2].iter().for_each(|&word| out.u32(word)));
         out.u32(u32::from(*uses_addresses));
         out.u32(*subgroup_size);
         workgroup_size.iter().for_each(|&size| out.u32(size));
@@ -60,6 +64,7 @@ impl Binary {
         out.list(sites, write_site);
         out.list(&self.bindings, Writer::binding);
         out.bytes(&self.object);
+        out.list(self.special.as_slice(), |out, object| out.bytes(object));
         out.into_bytes()
     }
 
@@ -80,6 +85,7 @@ impl Binary {
                 has_workgroup_barrier: input.flag()?,
                 runs_groups: input.flag()?,
                 block: input.list(|input| Some([input.u32()?, input.u32()?]))?.first().copied(),
+                aligned: input.list(|input| Some((input.u32()?, input.u32()?)))?,
                 uses_addresses: input.flag()?,
                 subgroup_size: input.u32()?,
                 workgroup_size: [input.u32()?, input.u32()?, input.u32()?],
@@ -89,6 +95,7 @@ impl Binary {
             },
             bindings: input.list(Reader::binding)?,
             object: input.bytes()?.to_vec(),
+            special: input.list(|input| Some(input.bytes()?.to_vec()))?.pop(),
         };
         input.is_at_end().then_some(binary)
     }
@@ -140,6 +147,7 @@ mod tests {
                 has_workgroup_barrier: true,
                 runs_groups: true,
                 block: Some([4, 2]),
+                aligned: vec![(8, 5)],
                 uses_addresses: true,
                 subgroup_size: 32,
                 workgroup_size: [8, 4, 2],
@@ -149,6 +157,7 @@ mod tests {
             },
             bindings: vec![binding(Some(3), BindingKind::Storage), binding(None, BindingKind::Uniform)],
             object: vec![1, 2, 3],
+            special: Some(vec![4, 5]),
         }
     }
 

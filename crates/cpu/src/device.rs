@@ -13,7 +13,7 @@ use phalanx_ir::verify::Verified;
 use phalanx_ir::{MAX_DISPATCH_INVOCATIONS, excess};
 use phalanx_kernels::Processor;
 
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, Beside};
 use crate::batch::{self, Batch, BatchParts};
 use crate::binary::Binary;
 use crate::cache::Cache;
@@ -99,12 +99,13 @@ impl Compiler {
     pub fn compile(&self, module: &Verified) -> Result<Compiled, Error> {
         let start = Instant::now();
         let options = Options { check_addresses: self.checks_addresses, profile: self.profile, ..self.dumps };
-        let compiled = phalanx_back_llvm::compile(module, &self.target, &options)?;
+        let compiled = phalanx_back_llvm::compile_by(&Beside, module, &self.target, &options)?;
         let binary = Binary {
             name: module.name.clone(),
             meta: compiled.meta,
             bindings: module.bindings.clone(),
             object: compiled.object,
+            special: compiled.special,
         };
         Ok(Compiled { binary, dumps: compiled.dumps, time: start.elapsed() })
     }

@@ -20,8 +20,10 @@ pub struct Pipeline {
     bindings: Vec<BindingInfo>,
     object_bytes: usize,
     entry: Entry,
-    /// Keeps `entry` alive.
-    _code: Code,
+    /// That of the special form, or the same.
+    special: Entry,
+    /// Keeps the entries alive.
+    _code: (Code, Option<Code>),
     sealed: Option<SealedCode>,
     /// What a profiler saw of it, on a device that has one.
     pub(crate) tally: OnceLock<Arc<Tally>>,
@@ -61,17 +63,22 @@ impl Pipeline {
         binary: Binary,
         sealed: Option<SealedCode>,
     ) -> Result<Self, JitError> {
-        let code = Code::load(arena, &binary.object, ENTRY_SYMBOL)?;
-        // SAFETY: the compiler, or the cache that keeps what it made, says that the object defines
-        // this symbol with this type. It stays loaded as long as `code`, which is kept beside it.
-        let entry = unsafe { std::mem::transmute::<*mut u8, Entry>(code.entry().as_ptr()) };
+        let load = |object: &[u8]| Code::load(arena, object, ENTRY_SYMBOL);
+        let (code, other) = (load(&binary.object)?, binary.special.as_deref().map(load).transpose()?);
+        let entry_of = |code: &Code| {
+            // SAFETY: the compiler, or the cache that keeps what it made, says that the object defines
+            // this symbol with this type. It stays loaded as long as the code, which is kept beside it.
+            unsafe { std::mem::transmute::<*mut u8, Entry>(code.entry().as_ptr()) }
+        };
+        let entry = entry_of(&code);
         Ok(Self {
             name: binary.name,
             meta: binary.meta,
             bindings: binary.bindings,
-            object_bytes: binary.object.len(),
+            object_bytes: binary.object.len() + binary.special.map_or(0, |object| object.len()),
             entry,
-            _code: code,
+            special: other.as_ref().map_or(entry, entry_of),
+            _code: (code, other),
             sealed,
             tally: OnceLock::new(),
             group_time: AtomicU64::new(UNKNOWN_TIME),
@@ -123,7 +130,7 @@ impl Pipeline {
         self.meta.stack_bytes
     }
 
-    /// Size of the object file, from which the code was loaded.
+    /// Size of the object files, from which the code was loaded.
     pub fn object_bytes(&self) -> usize {
         self.object_bytes
     }
@@ -137,7 +144,13 @@ impl Pipeline {
         &self.meta
     }
 
-    pub(crate) fn entry(&self) -> Entry {
-        self.entry
+    /// What runs the work-groups of a dispatch with these push constants.
+    pub(crate) fn entry(&self, push: &[u8]) -> Entry {
+        if self.meta.is_aligned(push) { self.special } else { self.entry }
+    }
+
+    /// What runs blocks of work-groups, if any are run.
+    pub(crate) fn block_entry(&self) -> Entry {
+        self.special
     }
 }

@@ -158,6 +158,8 @@ pub(crate) struct Run {
     images: image::Bound,
     _push: Box<[u8]>,
     pipeline: Arc<Pipeline>,
+    /// What runs its work-groups, other than in blocks.
+    entry: Entry,
     grid: Grid,
     shares: Shares,
     /// The number of tickets of its batch up to its own last one.
@@ -244,6 +246,7 @@ impl Run {
             _bindings: bindings,
             _descriptors: descriptors,
             images,
+            entry: parts.pipeline.entry(&parts.push),
             _push: parts.push,
             pipeline: Arc::clone(parts.pipeline),
             grid: parts.grid,
@@ -486,16 +489,17 @@ impl Run {
             let run = unsafe { &*run };
             // SAFETY: as above, and it uses the subgroups for nothing else.
             let subgroups = unsafe { &mut *subgroups };
-            let entry = run.pipeline.entry();
+            let block_entry = run.pipeline.block_entry();
             let (running, word) = (&subgroups.running, subgroups.word.as_deref());
             if run.pipeline.meta().runs_groups {
-                return run.run_rows(entry, subgroups);
+                return run.run_rows(subgroups);
             }
             run.for_each_group(|id, groups| {
                 for context in subgroups.contexts.iter_mut() {
                     running.set(context.subgroup_id);
                     let mut call = |id, groups| {
                         (context.group_id, context.groups, context.declined) = (id, groups, 0);
+                        let entry = if groups == ALL_OF_BLOCK { block_entry } else { run.entry };
                         // SAFETY: see `Subgroups`.
                         unsafe { entry(ptr::from_mut(context)) };
                         note(word, SCHEDULING);
@@ -521,12 +525,12 @@ impl Run {
     }
 
     /// Runs work-groups by code that goes on from one to the next itself.
-    fn run_rows(&self, entry: Entry, subgroups: &mut Subgroups) -> End {
+    fn run_rows(&self, subgroups: &mut Subgroups) -> End {
         let Some(context) = subgroups.contexts.first_mut() else { return End::Returned };
         self.for_each_part(|part| {
             (context.group_id, context.groups) = (part.first, part.count);
             // SAFETY: see `Subgroups`.
-            unsafe { entry(ptr::from_mut(context)) };
+            unsafe { (self.entry)(ptr::from_mut(context)) };
             note(subgroups.word.as_deref(), SCHEDULING);
         });
         End::Returned
@@ -535,7 +539,6 @@ impl Run {
     /// Runs subgroups as coroutines. They stay where they are while they take turns: a processor would wait for what was
     /// just written in parts if it were moved as a whole.
     fn run_coroutines(&self, subgroups: &mut Subgroups, stacks: &mut Stacks) -> Result<(), Error> {
-        let entry = self.pipeline.entry();
         let mut idle = Vec::new();
         for _ in 0..subgroups.contexts.len() {
             idle.push(stacks.take()?);
@@ -546,7 +549,7 @@ impl Run {
             for context in subgroups.of_group(id) {
                 let stack = idle.pop().expect("as many stacks as subgroups, all given back");
                 let limit = stack.limit().get();
-                turns.push((Some(subgroup_coroutine(stack, entry, context)), limit, context));
+                turns.push((Some(subgroup_coroutine(stack, self.entry, context)), limit, context));
             }
             subgroups.phase.start(turns.len());
             let mut live = turns.len();

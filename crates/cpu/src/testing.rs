@@ -62,6 +62,11 @@ pub(crate) fn meta() -> Meta {
 
 /// A pipeline whose code is `body` in text IR of LLVM, where `%c` is the subgroup's context.
 pub(crate) fn pipeline_with(body: &str, meta: Meta) -> Arc<Pipeline> {
+    pipeline_of(body, None, meta)
+}
+
+/// The same with a body for what the special form does.
+pub(crate) fn pipeline_of(body: &str, special: Option<&str>, meta: Meta) -> Arc<Pipeline> {
     let binding = |binding| BindingInfo {
         set: 0,
         binding,
@@ -71,9 +76,10 @@ pub(crate) fn pipeline_with(body: &str, meta: Meta) -> Arc<Pipeline> {
         name: String::new(),
     };
     let bindings = (0..meta.num_bindings).map(binding).collect();
-    let text = format!("define void @{ENTRY_SYMBOL}(ptr %c) nounwind {{\n{body}\n}}");
-    let object = object_from_ir(&text);
-    let binary = Binary { name: "test".into(), meta, bindings, object };
+    let object =
+        |body| object_from_ir(&format!("define void @{ENTRY_SYMBOL}(ptr %c) nounwind {{\n{body}\n}}"));
+    let (object, special) = (object(body), special.map(object));
+    let binary = Binary { name: "test".into(), meta, bindings, object, special };
     Arc::new(Pipeline::load(&Arc::default(), binary, None).unwrap())
 }
 

@@ -8,7 +8,7 @@ use phalanx_back_llvm::Meta;
 use phalanx_host::{Buffer, CancelToken, Descriptor};
 
 use crate::pipeline::{SINGLE, UNKNOWN_TIME};
-use crate::testing::{BUFFER, EMPTY, pipeline, pipeline_with, prologue};
+use crate::testing::{BUFFER, EMPTY, pipeline, pipeline_of, pipeline_with, prologue};
 use crate::{Config, Device, Dispatch, Error, Pipeline, Report};
 
 fn device(threads: usize) -> Device {
@@ -139,26 +139,32 @@ fn a_dispatch_that_only_seemed_long_is_known_to_be_brief_again() {
     assert!((0..10_000).any(|_| is_known()));
 }
 
+/// Adds `whole` to `buf[0]` and `step` to `buf[1 + gy * nx + gx]`, and may decline.
+fn count_body(whole: u32, step: u32, declines: u32) -> String {
+    prologue()
+        + BUFFER
+        + &format!(
+            "%row = mul i32 %gy, %nx
+             %place = add i32 %row, %gx
+             %mine = add i32 %place, 1
+             %p = getelementptr i32, ptr %buf, i32 %mine
+             %old = load i32, ptr %p
+             %new = add i32 %old, {step}
+             store i32 %new, ptr %p
+             %all.old = load i32, ptr %buf
+             %all.new = add i32 %all.old, {whole}
+             store i32 %all.new, ptr %buf
+             store i32 {declines}, ptr %declined.p
+             ret void"
+        )
+}
+
 #[test]
 fn a_block_that_declines_is_run_one_by_one() {
-    // buf[0] counts calls for a block, which decline, and buf[1 + gy * nx + gx] those for a work-group.
-    let body = prologue()
-        + BUFFER
-        + "%row = mul i32 %gy, %nx
-           %place = add i32 %row, %gx
-           %mine = add i32 %place, 1
-           %is.one = icmp ne i32 %groups, 0
-           %i = select i1 %is.one, i32 %mine, i32 0
-           %p = getelementptr i32, ptr %buf, i32 %i
-           %old = load i32, ptr %p
-           %new = add i32 %old, 1
-           store i32 %new, ptr %p
-           %declines = select i1 %is.one, i32 0, i32 1
-           store i32 %declines, ptr %declined.p
-           ret void";
+    // buf[0] counts calls for a block, which decline, and the others those for a work-group.
     let meta = Meta { has_workgroup_barrier: false, block: Some([2, 3]), ..meta(32) };
-    let (device, pipeline) = (device(1), pipeline_with(&body, meta));
-    let buffer = Buffer::new(4 * (1 + 5 * 7)).unwrap();
+    let pipeline = pipeline_of(&count_body(0, 1, 0), Some(&count_body(1, 0, 1)), meta);
+    let (device, buffer) = (device(1), Buffer::new(4 * (1 + 5 * 7)).unwrap());
     let dispatch = || {
         run_on(&device, plain(&pipeline, [5, 7, 1]), &buffer).unwrap();
         words(&buffer)
@@ -170,6 +176,36 @@ fn a_block_that_declines_is_run_one_by_one() {
         assert_eq!(counts[1..], [dispatches; 35]);
     }
     assert_eq!(dispatch()[0], 8);
+}
+
+#[test]
+fn the_form_is_chosen_by_push_constants() {
+    for (runs_groups, has_workgroup_barrier) in [(false, false), (true, false), (false, true)] {
+        let meta = Meta {
+            push_bytes: 12,
+            aligned: vec![(0, 5), (8, 2)],
+            runs_groups,
+            has_workgroup_barrier,
+            ..meta(64)
+        };
+        // Work-groups have two subgroups, or are run in a row by calls that each count as one.
+        let pipeline = pipeline_of(&count_body(1, 0, 0), Some(&count_body(1000, 0, 0)), meta);
+        let device = device(1);
+        for (words_pushed, is_special) in [
+            ([32, 1, 4], true),
+            ([0, 0, 0], true),
+            ([0xffff_ffe0, 7, 0x8000_0000], true),
+            ([16, 1, 4], false),
+            ([32, 1, 2], false),
+            ([33, 0, 5], false),
+        ] {
+            let push = words_pushed.map(u32::to_le_bytes).concat();
+            let buffer = Buffer::new(4 * 2).unwrap();
+            run_on(&device, Dispatch { push: &push, ..plain(&pipeline, [1, 1, 1]) }, &buffer).unwrap();
+            let calls = if runs_groups { 1 } else { 2 };
+            assert_eq!(words(&buffer)[0], calls * if is_special { 1000 } else { 1 }, "{words_pushed:?}");
+        }
+    }
 }
 
 /// In 10 rounds each subgroup adds its neighbour's number to its own: all must keep step.

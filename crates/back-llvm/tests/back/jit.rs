@@ -181,8 +181,9 @@ pub(crate) struct Inputs<'a> {
 
 /// Runs a dispatch and gives what it printed.
 pub(crate) fn run(compiled: &Compiled, target: &Target, inputs: &Inputs<'_>) -> Vec<Printed> {
-    let code = load(&compiled.object);
     let meta = &compiled.meta;
+    let special = compiled.special.as_ref().filter(|_| meta.is_aligned(inputs.push));
+    let code = load(special.unwrap_or(&compiled.object));
     assert_eq!(meta.num_bindings as usize, inputs.bindings.len());
     assert!(meta.push_bytes as usize <= inputs.push.len());
     let bindings: Vec<_> =

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use phalanx_host::CancelToken;
 
 /// How often a cancellation is looked for.
-const LOOK: Duration = Duration::from_millis(20);
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 /// How work ended, or was given up.
 #[expect(clippy::large_enum_variant, reason = "a box would need memory when there is none")]
@@ -59,8 +59,17 @@ impl fmt::Debug for Text {
 pub(super) struct Ending {
     how: Mutex<Option<How>>,
     changed: Condvar,
-    /// The system's number of the thread; 0 before it begins.
-    thread: AtomicI32,
+    /// The system's numbers of the thread and of that for a part of its work; 0 before they begin.
+    threads: [AtomicI32; 2],
+}
+
+/// Whose thread it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// The work's.
+    Whole,
+    /// That for a part of it.
+    Part,
 }
 
 impl Ending {
@@ -69,6 +78,11 @@ impl Ending {
         let mut place = self.how.lock().unwrap_or_else(PoisonError::into_inner);
         place.get_or_insert(how);
         self.changed.notify_one();
+    }
+
+    /// Whether there was an end, or the work was given up.
+    pub(super) fn is_told(&self) -> bool {
+        self.how.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// Waits for the end, and gives the work up if it does not come.
@@ -81,12 +95,12 @@ impl Ending {
             }
             if cancel.is_some_and(CancelToken::is_cancelled) {
                 self.leave_behind();
-                return How::Cancelled;
+                return *how.insert(How::Cancelled);
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left == Some(Duration::ZERO) {
                 self.leave_behind();
-                return How::Timeout;
+                return *how.insert(How::Timeout);
             }
             let pause = left.into_iter().chain(cancel.map(|_| LOOK)).min();
             how = match pause {
@@ -98,12 +112,14 @@ impl Ending {
         }
     }
 
-    /// Lets a thread that nobody waits for run only when nothing else wants to.
+    /// Lets threads that nobody waits for run only when nothing else wants to.
     fn leave_behind(&self) {
         #[cfg(target_os = "linux")]
-        if let Ok(thread @ 1..) = libc::id_t::try_from(self.thread.load(Ordering::Relaxed)) {
-            // SAFETY: it only changes a thread's priority; on Linux each thread has one of its own.
-            let _best_effort = unsafe { libc::setpriority(libc::PRIO_PROCESS, thread, 19) };
+        for thread in &self.threads {
+            if let Ok(thread @ 1..) = libc::id_t::try_from(thread.load(Ordering::Relaxed)) {
+                // SAFETY: it only changes a thread's priority; on Linux each thread has one of its own.
+                let _best_effort = unsafe { libc::setpriority(libc::PRIO_PROCESS, thread, 19) };
+            }
         }
     }
 }
@@ -119,14 +135,29 @@ pub(super) fn is_watched() -> bool {
     !WATCHED.get().is_null()
 }
 
-/// Does work whose end [`tell`] can tell.
-pub(super) fn watched_by(ending: &Arc<Ending>, work: impl FnOnce()) {
+/// The end of the work that this thread does, if somebody waits for it.
+pub(super) fn watched() -> Option<Arc<Ending>> {
+    let watched = WATCHED.get();
+    if watched.is_null() {
+        return None;
+    }
+    // SAFETY: it is from an `Arc` that `watched_by` borrows until it is reset, on this thread.
+    unsafe { Arc::increment_strong_count(watched) };
+    // SAFETY: this is the count that was added.
+    Some(unsafe { Arc::from_raw(watched) })
+}
+
+/// Does work, or a part of it, whose end [`tell`] can tell.
+pub(super) fn watched_by(ending: &Arc<Ending>, piece: Piece, work: impl FnOnce()) {
+    let thread = &ending.threads[piece as usize];
     #[cfg(target_os = "linux")]
     // SAFETY: it only asks the system for a number.
-    ending.thread.store(unsafe { libc::gettid() }, Ordering::Relaxed);
+    thread.store(unsafe { libc::gettid() }, Ordering::Relaxed);
     WATCHED.set(Arc::as_ptr(ending));
     work();
     WATCHED.set(ptr::null());
+    // Whoever has the thread next has its own work.
+    thread.store(0, Ordering::Relaxed);
 }
 
 /// Tells those who wait for this thread's work that it came to this end, and never returns; returns if

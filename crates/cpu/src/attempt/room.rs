@@ -34,6 +34,11 @@ impl Room {
         (stack_bytes >= LEAST_STACK_BYTES).then_some(Self { stack_bytes, _reserve: reserve })
     }
 
+    /// Whether somebody limits the room, so that work takes as little as it can.
+    pub(super) fn is_limited() -> bool {
+        address_space_left().is_some()
+    }
+
     pub(super) fn stack_bytes(&self) -> usize {
         self.stack_bytes
     }

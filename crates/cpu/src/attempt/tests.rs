@@ -46,6 +46,64 @@ fn what_does_not_end_is_given_up() {
 }
 
 #[test]
+fn a_part_is_done_beside_the_rest() {
+    fn id() -> thread::ThreadId {
+        thread::current().id()
+    }
+    // Each waits for the other to begin.
+    let meet = || {
+        let (one, other) = (Arc::new(std::sync::Barrier::new(2)), id());
+        let for_part = Arc::clone(&one);
+        let part = move || {
+            for_part.wait();
+            (ending::watched().is_some(), id())
+        };
+        let rest = || {
+            one.wait();
+            id()
+        };
+        (Beside.both(rest, part), other)
+    };
+    let ((rest, (is_watched, part)), own) = Attempt::default().run(meet).unwrap();
+    assert_eq!(rest, own);
+    assert!(is_watched && part != own);
+    // Nobody waits for this thread's work, so it does both.
+    assert_eq!(Beside.both(id, id), (id(), id()));
+}
+
+#[test]
+fn how_a_part_ends_is_how_the_work_ends() {
+    // SAFETY: the layout is not empty, and no such memory can be had.
+    let exhaust = || unsafe {
+        std::alloc::GlobalAlloc::alloc(
+            &exhaustion::Allocator,
+            std::alloc::Layout::from_size_align(usize::MAX / 4, 8).unwrap(),
+        )
+    } as usize;
+    assert_eq!(Attempt::default().run(move || Beside.both(|| 1, exhaust)), Err(Abandoned::OutOfMemory));
+    let panics = || Beside.both(|| 1, || -> usize { resume_unwind(Box::new("why")) });
+    let result = catch_unwind(|| Attempt::default().run(panics));
+    assert_eq!(result.unwrap_err().downcast_ref(), Some(&"why"));
+    let ended = Arc::new(AtomicBool::new(false));
+    let for_part = Arc::clone(&ended);
+    let endless = move || {
+        Beside.both(
+            || 1,
+            move || {
+                while !for_part.load(Ordering::Relaxed) {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            },
+        )
+    };
+    let limit = Duration::from_millis(30);
+    let attempt = Attempt { limit: Some(limit), ..Attempt::default() };
+    assert_eq!(attempt.run(endless), Err(Abandoned::Timeout { limit }));
+    assert_eq!(Attempt::default().run(|| Beside.both(|| 7, || 8)), Ok((7, 8)), "others go on");
+    ended.store(true, Ordering::Relaxed);
+}
+
+#[test]
 fn stacks_are_deep() {
     fn depth(left: usize) -> usize {
         let frame = std::hint::black_box([left; 128]);
