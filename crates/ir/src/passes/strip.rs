@@ -35,7 +35,7 @@ use crate::module::{Function, InstInfo, LocId};
 use crate::op::{BinaryOp, CompareOp, Op};
 use crate::tree::Tree;
 use crate::types::{MatType, Scalar, Type, Use};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Bytes of a row of a deeper matrix of A.
 const LONG: u64 = 256;
@@ -248,6 +248,8 @@ impl Deep<'_> {
     fn factors(&mut self, loads: &BTreeMap<Value, Loads>, to: Block) -> Option<Vec<(Value, Value)>> {
         let (mut places, mut guesses) = (Places::default(), Guesses::default());
         let mut asked = Vec::new();
+        // Factors that lie beside each other in all rounds are as far apart in each as the first ones are.
+        let mut places_asked = HashSet::new();
         let mut deep = Vec::new();
         for &factor in &self.rounds.round.factors {
             let func = &self.new;
@@ -270,7 +272,11 @@ impl Deep<'_> {
                 let is_likely = guess(ptr).wrapping_sub(guess(first)) == lines.wrapping_mul(guess(stride));
                 let can_be_asked = !is_along && is_likely && root(func, ptr) == root(func, first);
                 can_be_asked.then_some(())?;
-                asked.push(Apart { from: first, to: ptr, lines, stride });
+                let (other, end) = places.of(func, ptr);
+                let between = (place, other, end.wrapping_sub(start));
+                if places_asked.insert((between, lines, places.classes.of(func, stride))) {
+                    asked.push(Apart { from: first, to: ptr, lines, stride });
+                }
             }
             let together = self.rounds.together as u32;
             match ty.use_ {
@@ -391,6 +397,29 @@ mod tests {
         let (loads, counts) = shapes(&product("", ""));
         assert_eq!(loads, ["16x128", "128x16", "16x16", "16x16"]);
         assert_eq!(counts, [2, 1], "rows of A lie one behind the other, those of B are asked for");
+    }
+
+    #[test]
+    fn of_factors_beside_each_other_one_is_asked() {
+        let code = product(
+            "%far_b: ptr<buffer> = ptr_add<scale=2> %b, %aside
+            %mc: mat<16x16xf16, subgroup, b> = mat_load %far_b, %pitch
+            %sc: mat<16x16xf32, subgroup, acc> = var_load<$more>
+            %tc: mat<16x16xf32, subgroup, acc> = mat_mul_add %ma, %mc, %sc
+            var_store<$more> %tc",
+            "",
+        );
+        let code = code.replace("var $k: i32", "var $more: mat<16x16xf32, subgroup, acc> var $k: i32");
+        let questions = |aside: &str| {
+            let code = code.replace("%far_b:", &format!("{aside}\n%far_b:"));
+            let module = verify(text::parse(&code).unwrap_or_else(|e| panic!("{e}\n{code}"))).unwrap();
+            let func = opt_dce::run(&run(&module.body).expect("it is stripped"));
+            func.insts.iter().filter(|info| matches!(info.op, Op::PtrDiff)).count()
+        };
+        // Seven rounds behind the first.
+        assert_eq!(questions("%aside: i32 = iadd %j, %16"), 7);
+        let far = "%three: i32 = const 3\n%off: i32 = imul %stride, %three\n%aside: i32 = iadd %j, %off";
+        assert_eq!(questions(far), 14, "what lies beside is told late");
     }
 
     #[test]
