@@ -190,11 +190,25 @@ struct Linear<'a> {
     start: u64,
 }
 
-/// A number that grows by `step` each round; what it is in the first one if that is known.
+/// A number that grows by `step` each round; what it is in the first one if that is known, and how many of the lowest bits of
+/// that are zeros, which no sum that carries out of a word changes.
 #[derive(Clone, Copy, Debug)]
 struct Grows {
     step: i64,
     first: Option<i64>,
+    zeros: u32,
+}
+
+impl Grows {
+    /// A number that is the same in each round.
+    const fn known(first: i64) -> Self {
+        Self { step: 0, first: Some(first), zeros: first.trailing_zeros() }
+    }
+
+    /// The same of one that is not known.
+    const fn fixed(zeros: u32) -> Self {
+        Self { step: 0, first: None, zeros }
+    }
 }
 
 /// Operations that an address is followed through.
@@ -208,7 +222,7 @@ impl Linear<'_> {
             return false;
         };
         let &[ptr, stride] = info.args.as_slice() else { return false };
-        let (Some(Grows { step, .. }), Some(Grows { step: 0, first })) =
+        let (Some(Grows { step, .. }), Some(Grows { step: 0, first, .. })) =
             (self.of(ptr, FAR), self.of(stride, FAR))
         else {
             return false;
@@ -227,13 +241,12 @@ impl Linear<'_> {
     fn of(&self, v: Value, far: u32) -> Option<Grows> {
         let def = self.func.values[v.index()].def;
         let info = self.func.inst(def);
-        let fixed = |first| Some(Grows { step: 0, first });
         if let Op::Const(bits) = info.op {
             let first = match self.func.ty(v) {
                 Type::I32 => i64::from(bits as i32),
                 _ => bits as i64,
             };
-            return fixed(Some(first));
+            return Some(Grows::known(first));
         }
         let is_inside = self.tree.block_of(def).is_some_and(|block| {
             self.tree
@@ -241,35 +254,39 @@ impl Linear<'_> {
                 .any(|b| self.tree.parent(b).is_some_and(|p| p.inst == self.counted.around.inst))
         });
         if !is_inside {
-            return fixed(None);
+            return Some(Grows::fixed(self.zeros(v, far)));
         }
         let far = far.checked_sub(1)?;
         let args = info.args.iter().map(|&arg| self.of(arg, far)).collect::<Option<Vec<_>>>()?;
         let both = |f: fn(i64, i64) -> Option<i64>, x: Grows, y: Grows| {
             let first = x.first.zip(y.first).and_then(|(x, y)| f(x, y));
-            Some(Grows { step: f(x.step, y.step)?, first })
+            Some(Grows { step: f(x.step, y.step)?, first, zeros: x.zeros.min(y.zeros) })
         };
         let times = |x: Grows, by: i64| {
             let first = x.first.and_then(|x| x.checked_mul(by));
-            Some(Grows { step: x.step.checked_mul(by)?, first })
+            Some(Grows { step: x.step.checked_mul(by)?, first, zeros: x.zeros + by.trailing_zeros() })
         };
         match (&info.op, args.as_slice()) {
             (&Op::VarLoad(var), []) if var == self.counted.var => {
-                Some(Grows { step: self.counted.step as i64, first: Some(self.start as i64) })
+                let known = Grows::known(self.start as i64);
+                Some(Grows { step: self.counted.step as i64, ..known })
             }
             // Only the counter and sums are stored.
-            (Op::VarLoad(_), _) => args.iter().all(|x| x.step == 0).then_some(Grows { step: 0, first: None }),
+            (Op::VarLoad(_), _) => args.iter().all(|x| x.step == 0).then_some(Grows::fixed(0)),
             (Op::Binary(BinaryOp::Iadd), &[x, y]) => both(i64::checked_add, x, y),
             (Op::Binary(BinaryOp::Isub), &[x, y]) => both(i64::checked_sub, x, y),
-            (Op::Binary(BinaryOp::Imul), &[x, Grows { step: 0, first: Some(by) }])
-            | (Op::Binary(BinaryOp::Imul), &[Grows { step: 0, first: Some(by) }, x]) => times(x, by),
-            (Op::Binary(BinaryOp::Shl), &[x, Grows { step: 0, first: Some(by @ 0..16) }]) => {
+            (Op::Binary(BinaryOp::Imul), &[x, Grows { step: 0, first: Some(by), .. }])
+            | (Op::Binary(BinaryOp::Imul), &[Grows { step: 0, first: Some(by), .. }, x]) => times(x, by),
+            (Op::Binary(BinaryOp::Imul), &[x, y]) if x.step == 0 && y.step == 0 => {
+                Some(Grows::fixed(x.zeros + y.zeros))
+            }
+            (Op::Binary(BinaryOp::Shl), &[x, Grows { step: 0, first: Some(by @ 0..16), .. }]) => {
                 times(x, 1 << by)
             }
-            (Op::Binary(BinaryOp::Udiv | BinaryOp::Sdiv), &[x, Grows { step: 0, first: Some(by) }]) => {
+            (Op::Binary(BinaryOp::Udiv | BinaryOp::Sdiv), &[x, Grows { step: 0, first: Some(by), .. }]) => {
                 divided(x, by)
             }
-            (Op::Binary(BinaryOp::Lshr), &[x, Grows { step: 0, first: Some(by @ 0..16) }]) => {
+            (Op::Binary(BinaryOp::Lshr), &[x, Grows { step: 0, first: Some(by @ 0..16), .. }]) => {
                 divided(x, 1 << by)
             }
             (Op::Convert(op), &[x]) if matches!(op.kind, ConvertKind::SToS | ConvertKind::UToU) => {
@@ -277,10 +294,29 @@ impl Linear<'_> {
                 (x.step == 0 || is_small).then_some(if is_small { x } else { Grows { first: None, ..x } })
             }
             (&Op::PtrAdd { scale, disp: _ }, &[ptr, index]) => {
-                Some(Grows { step: ptr.step.checked_add(index.step.checked_mul(scale)?)?, first: None })
+                let step = ptr.step.checked_add(index.step.checked_mul(scale)?)?;
+                Some(Grows { step, ..Grows::fixed(0) })
             }
-            (Op::PtrAdd { .. }, &[ptr]) => Some(Grows { first: None, ..ptr }),
-            _ => args.iter().all(|x| x.step == 0).then_some(Grows { step: 0, first: None }),
+            (Op::PtrAdd { .. }, &[ptr]) => Some(Grows { step: ptr.step, ..Grows::fixed(0) }),
+            _ => args.iter().all(|x| x.step == 0).then_some(Grows::fixed(0)),
+        }
+    }
+
+    /// How many of the lowest bits are zeros of a number from before the loop.
+    fn zeros(&self, v: Value, far: u32) -> u32 {
+        let info = self.func.def(v);
+        if let Op::Const(bits) = info.op {
+            return bits.trailing_zeros();
+        }
+        let (Some(far), &[x, y]) = (far.checked_sub(1), &info.args[..]) else { return 0 };
+        match info.op {
+            Op::Binary(BinaryOp::Iadd | BinaryOp::Isub) => self.zeros(x, far).min(self.zeros(y, far)),
+            Op::Binary(BinaryOp::Imul) => self.zeros(x, far) + self.zeros(y, far),
+            Op::Binary(BinaryOp::Shl) => match self.func.const_bits(y) {
+                Some(by @ 0..16) => self.zeros(x, far) + by as u32,
+                _ => 0,
+            },
+            _ => 0,
         }
     }
 }
@@ -288,11 +324,17 @@ impl Linear<'_> {
 /// A quotient without a remainder in any round.
 fn divided(x: Grows, by: i64) -> Option<Grows> {
     if x.step == 0 {
-        return Some(Grows { step: 0, first: None });
+        return Some(Grows::fixed(0));
     }
-    let first =
-        x.first.filter(|&first| first >= 0 && by > 0 && first % by == 0 && x.step % by == 0 && x.step > 0)?;
-    Some(Grows { step: x.step / by, first: Some(first / by) })
+    let is_whole = match x.first {
+        Some(first) => first >= 0 && by > 0 && first % by == 0,
+        None => by > 0 && by.count_ones() == 1 && x.zeros >= by.trailing_zeros(),
+    };
+    (is_whole && x.step > 0 && x.step % by == 0).then(|| Grows {
+        step: x.step / by,
+        first: x.first.map(|first| first / by),
+        zeros: x.zeros.saturating_sub(by.trailing_zeros()),
+    })
 }
 
 #[cfg(test)]
@@ -359,6 +401,27 @@ mod tests {
         // Not from the first slice on.
         let later = LOOP.replace("var_store<$k> %zero", "var_store<$k> %four");
         assert!(has_depth(&later, 12));
+    }
+
+    #[test]
+    fn blocks_may_begin_anywhere_that_is_even() {
+        // A begins with a row of the subgroup's, of vectors of two numbers.
+        let by_vectors = |start: &str, by: &str| {
+            let row = format!("%from: i32 = {start}\n%rows: ptr<shared> = ptr_add<scale=0> %p, %id");
+            let code = LOOP.replace("%rows: ptr<shared> = ptr_add<scale=256> %p, %id", &row);
+            code.replace("%i: i32 = udiv %k, %two", &format!("%j: i32 = iadd %from, %k\n%i: i32 = {by}"))
+        };
+        assert!(has_depth(&by_vectors("imul %id, %four", "udiv %j, %two"), 16));
+        assert!(has_depth(&by_vectors("shl %id, %two", "udiv %j, %two"), 16));
+        for (start, by) in [
+            ("imul %id, %id", "udiv %j, %two"),
+            ("isub %four, %id", "udiv %j, %two"),
+            // A multiple of six may be none, where it carries out of a word.
+            ("imul %id, %end", "udiv %j, %six"),
+        ] {
+            let code = by_vectors(start, by).replace("%from:", "%six: i32 = const 6\n%from:");
+            assert_eq!(deepened(&code), None, "{start}, {by}");
+        }
     }
 
     #[test]

@@ -33,6 +33,7 @@ use crate::effects::VarUse;
 use crate::entities::{Block, Inst, Label, Value, Var};
 use crate::module::Function;
 use crate::op::{Op, SubgroupOp};
+use crate::tree::Tree;
 use crate::types::Type;
 use std::collections::BTreeSet;
 
@@ -49,6 +50,9 @@ const MAX_VECTOR: u32 = 64;
 /// Most elements of an array of scalars that are worth turning into registers. Longer ones stay in
 /// memory, where an index costs nothing and unrolled code would cost time to compile.
 const MAX_ELEMENTS: u32 = 16;
+/// The same for one loop behind the last multiplication, whose copies are none of those that others may have: where sums
+/// that lie side by side become one matrix, all of what is done to them must be plain.
+const MAX_CLONED_BEHIND: usize = MAX_CLONED;
 /// The same as [`MAX_CLONED`] for indices alone: the sums of 128 multiplications, their loads and their stores.
 const MAX_CLONED_FOR_INDICES: usize = 3 * MAX_CLONED;
 /// The same for one loop that fills or empties arrays of matrices in a function that multiplies some: without its copies
@@ -84,6 +88,8 @@ pub(super) struct Budget {
     short: usize,
     /// The same for one loop that has indices by its counter, but no multiplication of matrices.
     beside: usize,
+    /// The bodies of loops behind the last multiplication of matrices, in a function that has some.
+    behind: BTreeSet<Block>,
     /// Whether loops are copied for the indices of matrices.
     copies_loops: bool,
     /// Vectors that are multiplied by matrices, and those that are made of them component by component.
@@ -92,9 +98,14 @@ pub(super) struct Budget {
 
 impl Budget {
     pub(super) fn new(func: &Function) -> Self {
-        let multiplies = func.insts.iter().any(|info| is_mul_add(&info.op));
-        let beside = if multiplies { MAX_CLONED_BESIDE } else { MAX_CLONED };
-        Self { beside, ..Self::of(MAX_CLONED) }
+        let tree = Tree::new(func);
+        let last = tree.order().iter().rposition(|&inst| is_mul_add(&func.inst(inst).op));
+        let Some(last) = last else { return Self::of(MAX_CLONED) };
+        let behind = tree.order()[last..].iter().filter_map(|&inst| match func.inst(inst).op {
+            Op::Loop { body, .. } => Some(body),
+            _ => None,
+        });
+        Self { beside: MAX_CLONED_BESIDE, behind: behind.collect(), ..Self::of(MAX_CLONED) }
     }
 
     /// As many for each loop whose counter is an index.
@@ -106,6 +117,7 @@ impl Budget {
             plain: MAX_CLONED_PLAIN,
             short: 0,
             beside: most,
+            behind: BTreeSet::new(),
             copies_loops: false,
             vectors: BTreeSet::new(),
         }
@@ -145,9 +157,11 @@ impl Walk<'_> {
             Gain::MatrixIndices | Gain::Indices => budget.beside,
             Gain::MulAdds => budget.most,
         };
+        let is_behind = gain == Gain::MatrixIndices && budget.behind.contains(&body);
         let begin = self.new.insts.len();
         let tries = (TRIES * budget.most).saturating_sub(budget.tried);
-        let most = limit.min(budget.most - budget.cloned).min(tries);
+        let left = if is_behind { MAX_CLONED_BEHIND } else { limit.min(budget.most - budget.cloned) };
+        let most = left.min(tries);
         if most == 0 {
             return false;
         }
@@ -162,7 +176,7 @@ impl Walk<'_> {
             self.restore(saved);
         }
         self.budget = Some(Budget {
-            cloned: budget.cloned + if is_done { added } else { 0 },
+            cloned: budget.cloned + if is_done && !is_behind { added } else { 0 },
             tried: budget.tried + added,
             ..budget
         });

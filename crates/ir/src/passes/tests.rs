@@ -508,7 +508,8 @@ fn loops_that_multiply_come_before_those_that_fill() {
     let multiply = "%old: mat<8x8xf32, subgroup, acc> = var_load<$c> %i
         %new: mat<8x8xf32, subgroup, acc> = mat_mul_add %a, %b, %old
         var_store<$c> %i, %new";
-    let code = |multiply: &str| {
+    let empty = "%m: mat<8x8xf32, subgroup, acc> = var_load<$c> %i mat_store %p, %m, %stride";
+    let code = |multiply: &str, empty: &str| {
         format!(
             "shared 65536 var $i: i32 var $c: mat<8x8xf32, subgroup, acc>[32] {{
             %0: i32 = const 0
@@ -522,15 +523,18 @@ fn loops_that_multiply_come_before_those_that_fill() {
             {multiply}
             {}
         }}",
-            one("empty", "%m: mat<8x8xf32, subgroup, acc> = var_load<$c> %i mat_store %p, %m, %stride")
+            one("empty", empty)
         )
     };
     let counts = |code: String| {
         let text = run(&code).to_string();
         (text.matches("loop").count(), text.matches("mat_mul_add").count())
     };
-    assert_eq!(counts(code(&one("multiply", multiply))), (1, 32));
-    assert_eq!(counts(code("")), (0, 0));
+    assert_eq!(counts(code(&one("multiply", multiply), empty)), (1, 32));
+    assert_eq!(counts(code("", empty)), (0, 0));
+    // What is as long behind the multiplications takes nothing from them.
+    let longer = format!("{} {empty}", long.replace("%x", "%y"));
+    assert_eq!(counts(code(&one("multiply", multiply), &longer)), (1, 32));
 }
 
 #[test]
