@@ -162,13 +162,15 @@ impl Walk<'_> {
         let tries = (TRIES * budget.most).saturating_sub(budget.tried);
         let left = if is_behind { MAX_CLONED_BEHIND } else { limit.min(budget.most - budget.cloned) };
         let most = left.min(tries);
+        // The only round of a loop takes no more place than the loop does.
+        let once = (budget.most - budget.cloned).min(tries).max(most);
         if most == 0 {
             return false;
         }
         let saved = self.save();
         let copies = if budget.vectors.is_empty() { MAX_COPIES } else { MAX_VECTOR as usize + 1 };
         let may_copy_loops = gain != Gain::MatrixIndices || budget.copies_loops;
-        let is_done = self.iterations(label, body, copies, begin + most)
+        let is_done = self.iterations(label, body, copies, [begin + most, begin + once])
             && (may_copy_loops
                 || !self.new.insts[begin..].iter().any(|info| matches!(info.op, Op::Loop { .. })));
         let added = self.new.insts.len() - begin;
@@ -183,12 +185,14 @@ impl Walk<'_> {
         is_done
     }
 
-    fn iterations(&mut self, label: Label, body: Block, copies: usize, limit: usize) -> bool {
-        for _ in 0..copies {
+    /// Copies the body until there are so many copies, or instructions; up to a larger number `once` if the loop has one round.
+    fn iterations(&mut self, label: Label, body: Block, copies: usize, [limit, once]: [usize; 2]) -> bool {
+        for round in 0..copies {
             let before = self.env.clone();
             let frame = self.enter(label, false);
             self.block(body);
-            if self.new.insts.len() > limit {
+            let is_only = round == 0 || round == 1 && !self.ends(label).0;
+            if self.new.insts.len() > if is_only { once } else { limit } {
                 return false;
             }
             match self.ends(label) {
