@@ -27,6 +27,7 @@
 //! invocations as threads, short ones whatever they hold, and those over the elements of vectors that are multiplied. But
 //! what does the same to each component of such vectors stays one loop: it is for the target to say where components are.
 
+use super::counted::Counted;
 use super::walk::Walk;
 use crate::componentwise::Componentwise;
 use crate::effects::VarUse;
@@ -52,7 +53,7 @@ const MAX_VECTOR: u32 = 64;
 const MAX_ELEMENTS: u32 = 16;
 /// The same for one loop behind the last multiplication, whose copies are none of those that others may have: where sums
 /// that lie side by side become one matrix, all of what is done to them must be plain.
-const MAX_CLONED_BEHIND: usize = MAX_CLONED;
+const MAX_CLONED_BEHIND: usize = 2 * MAX_CLONED;
 /// The same as [`MAX_CLONED`] for indices alone: the sums of 128 multiplications, their loads and their stores.
 const MAX_CLONED_FOR_INDICES: usize = 3 * MAX_CLONED;
 /// The same for one loop that fills or empties arrays of matrices in a function that multiplies some: without its copies
@@ -159,18 +160,23 @@ impl Walk<'_> {
         };
         let is_behind = gain == Gain::MatrixIndices && budget.behind.contains(&body);
         let begin = self.new.insts.len();
-        let tries = (TRIES * budget.most).saturating_sub(budget.tried);
+        // Those that come last have not less of them for what came before.
+        let tries = if is_behind { 2 * TRIES } else { TRIES } * budget.most;
+        let tries = tries.saturating_sub(budget.tried);
         let left = if is_behind { MAX_CLONED_BEHIND } else { limit.min(budget.most - budget.cloned) };
-        let most = left.min(tries);
         // The only round of a loop takes no more place than the loop does.
-        let once = (budget.most - budget.cloned).min(tries).max(most);
+        let left = match gain {
+            Gain::Matrices if limit > 0 && self.has_one_round(body) => budget.most - budget.cloned,
+            _ => left,
+        };
+        let most = left.min(tries);
         if most == 0 {
             return false;
         }
         let saved = self.save();
         let copies = if budget.vectors.is_empty() { MAX_COPIES } else { MAX_VECTOR as usize + 1 };
         let may_copy_loops = gain != Gain::MatrixIndices || budget.copies_loops;
-        let is_done = self.iterations(label, body, copies, [begin + most, begin + once])
+        let is_done = self.iterations(label, body, copies, begin + most)
             && (may_copy_loops
                 || !self.new.insts[begin..].iter().any(|info| matches!(info.op, Op::Loop { .. })));
         let added = self.new.insts.len() - begin;
@@ -185,14 +191,26 @@ impl Walk<'_> {
         is_done
     }
 
-    /// Copies the body until there are so many copies, or instructions; up to a larger number `once` if the loop has one round.
-    fn iterations(&mut self, label: Label, body: Block, copies: usize, [limit, once]: [usize; 2]) -> bool {
-        for round in 0..copies {
+    /// Whether a counter goes beyond its end in the first round.
+    fn has_one_round(&self, head: Block) -> bool {
+        let counts = || {
+            let Op::If { then, .. } = self.old.inst(*self.old.block(head).last()?).op else { return None };
+            let counted = Counted::of(self.old, &Tree::new(self.old), then)?;
+            let start = self.slots.slot(counted.var, 0).and_then(|slot| self.env.value(slot));
+            let start = start.and_then(|start| self.new.const_bits(start))?;
+            let end = self.old.const_bits(counted.end)?;
+            let is_small = start < 1 << 31 && end < 1 << 31;
+            Some(is_small && start < end && start + counted.step >= end)
+        };
+        counts().unwrap_or(false)
+    }
+
+    fn iterations(&mut self, label: Label, body: Block, copies: usize, limit: usize) -> bool {
+        for _ in 0..copies {
             let before = self.env.clone();
             let frame = self.enter(label, false);
             self.block(body);
-            let is_only = round == 0 || round == 1 && !self.ends(label).0;
-            if self.new.insts.len() > if is_only { once } else { limit } {
+            if self.new.insts.len() > limit {
                 return false;
             }
             match self.ends(label) {

@@ -56,7 +56,7 @@ pub(super) struct Walk<'f> {
     /// The block that is appended to.
     at: Block,
     is_reached: bool,
-    slots: Slots,
+    pub(super) slots: Slots,
     pub(super) env: Env,
     /// What the old labels mean now.
     targets: Vec<Option<Target>>,
