@@ -114,11 +114,11 @@ impl Attempt<'_> {
 }
 
 /// Has a part of an attempt's work done beside the rest, on the same terms: both are given up together. Where there is no
-/// attempt, hardly any room, or no thread, one is done after the other.
+/// attempt, a limit on the process's addresses, or no thread, one is done after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beside;
 
-/// What unwinds the rest of work whose part met the end of the memory: who waited has heard of it.
+/// What unwinds the rest of work whose part met the end of the memory, or that was given up: nobody waits for it any more.
 struct GivenUp;
 
 impl Workers for Beside {

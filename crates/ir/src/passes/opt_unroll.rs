@@ -313,3 +313,49 @@ fn depends_on(func: &Function, value: Value, vars: &[Var]) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::walk;
+    use super::*;
+    use crate::{text, verify};
+
+    /// A loop of slices that has only one, however long that is.
+    #[test]
+    fn a_loop_of_one_round_dissolves() {
+        let long: String = (0..600).map(|n| format!("%x{n}: i32 = load<volatile> %p\n")).collect();
+        let loops = |rounds: u32| {
+            let code = format!(
+                "shared 1024 var $i: i32 var $c: mat<8x8xf32, subgroup, acc> {{
+                %0: i32 = const 0
+                %1: i32 = const 1
+                %end: i32 = const {rounds}
+                %stride: i64 = const 32
+                %p: ptr<shared> = shared_ptr<offset=0, bytes=1024>
+                var_store<$i> %0
+                loop @0 {{
+                    %i: i32 = var_load<$i>
+                    %go: bool = ult %i, %end
+                    if %go {{
+                        {long}
+                        %a: mat<8x8xf32, subgroup, a> = mat_load %p, %stride
+                        %b: mat<8x8xf32, subgroup, b> = mat_load %p, %stride
+                        %c: mat<8x8xf32, subgroup, acc> = var_load<$c>
+                        %d: mat<8x8xf32, subgroup, acc> = mat_mul_add %a, %b, %c
+                        var_store<$c> %d
+                        %next: i32 = iadd %i, %1
+                        var_store<$i> %next
+                        br @0
+                    }}
+                }}
+                %e: mat<8x8xf32, subgroup, acc> = var_load<$c>
+                mat_store %p, %e, %stride
+            }}"
+            );
+            let module = verify(text::parse(&code).unwrap_or_else(|e| panic!("{e}\n{code}"))).unwrap();
+            let func = walk::unroll(&module.body);
+            func.insts.iter().filter(|info| matches!(info.op, Op::Loop { .. })).count()
+        };
+        assert_eq!([loops(1), loops(2)], [0, 1]);
+    }
+}
