@@ -225,7 +225,8 @@ fn serve(first: Job, this: &IdleThread, jobs: &Receiver<Job>) {
     let mut next = Some(first);
     while let Some(Job { work, ending, piece }) = next {
         ending::watched_by(&ending, piece, work);
-        let stays = wait_in_line(this);
+        // One that was left behind has lost its priority.
+        let stays = !ending.is_told() && wait_in_line(this);
         if piece == Piece::Whole {
             ending.set(How::Done);
         }

@@ -46,6 +46,26 @@ fn what_does_not_end_is_given_up() {
 }
 
 #[test]
+fn a_thread_that_was_left_behind_does_nothing_more() {
+    let (hand, begun) = sync_channel(1);
+    let (done, end) = sync_channel::<()>(0);
+    let slow = move || {
+        hand.send(thread::current().id()).unwrap();
+        // Until nobody waits for it any more.
+        let _dropped = end.recv();
+    };
+    let limit = Duration::from_millis(30);
+    let attempt = Attempt { limit: Some(limit), ..Attempt::default() };
+    assert_eq!(attempt.run(slow), Err(Abandoned::Timeout { limit }));
+    drop(done);
+    let left_behind = begun.recv().unwrap();
+    for _ in 0..50 {
+        thread::sleep(Duration::from_millis(1));
+        assert_ne!(Attempt::default().run(|| thread::current().id()), Ok(left_behind));
+    }
+}
+
+#[test]
 fn a_part_is_done_beside_the_rest() {
     fn id() -> thread::ThreadId {
         thread::current().id()
