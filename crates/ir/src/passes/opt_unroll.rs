@@ -51,14 +51,14 @@ const MAX_VECTOR: u32 = 64;
 /// Most elements of an array of scalars that are worth turning into registers. Longer ones stay in
 /// memory, where an index costs nothing and unrolled code would cost time to compile.
 const MAX_ELEMENTS: u32 = 16;
-/// The same for one loop behind the last multiplication, whose copies are none of those that others may have: where sums
-/// that lie side by side become one matrix, all of what is done to them must be plain.
-const MAX_CLONED_BEHIND: usize = 2 * MAX_CLONED;
 /// The same as [`MAX_CLONED`] for indices alone: the sums of 128 multiplications, their loads and their stores.
 const MAX_CLONED_FOR_INDICES: usize = 3 * MAX_CLONED;
 /// The same for one loop that fills or empties arrays of matrices in a function that multiplies some: without its copies
 /// it does no worse, and they must not leave the multiplications without any.
 const MAX_CLONED_BESIDE: usize = MAX_CLONED / 4;
+/// The same for one that does so behind the last multiplication, beside what others may have: where sums that lie side by
+/// side are to become one matrix, all that is done to them must be plain.
+const MAX_CLONED_BEHIND: usize = 2 * MAX_CLONED;
 /// How many instructions are copied in all, those undone included, for one that may be added.
 const TRIES: usize = 3;
 
@@ -163,11 +163,11 @@ impl Walk<'_> {
         // Those that come last have not less of them for what came before.
         let tries = if is_behind { 2 * TRIES } else { TRIES } * budget.most;
         let tries = tries.saturating_sub(budget.tried);
-        let left = if is_behind { MAX_CLONED_BEHIND } else { limit.min(budget.most - budget.cloned) };
-        // The only round of a loop takes no more place than the loop does.
         let left = match gain {
+            _ if is_behind => MAX_CLONED_BEHIND,
+            // The only round of a loop takes no more place than the loop does.
             Gain::Matrices if limit > 0 && self.has_one_round(body) => budget.most - budget.cloned,
-            _ => left,
+            _ => limit.min(budget.most - budget.cloned),
         };
         let most = left.min(tries);
         if most == 0 {
