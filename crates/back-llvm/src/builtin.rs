@@ -28,9 +28,9 @@ impl<'c> Lower<'_, 'c> {
                 let local = self.local_id(axis.into())?;
                 let v = self.at_group(|l| {
                     let start = l.e.mul(group, l.e.i32(size))?;
-                    match local.stride() {
-                        Some(_) => l.e.add(start, local.v),
-                        None => l.e.add(l.e.splat(start, l.w)?, local.v),
+                    match local.is_based() {
+                        true => l.e.add(start, local.v),
+                        false => l.e.add(l.e.splat(start, l.w)?, local.v),
                     }
                 })?;
                 Ok(Val { shape: local.shape, v })
@@ -68,9 +68,16 @@ impl<'c> Lower<'_, 'c> {
             let v = self.at_group(|l| l.coordinate(first, below, (!is_last).then_some(size[axis])))?;
             return Ok(Val::uniform(v));
         }
+        let modulus = (!is_last).then_some(size[axis]);
+        if below.is_power_of_two() && modulus.is_none_or(u32::is_power_of_two) {
+            // The index of lane 0 and the number of a lane have no bits in common, which is what the analysis relies on.
+            let v = self.at_group(|l| l.coordinate(first, below, modulus))?;
+            let steps = (0..self.w).map(|lane| (lane / below % modulus.unwrap_or(u32::MAX)).into());
+            return Ok(Val { shape: self.patterns.shape(steps.collect()), v });
+        }
         let v = self.at_group(|l| {
             let index = l.vector(Val::affine(first, 1))?;
-            l.coordinate(index, below, (!is_last).then_some(size[axis]))
+            l.coordinate(index, below, modulus)
         })?;
         Ok(Val::varying(v))
     }

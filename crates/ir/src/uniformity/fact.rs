@@ -203,7 +203,24 @@ impl Lanes {
         } else if below == 1 && size % self.count == 0 {
             range(Fact::affine(Type::I32, 1)).with_align(self.count.trailing_zeros())
         } else {
-            range(Fact::varying(Type::I32))
+            self.coordinate(below, (beyond > 1).then_some(size)).unwrap_or(range(Fact::varying(Type::I32)))
+        }
+    }
+
+    /// What the local index gives where it is divided by a power of two, and taken modulo another.
+    fn coordinate(&self, below: i64, size: Option<i64>) -> Option<Fact> {
+        let number = |n: i64| Fact::constant(Type::I32, n.cast_unsigned());
+        let row = match below {
+            1 => self.local_index(),
+            _ => self.by_bits(BinaryOp::Udiv, Type::I32, &self.local_index(), &number(below))?,
+        };
+        // The last subgroup may be partly filled; its lanes beyond the end count on.
+        let last = (self.subgroups * self.count - 1) / below;
+        match size {
+            Some(size) => {
+                Some(self.by_bits(BinaryOp::Umod, Type::I32, &row, &number(size))?.with_range(0, size - 1))
+            }
+            None => Some(row.with_range(0, last)),
         }
     }
 

@@ -61,11 +61,13 @@ fn ids() {
         %e: i32 = local_invocation_index
         %f: i32 = workgroup_id<x>";
     assert_eq!(shapes("", code), "1 u u 1 1 u");
-    assert_eq!(shapes("workgroup_size 8 8 1", code), "v v u v 1 u");
+    assert_eq!(shapes("workgroup_size 8 8 1", code), "[1,2,4,0,0] [0,0,0,1,2] u [1,2,4,0,0] 1 u");
+    assert_eq!(shapes("workgroup_size 4 4 4", code), "[1,2,0,0,0] [0,0,1,2,0] [0,0,0,0,1] [1,2,0,0,0] 1 u");
+    assert_eq!(shapes("workgroup_size 6 8 1", code), "v v u v 1 u");
     assert_eq!(shapes("workgroup_size 1 32 2", code), "u 1 u u 1 u");
     assert_eq!(shapes("workgroup_size 20 1 1", code), "1 u u 1 1 u");
     assert_eq!(shapes("workgroup_size 1 1 20", code), "u u 1 u 1 u");
-    assert_eq!(shapes("workgroup_size 4 8 20", code), "v v u v 1 u");
+    assert_eq!(shapes("workgroup_size 4 8 20", code), "[1,2,0,0,0] [0,0,1,2,4] u [1,2,0,0,0] 1 u");
 }
 
 #[test]
