@@ -35,3 +35,43 @@ pub(crate) fn choose_words(cx: &Context, function: FunctionValue<'_>) -> Result<
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::assembly;
+
+    /// How often registers are rounded to halves in the sum of four products for each lane, whose instructions have a flag.
+    fn roundings(flag: &str) -> usize {
+        let module = format!(
+            "kernel \"main\"
+workgroup_size 32 1 1
+subgroup_size 32
+binding buf0 = 0.0 storage
+binding buf1 = 0.1 storage writable
+{{
+  %0: i32 = const 0
+  %lane: i32 = local_invocation_id<x>
+  %in: ptr<buffer> = buffer_ptr<buf0> %0
+  %out: ptr<buffer> = buffer_ptr<buf1> %0
+  %from: ptr<buffer> = ptr_add<scale=8> %in, %lane
+  %a: f16, %b: f16, %c: f16, %d: f16 = load %from
+  %ab: f16 = fmul %a, %b {flag}
+  %cd: f16 = fmul %c, %d {flag}
+  %ad: f16 = fmul %a, %d {flag}
+  %x: f16 = fadd %ab, %cd {flag}
+  %y: f16 = fsub %x, %ad {flag}
+  %z: f16 = fadd %y, %a {flag}
+  %to: ptr<buffer> = ptr_add<scale=2> %out, %lane
+  store %to, %z
+}}
+"
+        );
+        assembly(&module, "znver4").matches("vcvtps2ph").count()
+    }
+
+    #[test]
+    fn sums_of_halves_are_rounded_once() {
+        // Two registers of numbers of 32 bits.
+        assert_eq!((roundings(""), roundings("exact")), (2, 2 * 6));
+    }
+}

@@ -5,6 +5,7 @@
 //! what rounding the exact value gives, in either rounding mode.
 
 use crate::error::{Error, Result};
+use crate::vector::splatted;
 use crate::{Emit, V, elem_ty, int_bits, lanes};
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::InstructionOpcode as I;
@@ -145,6 +146,35 @@ impl<'c> Emit<'c> {
         Ok(half)
     }
 
+    /// The elements of a vector of type `s`. Whoever widens one of them has it from the vector, widened as a whole.
+    pub fn elements(&mut self, s: Scalar, x: V<'c>) -> Result<Vec<V<'c>>> {
+        let n = lanes(x).ok_or_else(|| Error::bug("expected a vector"))?;
+        self.choices(s, x, n, |e, x, i| e.extract_at(x, i))
+    }
+
+    /// Chosen elements of a vector of type `s`. Whoever widens them has them from the vector, widened before.
+    pub fn pick(&mut self, s: Scalar, x: V<'c>, picks: &[u32]) -> Result<V<'c>> {
+        Ok(self.choices(s, x, 1, |e, x, _| e.permute(x, picks.iter().copied()))?[0])
+    }
+
+    /// What is chosen of a vector, `n` times, and of the vector of f32 that it is.
+    fn choices(
+        &mut self,
+        s: Scalar,
+        x: V<'c>,
+        n: u32,
+        choose: impl Fn(&Self, V<'c>, u32) -> Result<V<'c>>,
+    ) -> Result<Vec<V<'c>>> {
+        let chosen = (0..n).map(|i| choose(self, x, i)).collect::<Result<Vec<_>>>()?;
+        if s == Scalar::F16 && !self.caps.native_f16 {
+            let wide = self.widen(s, x)?;
+            for (i, &chosen) in (0..).zip(&chosen) {
+                self.exact.insert(chosen, choose(self, wide, i)?);
+            }
+        }
+        Ok(chosen)
+    }
+
     /// The integers that halves have, each of them.
     pub const EXACT_HALVES: RangeInclusive<i64> = -2048..=2048;
 
@@ -241,6 +271,9 @@ impl<'c> Emit<'c> {
     fn widen(&mut self, from: Scalar, x: V<'c>) -> Result<V<'c>> {
         if let Some(&wide) = self.exact.get(&x) {
             return Ok(wide);
+        }
+        if let Some(&wide) = splatted(x).and_then(|element| self.exact.get(&element)) {
+            return self.splat(wide, lanes(x).unwrap_or(1));
         }
         let f32_ty = self.cx.f32_type();
         match from {

@@ -72,8 +72,10 @@ pub struct Emit<'c> {
     pub has_notes: bool,
     /// Declarations by intrinsic and overload, because looking a name up costs more than a call.
     intrinsics: FxHashMap<(&'static str, Vec<TypeKey>), FunctionValue<'c>>,
-    /// Halves that integers were made, which are these numbers of f32 exactly.
+    /// Halves which are these numbers of f32, exactly, that are there already.
     exact: FxHashMap<V<'c>, V<'c>>,
+    /// Sums and products that halves were rounded from, where a sum may be of these numbers of f32 as well.
+    unrounded: FxHashMap<V<'c>, V<'c>>,
     /// What dot products of bytes are sums of.
     pair_sums: FxHashMap<V<'c>, arith::PairSums<'c>>,
     /// About how many instructions were appended since the last conditional branch.
@@ -93,6 +95,7 @@ impl<'c> Emit<'c> {
             has_notes: false,
             intrinsics: FxHashMap::default(),
             exact: FxHashMap::default(),
+            unrounded: FxHashMap::default(),
             pair_sums: FxHashMap::default(),
             straight: Cell::new(0),
         }

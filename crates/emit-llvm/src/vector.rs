@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::{Emit, V, lanes};
 use inkwell::IntPredicate;
 use inkwell::types::VectorType;
-use inkwell::values::{BasicValue, IntValue};
+use inkwell::values::{AnyValue, BasicValue, InstructionOpcode as I, IntValue};
 
 impl<'c> Emit<'c> {
     /// A vector with `x` in each of `n` elements.
@@ -77,4 +77,17 @@ impl<'c> Emit<'c> {
         }
         Ok(parts[0])
     }
+}
+
+/// What a vector has in each element, if [`Emit::splat`] made it.
+pub(crate) fn splatted(x: V<'_>) -> Option<V<'_>> {
+    let V::VectorValue(v) = x else { return None };
+    let shuffle = v.as_instruction_value().filter(|inst| inst.get_opcode() == I::ShuffleVector)?;
+    let [first, rest] = [0, 1].map(|i| shuffle.get_operand(i)?.value());
+    let (V::VectorValue(first), V::VectorValue(rest)) = (first?, rest?) else { return None };
+    let insert = first.as_instruction_value().filter(|inst| inst.get_opcode() == I::InsertElement)?;
+    let [before, element] = [0, 1].map(|i| insert.get_operand(i)?.value());
+    // All other elements are poison, so any shuffle may give this one.
+    let V::VectorValue(before) = before? else { return None };
+    if before.is_poison() && rest.is_poison() { element } else { None }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::{Emit, V};
-use inkwell::values::InstructionOpcode;
+use inkwell::values::{BasicValue, InstructionOpcode};
 use inkwell::{FloatPredicate, IntPredicate};
 use phalanx_ir::{BinaryOp, ConvertKind, ConvertOp, Scalar, UnaryOp};
 
@@ -70,10 +70,22 @@ impl<'c> Emit<'c> {
         {
             return Ok(z);
         }
-        self.float_binary(s, x, y, |l, _, x, y| {
-            let z = l.bin(op, x, y)?;
-            if exact { Ok(z) } else { l.contract(z) }
-        })
+        let adds = matches!(op, InstructionOpcode::FAdd | InstructionOpcode::FSub);
+        let [x, y] = [x, y].map(|v| match self.unrounded.get(&v) {
+            Some(&wide) if adds && !exact => Ok(wide),
+            _ => self.computable(s, v),
+        });
+        let z = self.bin(op, x?, y?)?;
+        if exact {
+            return self.back_to(s, z);
+        }
+        let wide = self.contract(z)?;
+        let z = self.back_to(s, wide)?;
+        // Constants are the same value wherever they come from.
+        if z != wide && op != InstructionOpcode::FDiv && !z.is_const() {
+            self.unrounded.insert(z, wide);
+        }
+        Ok(z)
     }
 
     /// A float constant of type `s`, in each element if `like` is a vector.
