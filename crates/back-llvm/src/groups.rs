@@ -86,7 +86,8 @@ impl<'c> Lower<'_, 'c> {
             return Ok(None);
         }
         let group_bytes = u64::from(group) * piece_bytes;
-        let offsets = self.offsets_of_groups(pointer, &a.ptr, group)?;
+        let firsts: Vec<u32> = (0..self.w).step_by(group as usize).collect();
+        let offsets = self.offsets_of(pointer, &a.ptr, &firsts)?;
         let right = match a.is_bounded() {
             true => {
                 let inside = self.is_inside(offsets, a.ptr.size.v, group_bytes)?;
@@ -105,15 +106,16 @@ impl<'c> Lower<'_, 'c> {
         Ok(Some(Pieces { at, lanes: register, right }))
     }
 
-    /// The offsets of the first lanes of groups, as a vector.
-    fn offsets_of_groups(&mut self, pointer: Value, p: &Ptr<'c>, group: u32) -> Result<V<'c>> {
-        let firsts = (0..self.w).step_by(group as usize);
+    /// The offsets of some lanes, as a vector.
+    pub(crate) fn offsets_of(&mut self, pointer: Value, p: &Ptr<'c>, lanes: &[u32]) -> Result<V<'c>> {
+        let lanes = lanes.iter().copied();
+        let count = lanes.len() as u32;
         let Some(Indexed { start, index, scale }) = self.indexed(pointer, p)? else {
-            return self.e.permute(self.vector(p.offset)?, firsts);
+            return self.e.permute(self.vector(p.offset)?, lanes);
         };
-        let wide = self.e.sext_trunc(self.e.permute(index, firsts)?, 64)?;
+        let wide = self.e.sext_trunc(self.e.permute(index, lanes)?, 64)?;
         let step = self.e.mul(wide, self.e.int_like(wide, scale.cast_unsigned()))?;
-        self.e.add(self.e.splat(start, self.w / group)?, step)
+        self.e.add(self.e.splat(start, count)?, step)
     }
 
     /// A pointer's offset by indices of 32 bits, of which registers hold twice as many.

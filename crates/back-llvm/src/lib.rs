@@ -37,6 +37,7 @@ mod repeated;
 mod report;
 mod roll;
 mod service;
+mod shared;
 mod sink;
 mod site;
 mod straight;

@@ -3,10 +3,12 @@
 //! Every access to a bounded object is checked, scalar by scalar: reads outside give zero, writes
 //! vanish. How an access is done depends on the shape of its address:
 //!
-//! - uniform: one scalar access; the check chooses another address instead of branching;
+//! - uniform: one scalar access, whose check chooses another address instead of branching; in loops, one vector access to
+//!   several scalars;
 //! - rising evenly by no more than a few elements, all lanes inside: one vector access, with
 //!   shuffles to take it apart where a lane has several scalars or there are gaps;
 //! - known lane by lane, but for where the first is: vector accesses and shuffles, for reading (`window`);
+//! - at places that several lanes share: each of them once, for reading (`shared`);
 //! - several scalars that a lane has together: an access for each lane, and shuffles (`pieces`);
 //! - anything: gather and scatter where the processor has them;
 //! - what is left (volatile, elements too narrow to scatter, no scatter at all): lane by lane, in a
@@ -26,6 +28,10 @@ const MAX_WIDE_BYTES: u64 = 2048;
 
 /// Elements from lane to lane up to which a vector with gaps is read rather than gathered.
 const MAX_GAP: u64 = 4;
+
+/// Scalars that are the same for all lanes from which on, in a loop, one check of all and a branch are less than a check of
+/// each.
+const MIN_RUN: u32 = 4;
 
 /// An access to `n` consecutive scalars in each lane.
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +127,10 @@ impl<'c> Lower<'_, 'c> {
     pub(crate) fn load_scalars(&mut self, a: &Access<'c>) -> Result<Vec<Val<'c>>> {
         let p = &a.ptr;
         if p.base.is_uniform() && p.size.is_uniform() && p.offset.is_uniform() {
+            let is_run = a.n >= MIN_RUN && !a.volatile && a.is_bounded() && a.ptr.space != Space::Push;
+            if is_run && self.frames.is_in_loop() {
+                return self.load_run(a);
+            }
             let loads = (0..a.n).map(|k| self.load_uniform(a, k));
             return loads.map(|v| v.map(Val::uniform)).collect();
         }
@@ -133,6 +143,9 @@ impl<'c> Lower<'_, 'c> {
         if let Some(gap) = gap
             && let Some(values) = self.load_wide(a, gap)?
         {
+            return Ok(values);
+        }
+        if let Some(values) = self.load_shared(a)? {
             return Ok(values);
         }
         if let Some(values) = self.load_pieces(a)? {
@@ -253,6 +266,19 @@ impl<'c> Lower<'_, 'c> {
             self.e.set_volatile(v)?;
         }
         Ok(v)
+    }
+
+    /// Reads scalars that follow one another as one vector.
+    fn load_run(&mut self, a: &Access<'c>) -> Result<Vec<Val<'c>>> {
+        let at = self.at(&a.ptr, a.ptr.base.v, a.ptr.offset.v)?.into_pointer_value();
+        let ty: BasicTypeEnum<'c> = self.e.vec_of(self.e.scalar_ty(a.scalar), a.n).into();
+        let inside = self.is_inside(a.ptr.offset.v, a.ptr.size.v, u64::from(a.n) * a.elem_bytes())?;
+        let from = match const_int(inside) {
+            Some(1) => at,
+            _ => self.copied_at_edge(ty, a.elem_bytes(), &a.ptr, at, inside)?,
+        };
+        let run = self.e.load(ty, from, 1)?;
+        Ok(self.e.elements(a.scalar, run)?.into_iter().map(Val::uniform).collect())
     }
 
     /// The address of one scalar, or of a zero if it is out of bounds.
@@ -482,5 +508,52 @@ impl<'c> Lower<'_, 'c> {
         let above = self.e.intrinsic("llvm.ctlz", &[bits.get_type()], &[bits, yes])?;
         let above = self.e.zext_trunc(above, 32)?;
         self.e.sub(self.e.i32(self.w - 1), above)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::optimized;
+
+    #[test]
+    fn what_all_lanes_read_in_a_loop_is_one_vector() {
+        let module = "kernel \"main\"
+workgroup_size 32 1 1
+subgroup_size 32
+push 4
+binding buf0 = 0.0 storage
+binding buf1 = 0.1 storage writable
+var $i: i32
+var $sum: f32
+{
+  %0: i32 = const 0
+  %1: i32 = const 1
+  %push: ptr<push> = push_ptr
+  %count: i32 = load %push
+  %in: ptr<buffer> = buffer_ptr<buf0> %0
+  loop @next {
+    %i: i32 = var_load<$i>
+    %more: bool = slt %i, %count
+    if %more {
+      %from: ptr<buffer> = ptr_add<scale=16> %in, %i
+      %a: f32, %b: f32, %c: f32, %d: f32 = load %from
+      %ab: f32 = fmul %a, %b exact
+      %cd: f32 = fmul %c, %d exact
+      %both: f32 = fadd %ab, %cd exact
+      %sum: f32 = var_load<$sum>
+      %more_of_it: f32 = fadd %sum, %both exact
+      var_store<$sum> %more_of_it
+      %following: i32 = iadd %i, %1
+      var_store<$i> %following
+      br @next
+    }
+  }
+  %all: f32 = var_load<$sum>
+  %out: ptr<buffer> = buffer_ptr<buf1> %0
+  store %out, %all
+}
+";
+        let code = optimized(module, "znver4");
+        assert_eq!(code.matches("load <4 x float>").count(), 1, "{code}");
     }
 }
