@@ -263,31 +263,59 @@ fn any_alias(set: &BTreeMap<Place, usize>, place: Place, except: Option<Place>) 
 /// Greater than every other element.
 const DYNAMIC_END: Element = Element::Dynamic(Value::new(u32::MAX as usize - 1));
 
-/// Arranges members as full grids: one, if they are one; otherwise a group for each chain.
+/// Arranges members as full grids, a group for each; chains that make none are groups by themselves.
 fn form_groups(func: &Function, members: &[Member], chains: &[Chain]) -> Vec<Group> {
-    if let Some(group) = grid(func, members, chains) {
-        return vec![group];
+    let mut groups = Vec::new();
+    for related in families(members, chains) {
+        match grid(func, members, &related) {
+            Some(group) => groups.push(group),
+            None => groups.extend(related.iter().map(|chain| single(func, members, chain))),
+        }
     }
-    chains.iter().map(|chain| single(func, members, chain)).collect()
+    groups
+}
+
+/// The chains by families: of equal length, and related by factors that they have in common. A program that multiplies
+/// numbers in two parts, for instance, adds up the products of parts in sums of their own, each of which is a grid.
+fn families<'a>(members: &[Member], chains: &'a [Chain]) -> Vec<Vec<&'a Chain>> {
+    let mut family_of: BTreeMap<(usize, Vec<Place>), usize> = BTreeMap::new();
+    let mut families: Vec<Vec<&Chain>> = Vec::new();
+    for chain in chains {
+        let sides = [(0, factors(members, chain, |m| m.a)), (1, factors(members, chain, |m| m.b))];
+        let known: Vec<usize> = sides.iter().filter_map(|side| family_of.get(side).copied()).collect();
+        let family = known.first().copied().unwrap_or_else(|| {
+            families.push(Vec::new());
+            families.len() - 1
+        });
+        // Two that turn out to be related are one.
+        if let Some(&other) = known.get(1).filter(|&&other| other != family) {
+            let moved = std::mem::take(&mut families[other]);
+            families[family].extend(moved);
+            family_of.values_mut().filter(|f| **f == other).for_each(|f| *f = family);
+        }
+        families[family].push(chain);
+        family_of.extend(sides.into_iter().map(|side| (side, family)));
+    }
+    families.retain(|family| !family.is_empty());
+    families
+}
+
+/// The factors of one side along a chain.
+fn factors(members: &[Member], chain: &Chain, of: fn(&Member) -> Place) -> Vec<Place> {
+    chain.members.iter().map(|&m| of(&members[m])).collect()
 }
 
 /// The chains as one grid, if their factors make one.
-fn grid(func: &Function, members: &[Member], chains: &[Chain]) -> Option<Group> {
+fn grid(func: &Function, members: &[Member], chains: &[&Chain]) -> Option<Group> {
     let k = chains[0].members.len();
-    if chains.iter().any(|c| c.members.len() != k) {
-        return None;
-    }
-    let factors = |chain: &Chain, of: fn(&Member) -> Place| -> Vec<Place> {
-        chain.members.iter().map(|&m| of(&members[m])).collect()
-    };
     let mut rows: Vec<Vec<Place>> = Vec::new();
     let mut cols: Vec<Vec<Place>> = Vec::new();
     let mut row_index: BTreeMap<Vec<Place>, usize> = BTreeMap::new();
     let mut col_index: BTreeMap<Vec<Place>, usize> = BTreeMap::new();
     let mut cells: BTreeMap<(usize, usize), usize> = BTreeMap::new();
     for (index, chain) in chains.iter().enumerate() {
-        let i = number(&mut row_index, &mut rows, factors(chain, |m| m.a));
-        let j = number(&mut col_index, &mut cols, factors(chain, |m| m.b));
+        let i = number(&mut row_index, &mut rows, factors(members, chain, |m| m.a));
+        let j = number(&mut col_index, &mut cols, factors(members, chain, |m| m.b));
         if cells.insert((i, j), index).is_some() {
             return None;
         }
@@ -296,7 +324,7 @@ fn grid(func: &Function, members: &[Member], chains: &[Chain]) -> Option<Group> 
     if cells.len() != m * n {
         return None;
     }
-    let cell = |i: usize, j: usize| &chains[cells[&(i, j)]];
+    let cell = |i: usize, j: usize| chains[cells[&(i, j)]];
     let arg = |member: usize, operand: usize| func.inst(members[member].inst).args[operand];
     let mut group = Group { m, n, k, a: Vec::new(), b: Vec::new(), c: Vec::new(), r: Vec::new() };
     for i in 0..m {
