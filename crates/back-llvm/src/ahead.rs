@@ -157,7 +157,8 @@ fn first_index(func: &Function, mut ptr: Value) -> Value {
 impl<'c> Lower<'_, 'c> {
     /// Asks for what the next work-group reads in the place of so many bytes, which all lanes read together.
     pub(crate) fn ask_ahead(&mut self, a: &Access<'c>, at: PointerValue<'c>, bytes: u64) -> Result<()> {
-        if !a.is_stream || bytes < LINE {
+        // Lanes that are far from each other are no stream together.
+        if !a.is_stream || !(LINE..=FOREMOST).contains(&bytes) {
             return Ok(());
         }
         let word = self.e.cx.i64_type();

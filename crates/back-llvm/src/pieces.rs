@@ -31,6 +31,9 @@ const MAX_BYTES: u64 = 16;
 /// Fewest bytes that are worth an access.
 const MIN_BYTES: u64 = 8;
 
+/// Fewest bytes that can be scattered.
+const WORD: u64 = 4;
+
 /// Whether so many bytes of each lane are moved by one access.
 pub(crate) fn are_piece(bytes: u64) -> bool {
     (MIN_BYTES..=MAX_BYTES).contains(&bytes)
@@ -147,6 +150,12 @@ impl<'c> Lower<'_, 'c> {
 
     /// Writes pieces, if there are any.
     pub(crate) fn store_pieces(&mut self, a: &Access<'c>, values: &[Val<'c>]) -> Result<bool> {
+        if let Some(mask) = self.exec.mask.filter(|_| self.e.caps.mask_registers)
+            && let Some(way) = self.pieces_together(a)?
+        {
+            self.store_where_all_do(a, values, (&way, mask))?;
+            return Ok(true);
+        }
         let nowhere = self.spill_slot(self.e.cx.i64_type().array_type(2).into(), u32::MAX)?;
         let ways = self.pieces(a, (self.exec.mask.is_none(), a.is_copy), nowhere)?;
         if ways.is_empty() {
@@ -196,17 +205,9 @@ impl<'c> Lower<'_, 'c> {
         if !a.has_pieces() {
             return Ok(Vec::new());
         }
-        if is_free
-            && a.ptr.base.is_uniform()
-            && a.ptr.size.is_uniform()
-            && let Some(steps) = self.patterns.of(a.ptr.offset, self.w)
-            && a.known_pieces(&steps, self.e.caps.register_bytes.into()).is_some()
-        {
-            return Ok(vec![self.known_places(a, &steps)?]);
-        }
-        // Of a part of a group nothing is known.
-        if is_free && let Some(groups) = self.groups(a, a.piece_bytes())? {
-            return Ok(vec![groups]);
+        // Of a part of the lanes nothing is known.
+        if is_free && let Some(way) = self.pieces_together(a)? {
+            return Ok(vec![way]);
         }
         // A gather moves single scalars as fast.
         if a.n == 1 || a.piece_bytes() < MIN_BYTES {
@@ -236,6 +237,88 @@ impl<'c> Lower<'_, 'c> {
         }
         ways.push(self.single_pieces(a, offset, (used, elsewhere), whole)?);
         Ok(ways)
+    }
+
+    /// The way to pieces at known places, or of groups of lanes.
+    fn pieces_together(&mut self, a: &Access<'c>) -> Result<Option<Pieces<'c>>> {
+        if !a.has_pieces() {
+            return Ok(None);
+        }
+        if a.ptr.base.is_uniform()
+            && a.ptr.size.is_uniform()
+            && let Some(steps) = self.patterns.of(a.ptr.offset, self.w)
+            && a.known_pieces(&steps, self.e.caps.register_bytes.into()).is_some()
+        {
+            return self.known_places(a, &steps).map(Some);
+        }
+        self.groups(a, a.piece_bytes())
+    }
+
+    /// Writes pieces that lie together where all lanes execute, each by itself elsewhere. Storing a part of a register by a
+    /// mask takes some 60 cycles of a Xeon where it crosses lines.
+    fn store_where_all_do(
+        &mut self,
+        a: &Access<'c>,
+        values: &[Val<'c>],
+        (way, mask): (&Pieces<'c>, V<'c>),
+    ) -> Result<()> {
+        let registers = self.registers_of(a, values)?;
+        let all = self.e.all(mask)?;
+        let right = self.e.and(way.right, all)?;
+        let [together, apart, join] = ["together", "apart", "stored"].map(|n| self.new_block(n));
+        self.e.cond_br_likely(right, together, apart)?;
+        self.e.b.position_at_end(together);
+        self.write_pieces(a, &registers, way)?;
+        self.e.br(join)?;
+        self.e.b.position_at_end(apart);
+        if a.piece_bytes() >= WORD {
+            self.scatter_pieces(a, &registers, values, mask)?;
+        } else {
+            self.store_lane_by_lane(a, values)?;
+        }
+        self.e.br(join)?;
+        self.e.b.position_at_end(join);
+        Ok(())
+    }
+
+    /// Writes the pieces of lanes that execute, by words of 32 or 64 bits.
+    fn scatter_pieces(
+        &mut self,
+        a: &Access<'c>,
+        registers: &[V<'c>],
+        values: &[Val<'c>],
+        mask: V<'c>,
+    ) -> Result<()> {
+        let offset = self.vector(a.ptr.offset)?;
+        let done = self.new_block("scattered");
+        if a.is_bounded() && a.n > 1 {
+            // Where an object ends within a piece.
+            let size = self.size_of(a)?;
+            let inside = self.is_inside(offset, size, a.piece_bytes())?;
+            let begins = self.is_inside(offset, size, a.elem_bytes())?;
+            let is_split = self.e.any(self.e.icmp(IntPredicate::NE, inside, begins)?)?;
+            let [whole, edge] = ["inside", "edge"].map(|n| self.new_block(n));
+            self.e.cond_br_likely(self.e.not(is_split)?, whole, edge)?;
+            self.e.b.position_at_end(edge);
+            self.store_lane_by_lane(a, values)?;
+            self.e.br(done)?;
+            self.e.b.position_at_end(whole);
+        }
+        let used = self.used_lanes(a, offset, a.piece_bytes())?.unwrap_or(mask);
+        let word = a.piece_bytes().min(2 * WORD);
+        let words = (a.piece_bytes() / word) as u32;
+        let ty = self.e.vec_of(self.e.int_ty(8 * word as u32).into(), self.w * words);
+        let all = self.e.concat(registers.to_vec())?;
+        let all = self.e.bitcast(all, ty.into())?;
+        let at = self.at(&a.ptr, a.ptr.base.v, offset)?;
+        for k in 0..words {
+            let word = self.e.permute(all, (0..self.w).map(|lane| lane * words + k))?;
+            let at = self.e.offset(at, self.e.i64(i64::from(k) * 8))?;
+            self.scatter(word, at, used)?;
+        }
+        self.e.br(done)?;
+        self.e.b.position_at_end(done);
+        Ok(())
     }
 
     /// The way to pieces where a function takes what is rare: that they follow one another, or else that all are inside.
