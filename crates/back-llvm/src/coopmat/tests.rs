@@ -124,6 +124,20 @@ fn a_sum_that_is_seen_is_computed_first() {
 }
 
 #[test]
+fn sums_that_share_no_factors_are_grids_of_their_own() {
+    let (_, _, _, schedule) = Code::new().build(|b, acc| {
+        let a = [load(b, Use::A), load(b, Use::A)];
+        let x = [load(b, Use::B), load(b, Use::B)];
+        for (j, &x) in x.iter().enumerate() {
+            accumulate(b, acc, j as i32, a[0], x);
+            accumulate(b, acc, 2, a[1], x);
+        }
+    });
+    let sizes: Vec<_> = schedule.groups().map(|g| (g.m, g.n, g.k)).collect();
+    assert_eq!(sizes, [(1, 2, 1), (1, 1, 2)]);
+}
+
+#[test]
 fn a_value_outlives_its_variable() {
     let mut old = None;
     let (_, _, places, _) = Code::new().build(|b, acc| {
