@@ -282,4 +282,16 @@ var $0: i32
         assert_eq!(asked("%y", true), 0);
         assert_eq!(asked("%x", false), 0);
     }
+
+    /// Planes of 8×4 that lie 100 KB from each other are no stream together.
+    #[test]
+    fn lanes_that_are_far_from_each_other_ask_for_nothing() {
+        let plane = |far: u32| {
+            format!(
+                "%z: i32 = lshr %lane, %4\n%far: i32 = const {far}\n%row0: i32 = imul %x, %32\n%up: i32 = imul %z, %far\n%row: i32 = iadd %row0, %up"
+            )
+        };
+        assert!(asked_of(&plane(16), true) > 0);
+        assert_eq!(asked_of(&plane(25_000), true), 0);
+    }
 }
