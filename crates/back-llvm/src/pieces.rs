@@ -254,8 +254,8 @@ impl<'c> Lower<'_, 'c> {
         self.groups(a, a.piece_bytes())
     }
 
-    /// Writes pieces that lie together where all lanes execute, each by itself elsewhere. Storing a part of a register by a
-    /// mask takes some 60 cycles of a Xeon where it crosses lines.
+    /// Writes pieces that lie together where all lanes execute, as behind a return at the edge of a plane, and each by
+    /// itself where some do.
     fn store_where_all_do(
         &mut self,
         a: &Access<'c>,
