@@ -72,7 +72,7 @@ pub(crate) fn copies(func: &Function) -> FxHashSet<Inst> {
 
 impl Access<'_> {
     /// Bytes of a lane.
-    fn piece_bytes(&self) -> u64 {
+    pub(crate) fn piece_bytes(&self) -> u64 {
         u64::from(self.n) * self.elem_bytes()
     }
 
@@ -225,10 +225,8 @@ impl<'c> Lower<'_, 'c> {
         let mut whole = self.e.bool(true);
         if a.is_bounded() {
             let size = self.size_of(a)?;
-            let inside = self.is_inside(offset, size, a.piece_bytes())?;
-            let begins = self.is_inside(offset, size, a.elem_bytes())?;
-            let split = self.e.icmp(IntPredicate::NE, inside, begins)?;
-            whole = self.e.not(self.e.any(split)?)?;
+            let ends_within = self.ends_within(a, offset, size)?;
+            whole = self.e.not(ends_within)?;
         }
         let used = self.used_lanes(a, offset, a.piece_bytes())?;
         let mut ways = Vec::new();
@@ -292,13 +290,10 @@ impl<'c> Lower<'_, 'c> {
         let offset = self.vector(a.ptr.offset)?;
         let done = self.new_block("scattered");
         if a.is_bounded() && a.n > 1 {
-            // Where an object ends within a piece.
             let size = self.size_of(a)?;
-            let inside = self.is_inside(offset, size, a.piece_bytes())?;
-            let begins = self.is_inside(offset, size, a.elem_bytes())?;
-            let is_split = self.e.any(self.e.icmp(IntPredicate::NE, inside, begins)?)?;
+            let ends_within = self.ends_within(a, offset, size)?;
             let [whole, edge] = ["inside", "edge"].map(|n| self.new_block(n));
-            self.e.cond_br_likely(self.e.not(is_split)?, whole, edge)?;
+            self.e.cond_br_likely(self.e.not(ends_within)?, whole, edge)?;
             self.e.b.position_at_end(edge);
             self.store_lane_by_lane(a, values)?;
             self.e.br(done)?;
@@ -357,6 +352,13 @@ impl<'c> Lower<'_, 'c> {
         }
         let at = (0..self.w).map(|l| Ok(self.e.extract_at(at, l)?.into_pointer_value()));
         Ok(Pieces { at: at.collect::<Result<_>>()?, lanes: 1, right })
+    }
+
+    /// Whether an object ends within what some lane has at one of these offsets.
+    pub(crate) fn ends_within(&mut self, a: &Access<'c>, offsets: V<'c>, size: V<'c>) -> Result<V<'c>> {
+        let inside = self.is_inside(offsets, size, a.piece_bytes())?;
+        let begins = self.is_inside(offsets, size, a.elem_bytes())?;
+        self.e.any(self.e.icmp(IntPredicate::NE, inside, begins)?)
     }
 
     /// The lanes that execute and of which so many bytes are inside of the object; all without a mask.
