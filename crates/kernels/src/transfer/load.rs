@@ -326,6 +326,7 @@ unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Li
             2 if whole => return whole_rows::<S, F, 2>(access, dst, lines),
             4 if whole => return whole_rows::<S, F, 4>(access, dst, lines),
             8 if whole && S::LANES < MAX_LANES => return whole_rows::<S, F, 8>(access, dst, lines),
+            0 if 2 * words == S::LANES => return half_rows::<S, F>(access, dst, lines),
             _ => {}
         }
     }
@@ -346,6 +347,26 @@ unsafe fn direct<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Li
                     S::store(to.add(at * 4), n * 4, F::fetch(lines, row, at, n));
                     at += n;
                 }
+            }
+        }
+    }
+}
+
+/// The same for rows of half a vector, as matrices of eight columns have: how many words there are is known, and where rows of
+/// the tile are filled up to a vector, zeros are stored with them.
+#[inline(always)]
+unsafe fn half_rows<S: Simd, F: Fetch<S>>(access: &Access, dst: *mut u8, lines: &Lines) {
+    let row_bytes = access.layout.row_bytes();
+    let (half, all) = (S::LANES / 2, S::LANES * 4);
+    for row in 0..F::rows(lines) {
+        let to = dst.wrapping_add(row * row_bytes);
+        // SAFETY: the words, and what a row of the tile is filled up with, are in the row.
+        unsafe {
+            let words = F::fetch(lines, row, 0, half);
+            if row_bytes == all {
+                S::store(to, all, words);
+            } else {
+                S::store(to, half * 4, words);
             }
         }
     }
