@@ -75,15 +75,57 @@ fn widen(func: &Function, rules: Rules) -> Function {
     let mut mentions = Mentions::of(&new);
     for var in (0..func.vars.len()).map(Var::new) {
         let info = func.var(var);
-        if info.count > 1
-            && info.ty.mat().is_some()
-            && let Some(edits) = widened(&new, &mentions, var, rules)
-        {
+        if info.count <= 1 || info.ty.mat().is_none() {
+            continue;
+        }
+        if let Some(mut own) = with_own_loads(&new, &mentions, var) {
+            if let Some(edits) = widened(&own, &Mentions::of(&own), var, rules) {
+                edits.make(&mut own);
+                new = own;
+                mentions = Mentions::of(&new);
+            }
+        } else if let Some(edits) = widened(&new, &mentions, var, rules) {
             edits.make(&mut new);
             mentions = Mentions::of(&new);
         }
     }
     new
+}
+
+/// The same function with a load for each element of a variable, if what is loaded once begins several: what is added to the
+/// rows of a column, say, is the same for all of them.
+fn with_own_loads(func: &Function, mentions: &Mentions, var: Var) -> Option<Function> {
+    let is_load = |inst: Inst| matches!(func.inst(inst).op, Op::MatLoad { flags, .. } if !flags.volatile);
+    let stores = mentions.accesses.get(&var)?.iter().filter(|&&inst| func.inst(inst).op == Op::VarStore(var));
+    let mut loaded = HashSet::new();
+    let mut again: BTreeMap<Inst, Vec<Inst>> = BTreeMap::new();
+    for &store in stores {
+        let load = func.values[func.inst(store).args.last()?.index()].def;
+        if is_load(load) && !loaded.insert(load) {
+            again.entry(load).or_default().push(store);
+        }
+    }
+    if again.is_empty() {
+        return None;
+    }
+    let mut new = func.clone();
+    let mut copies: HashMap<Inst, Vec<Inst>> = HashMap::new();
+    for (load, stores) in again {
+        let InstInfo { op, args, results, loc, .. } = func.inst(load).clone();
+        for store in stores {
+            let copy = new.new_inst(op.clone(), &args, &[func.ty(results[0])], loc);
+            let value = new.inst(copy).results[0];
+            *new.insts[store.index()].args.last_mut()? = value;
+            copies.entry(load).or_default().push(copy);
+        }
+    }
+    for block in &mut new.blocks {
+        for inst in std::mem::take(block) {
+            block.push(inst);
+            block.extend(copies.remove(&inst).unwrap_or_default());
+        }
+    }
+    Some(new)
 }
 
 /// Where matrices and variables are, of what is reached.

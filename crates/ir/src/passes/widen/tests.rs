@@ -223,3 +223,33 @@ fn what_is_done_with_all_sums_is_done_once() {
     });
     assert_eq!(widened(&code), ["1 add 8x8", "2 load 8x8", "1 store 8x8"]);
 }
+
+/// Sums begin with what is loaded once for each column.
+fn biased(apart: u32) -> String {
+    let bias = |at: u32, name: &str| {
+        format!(
+            "%at_{name}: ptr<buffer> = ptr_add<disp={at}> %o
+             %bias_{name}: mat<4x4xf32, subgroup, acc> = mat_load %at_{name}, %again
+             var_store<$c> %{name}, %bias_{name}"
+        )
+    };
+    let (left, right) = (bias(0, "zero"), bias(apart, "one"));
+    known_stride()
+        .replace("%start: mat", "%again: i64 = const 0\n%start: mat")
+        .replace("var_store<$c> %zero, %start", &left)
+        .replace("var_store<$c> %one, %start", &right)
+        .replace("var_store<$c> %two, %start", "var_store<$c> %two, %bias_zero")
+        .replace("var_store<$c> %three, %start", "var_store<$c> %three, %bias_one")
+}
+
+#[test]
+fn what_several_sums_begin_with_is_loaded_once_for_all() {
+    assert_eq!(widened(&biased(16)), ["1 add 8x8", "3 load 8x8", "1 store 8x8"]);
+    // What the columns begin with lies apart: rows alone are joined.
+    let one_below_the_other = ["2 add 8x4", "4 load 8x4", "1 load 8x8", "2 store 8x4"];
+    assert_eq!(widened(&biased(32)), one_below_the_other);
+    // Loaded to be stored again, nothing is loaded more often than it was.
+    let alone = biased(16).replace("mat_store %p1", "mat_store<volatile> %p1");
+    let as_it_was = ["4 add 4x4", "2 load 4x4", "2 load 4x8", "2 load 8x4", "4 store 4x4"];
+    assert_eq!(widened(&alone), as_it_was);
+}
