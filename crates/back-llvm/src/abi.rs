@@ -1,17 +1,19 @@
 //! The interface between compiled code and the host that runs it.
 //!
 //! Compiled code is one function, [`ENTRY_SYMBOL`], that runs one subgroup from its first
-//! instruction to its last, or, if [`Meta::runs_groups`], all subgroups of several work-groups in a row. It finds everything it needs through a [`SubgroupContext`]: it holds
-//! no address of the process that compiled it, so an object may be kept on disk and loaded by
-//! another process.
+//! instruction to its last, or, if [`Meta::runs_groups`], all subgroups of several work-groups in a row. If it
+//! [stops](Meta::stops) at barriers, it makes a frame of the subgroup, and the host calls what that names from barrier to
+//! barrier. It finds everything it needs through a [`SubgroupContext`]: it holds no address of the process that compiled it, so
+//! an object may be kept on disk and loaded by another process.
 //!
 //! The host guarantees, for every call:
-//! - the context and everything it points to live until the call returns;
+//! - the context and everything it points to live until the subgroup has ended;
 //! - `bindings` has [`Meta::num_bindings`] entries, `push` has [`Meta::push_bytes`] bytes, `shared` has
 //!   [`Meta::shared_bytes`] bytes and `scratch` has [`Meta::scratch_bytes`] bytes, for subgroup 0 with
 //!   [`Meta::leader_scratch_bytes`] more, and `common` has [`Meta::common_bytes`] bytes; the latter three are aligned to
 //!   [`MEMORY_ALIGN`];
 //! - `groups` is as it says there, and work-groups of one call are all of the dispatch;
+//! - `frame` has [`Meta::frame_bytes`] bytes, aligned to [`Meta::frame_align`];
 //! - the stack has room for [`Meta::stack_bytes`] and [`CALLEE_STACK_BYTES`];
 //! - `size` bytes from `base` of every descriptor are mapped.
 //!
@@ -86,8 +88,6 @@ pub struct DispatchContext {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Services {
-    /// Returns when all subgroups of the work-group have called it, or when the dispatch stops.
-    pub barrier: unsafe extern "C" fn(*const SubgroupContext),
     /// `(context, format, lane, args, n)`: prints by `Module::formats[format]` for one lane. Each of
     /// the `n` arguments is a scalar in the low bits of a word, the upper bits zero.
     pub printf: unsafe extern "C" fn(*const SubgroupContext, u32, u32, *const u64, u32),
@@ -144,8 +144,10 @@ pub struct SubgroupContext {
     pub scratch: *mut u8,
     /// Memory of whichever subgroup of the work-group runs: until it waits for the others, or returns.
     pub common: *mut u8,
-    /// For the host: the coroutine that runs the subgroup. Compiled code does not touch it.
-    pub coroutine: *mut c_void,
+    /// Memory of the subgroup's frame, if code [stops](Meta::stops).
+    pub frame: *mut u8,
+    /// The host's own. Compiled code does not touch it.
+    pub host: *mut c_void,
     /// Where the last access by address stands in the source: the number of one of [`Meta::places`], counted from 1, or
     /// 0 where nobody knows. Compiled code writes it before it accesses what may not be there.
     pub place: u32,
@@ -155,7 +157,28 @@ pub struct SubgroupContext {
 }
 
 /// The compiled function. Safe to call under the guarantees stated at the top of this module.
+///
+/// One that [stops](Meta::stops) only prepares its frame; [`go_on`] runs it to the next barrier, or to its end.
 pub type Entry = unsafe extern "C" fn(*const SubgroupContext);
+
+/// The beginning of a frame, as LLVM lays it out: the function that goes on, none at the end.
+type Resume = Option<unsafe extern "C" fn(*mut u8)>;
+
+/// Runs a subgroup from where its frame says it is to the next barrier or to its end. Whether it has not ended.
+///
+/// # Safety
+///
+/// An entry that stops has prepared the frame, and the subgroup has not ended; the guarantees are as for [`Entry`].
+pub unsafe fn go_on(frame: *mut u8) -> bool {
+    let resume = frame.cast::<Resume>();
+    // SAFETY: a frame begins with it, as the caller vouches.
+    if let Some(resume) = unsafe { resume.read() } {
+        // SAFETY: forwarded.
+        unsafe { resume(frame) };
+    }
+    // SAFETY: as above.
+    unsafe { resume.read() }.is_some()
+}
 
 /// As [`SubgroupContext::groups`]: the work-groups of a [`Meta::block`].
 pub const ALL_OF_BLOCK: u32 = 0;
@@ -173,15 +196,18 @@ pub struct Meta {
     pub note_bytes: u64,
     /// Bytes of the stack that the function itself needs, without the kernels and services it calls.
     pub stack_bytes: u64,
+    /// Bytes of [`SubgroupContext::frame`], if the function [stops](Self::stops).
+    pub frame_bytes: u64,
+    /// What its address is a multiple of: a power of two.
+    pub frame_align: u64,
     /// Bytes of [`SubgroupContext::shared`].
     pub shared_bytes: u32,
     /// Bytes of [`DispatchContext::push`].
     pub push_bytes: u32,
     /// Entries of [`DispatchContext::bindings`].
     pub num_bindings: u32,
-    /// Whether subgroups of a work-group wait for each other. Otherwise one may run to its end
-    /// before the next starts, on one stack.
-    pub has_workgroup_barrier: bool,
+    /// Whether the function stops at barriers, as subgroups of a work-group wait for each other: see [`Entry`].
+    pub stops: bool,
     /// Whether a call runs all subgroups of [`SubgroupContext::groups`] work-groups, which share their scratch memory then. It
     /// returns between two of them if the dispatch stops.
     pub runs_groups: bool,
@@ -236,6 +262,7 @@ pub(crate) mod offset {
     pub(crate) const SUBGROUP_SHARED: usize = offset_of!(SubgroupContext, shared);
     pub(crate) const SUBGROUP_SCRATCH: usize = offset_of!(SubgroupContext, scratch);
     pub(crate) const SUBGROUP_COMMON: usize = offset_of!(SubgroupContext, common);
+    pub(crate) const SUBGROUP_FRAME: usize = offset_of!(SubgroupContext, frame);
     pub(crate) const SUBGROUP_PLACE: usize = offset_of!(SubgroupContext, place);
     pub(crate) const SUBGROUP_SITE: usize = offset_of!(SubgroupContext, site);
     pub(crate) const DISPATCH_BINDINGS: usize = offset_of!(DispatchContext, bindings);
@@ -245,7 +272,6 @@ pub(crate) mod offset {
     pub(crate) const DISPATCH_KERNELS: usize = offset_of!(DispatchContext, kernels);
     pub(crate) const DISPATCH_MATH: usize = offset_of!(DispatchContext, math);
     pub(crate) const DISPATCH_SERVICES: usize = offset_of!(DispatchContext, services);
-    pub(crate) const SERVICES_BARRIER: usize = offset_of!(Services, barrier);
     pub(crate) const SERVICES_PRINTF: usize = offset_of!(Services, printf);
     pub(crate) const SERVICES_WARN: usize = offset_of!(Services, warn);
     pub(crate) const SERVICES_IMAGE: usize = offset_of!(Services, image);

@@ -133,6 +133,8 @@ pub(crate) fn join(general: Meta, special: Meta) -> Meta {
         common_bytes: general.common_bytes.max(special.common_bytes),
         note_bytes: general.note_bytes.max(special.note_bytes),
         stack_bytes: general.stack_bytes.max(special.stack_bytes),
+        frame_bytes: general.frame_bytes.max(special.frame_bytes),
+        frame_align: general.frame_align.max(special.frame_align),
         block: special.block,
         aligned: special.aligned,
         ..general
@@ -148,11 +150,13 @@ fn led<'c>(
     isa: KernelSet,
 ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
     let alone = Scratch { subgroups: 1, ..Scratch::of(leader) };
-    let start = Prologue::new(&e, "leader", Linkage::Internal);
+    let mut start = Prologue::new(&e, "leader", Linkage::Internal);
+    start.stops = true;
     // What both note of common memory would have to be the same.
     let (e, lead, first) = one_of_two(e, common, start, leader, alone, isa, 1)?;
     let behind = Scratch { start: first.shared_bytes, ..Scratch::of(followers) };
-    let start = Prologue::new(&e, "followers", Linkage::Internal);
+    let mut start = Prologue::new(&e, "followers", Linkage::Internal);
+    start.stops = true;
     let (e, follow, others) = one_of_two(e, common, start, followers, behind, isa, 1)?;
     choose(&e, lead, follow)?;
     let meta = Meta {
@@ -160,7 +164,7 @@ fn led<'c>(
         leader_scratch_bytes: first.scratch_bytes.saturating_sub(others.scratch_bytes),
         common_bytes: first.common_bytes.max(others.common_bytes),
         note_bytes: 0,
-        has_workgroup_barrier: first.has_workgroup_barrier || others.has_workgroup_barrier,
+        stops: first.stops || others.stops,
         uses_addresses: first.uses_addresses || others.uses_addresses,
         ..others
     };

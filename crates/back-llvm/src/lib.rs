@@ -43,6 +43,7 @@ mod site;
 mod straight;
 mod strides;
 mod subgroup;
+mod suspend;
 mod target;
 #[cfg(test)]
 mod testing;
@@ -205,7 +206,8 @@ impl Task {
         let (emit, functions, meta) = form.lower(emit, common, self.isa)?;
         let lower = start.elapsed();
         let compiled = optimize::to_object(&cx, &emit.module, &functions, &self.target, &self.options)?;
-        let meta = Meta { stack_bytes: compiled.meta.stack_bytes, ..meta };
+        let Meta { stack_bytes, frame_bytes, frame_align, .. } = compiled.meta;
+        let meta = Meta { stack_bytes, frame_bytes, frame_align, ..meta };
         Ok(Compiled { meta, times: Times { lower, ..compiled.times }, ..compiled })
     }
 }

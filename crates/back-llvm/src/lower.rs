@@ -172,7 +172,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             shared_bytes: self.ir.shared_bytes,
             push_bytes: self.ir.push_bytes,
             num_bindings: self.ir.bindings.len() as u32,
-            has_workgroup_barrier: self.f.insts.iter().any(|i| waits(&i.op)) || self.mats.needs_barrier(),
+            stops: self.stops(),
             runs_groups: self.runs_groups(),
             block: None,
             aligned: Vec::new(),
@@ -185,6 +185,8 @@ impl<'a, 'c> Lower<'a, 'c> {
             sites: Vec::new(),
             // Known when there is code.
             stack_bytes: 0,
+            frame_bytes: 0,
+            frame_align: 0,
         }
     }
 
@@ -192,8 +194,12 @@ impl<'a, 'c> Lower<'a, 'c> {
     /// matrices has the addresses of its tiles in registers as it is, and its subgroups take longer than a call.
     pub(crate) fn runs_groups(&self) -> bool {
         let has_matrices = self.f.values.iter().any(|v| v.ty.mat().is_some());
-        let waits = self.ir.num_subgroups() > 1 && self.f.insts.iter().any(|i| waits(&i.op));
-        self.prologue.may_run_groups && !has_matrices && !waits
+        self.prologue.may_run_groups && !has_matrices && !self.stops()
+    }
+
+    /// Whether the function stops at barriers, as the subgroups of a work-group wait for each other there.
+    pub(crate) fn stops(&self) -> bool {
+        self.prologue.stops || self.ir.num_subgroups() > 1 && self.f.insts.iter().any(|i| waits(&i.op))
     }
 
     /// Lowers a block's instructions.

@@ -8,6 +8,7 @@ use crate::pin;
 use crate::report::{self, Report};
 use crate::roll;
 use crate::sink;
+use crate::suspend::{self, Frame};
 use crate::target::Target;
 use crate::{Compiled, Dumps, Meta, Options, Times};
 use inkwell::OptimizationLevel;
@@ -19,7 +20,7 @@ use inkwell::targets::{FileType, TargetMachine};
 use inkwell::values::FunctionValue;
 use std::time::Instant;
 
-/// Optimises a module and makes an object of it; of the metadata only the stack's size is filled in.
+/// Optimises a module and makes an object of it; of the metadata only the sizes of the stack and of the frame are filled in.
 pub(crate) fn to_object<'c>(
     cx: &'c Context,
     module: &Module<'c>,
@@ -42,7 +43,18 @@ pub(crate) fn to_object<'c>(
     // LLVM ends the process when it is given IR that breaks its rules.
     module.verify().map_err(|e| Error::bug(format!("LLVM refuses the module: {e}")))?;
     let effort = Effort::for_lowered(Extent::largest(functions));
-    optimize(module, effort.passes(), &machine)?;
+    let mut frame = Frame::default();
+    let gone_on;
+    let functions = if suspend::has_frames(module) {
+        suspend::define(cx, module)?;
+        optimize(module, &suspend::passes(effort.passes()), &machine)?;
+        (gone_on, frame) = suspend::split(cx, module, functions)?;
+        optimize(module, suspend::PASSES_BEHIND, &machine)?;
+        &gone_on
+    } else {
+        optimize(module, effort.passes(), &machine)?;
+        functions
+    };
     if !target.caps().native_f16 {
         for function in module.get_functions() {
             halves::choose_words(cx, function)?;
@@ -86,7 +98,8 @@ pub(crate) fn to_object<'c>(
         return Err(Error::bug(format!("LLVM can't generate code: {error}")));
     }
     let times = Times { optimize, generate: start.elapsed(), ..Times::default() };
-    let meta = Meta { stack_bytes: report.frame_bytes, ..Meta::default() };
+    let (stack_bytes, frame_bytes, frame_align) = (report.frame_bytes, frame.bytes, frame.align);
+    let meta = Meta { stack_bytes, frame_bytes, frame_align, ..Meta::default() };
     Ok(Compiled { object: object?, special: None, meta, dumps, times })
 }
 

@@ -1,7 +1,6 @@
 //! The LLVM function, its entry block, and what is computed there once.
 //!
-//! The entry block holds all stack slots, and everything that depends on the context alone: LLVM
-//! could not move a load of a buffer's address out of a loop that stores to buffers, but we know
+//! The first block holds all stack slots, the one behind it everything that depends on the context alone: LLVM could not move a load of a buffer's address out of a loop that stores to buffers, but we know
 //! that the context does not change.
 //!
 //! Where subgroups do not wait for each other the function runs many, one after the other, for a small one takes no longer than
@@ -17,6 +16,7 @@ use crate::abi::offset;
 use crate::emit::{Emit, TypeKey, V, type_key};
 use crate::error::Result;
 use crate::lower::{Exec, Lower};
+use crate::suspend::Suspends;
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
@@ -63,8 +63,14 @@ pub(crate) struct Prologue<'c> {
     pub(crate) ret: BasicBlock<'c>,
     /// Its argument, the [`SubgroupContext`](crate::abi::SubgroupContext).
     pub(crate) context: PointerValue<'c>,
-    /// At the end of the entry block.
+    /// At the end of the first block, which holds the slots on the stack.
+    slots: Builder<'c>,
+    /// Where what the context alone says is computed, behind it.
+    entry: BasicBlock<'c>,
+    /// At its end.
     builder: Builder<'c>,
+    /// If it stops at barriers, how.
+    pub(crate) suspends: Option<Suspends<'c>>,
     /// Where a subgroup begins, behind the entry block.
     group: BasicBlock<'c>,
     /// At its end.
@@ -75,7 +81,9 @@ pub(crate) struct Prologue<'c> {
     pub(crate) is_rare: bool,
     /// Whether it may run subgroups in a row: not if it is for one of them only.
     pub(crate) may_run_groups: bool,
-    /// If it does, the one that runs.
+    /// Whether it stops at barriers although it may have none, as another one for the same work-group does.
+    pub(crate) stops: bool,
+    /// If it runs subgroups in a row, the one that runs.
     current: Option<Current<'c>>,
     fields: FxHashMap<Field, V<'c>>,
     spills: FxHashMap<(TypeKey, u32), PointerValue<'c>>,
@@ -86,8 +94,11 @@ pub(crate) struct Prologue<'c> {
 impl<'c> Prologue<'c> {
     pub(crate) fn new(e: &Emit<'c>, name: &str, linkage: Linkage) -> Self {
         let function = entry_function(e, name, linkage);
+        let slots = e.cx.create_builder();
+        slots.position_at_end(e.new_block(function, "slots"));
+        let entry = e.new_block(function, "entry");
         let builder = e.cx.create_builder();
-        builder.position_at_end(e.new_block(function, "entry"));
+        builder.position_at_end(entry);
         let group = e.new_block(function, "group");
         let group_builder = e.cx.create_builder();
         group_builder.position_at_end(group);
@@ -98,11 +109,15 @@ impl<'c> Prologue<'c> {
             function,
             ret,
             context: function.get_nth_param(0).expect("declared above").into_pointer_value(),
+            slots,
+            entry,
             builder,
+            suspends: None,
             group,
             group_builder,
             body,
             may_run_groups: true,
+            stops: false,
             is_rare: false,
             current: None,
             fields: FxHashMap::default(),
@@ -121,6 +136,9 @@ pub(crate) fn entry_function<'c>(e: &Emit<'c>, name: &str, linkage: Linkage) -> 
 impl<'c> Lower<'_, 'c> {
     /// Finds out which subgroups it runs, and which lanes exist.
     pub(crate) fn start(&mut self) -> Result<()> {
+        if self.stops() {
+            self.prologue.suspends = Some(Suspends::new(&self.e, self.prologue.function));
+        }
         if self.runs_groups() {
             let number = self.e.cx.i32_type();
             let (group, subgroup) = (self.alloca(number, "group_x")?, self.alloca(number, "subgroup")?);
@@ -151,12 +169,17 @@ impl<'c> Lower<'_, 'c> {
 
     /// Completes the blocks in front of the body, and what comes behind it.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        if let Some(current) = self.prologue.current {
-            self.e.b.position_at_end(self.prologue.ret);
-            self.go_on_to_next(current)?;
+        let first = self.prologue.entry;
+        std::mem::swap(&mut self.e.b, &mut self.prologue.slots);
+        if let Some(suspends) = self.prologue.suspends {
+            self.complete_frame(suspends, first)?;
         } else {
+            self.e.br(first)?;
             self.e.b.position_at_end(self.prologue.ret);
-            self.e.b.build_return(None)?;
+            match self.prologue.current {
+                Some(current) => self.go_on_to_next(current)?,
+                None => _ = self.e.b.build_return(None)?,
+            }
         }
         self.prologue.builder.build_unconditional_branch(self.prologue.group)?;
         self.prologue.group_builder.build_unconditional_branch(self.prologue.body)?;
@@ -280,7 +303,7 @@ impl<'c> Lower<'_, 'c> {
 
     /// A slot on the stack.
     pub(crate) fn alloca(&mut self, ty: impl BasicType<'c>, name: &str) -> Result<PointerValue<'c>> {
-        Ok(self.prologue.builder.build_alloca(ty, name)?)
+        Ok(self.prologue.slots.build_alloca(ty, name)?)
     }
 
     /// A slot on the stack for values that need to be in memory for a moment. There is one for

@@ -25,12 +25,11 @@ impl<'c> Lower<'_, 'c> {
 
     /// Waits for the other subgroups of the work-group.
     pub(crate) fn workgroup_barrier(&mut self) -> Result<()> {
-        if self.ir.num_subgroups() == 1 {
+        let Some(suspends) = self.prologue.suspends else {
             self.e.b.build_fence(AtomicOrdering::AcquireRelease, false, "")?;
             return Ok(());
-        }
-        let barrier = self.table_entry(Field::Services, offset::SERVICES_BARRIER as u64)?;
-        self.e.call(barrier, &[self.prologue.context.into()], None)?;
+        };
+        self.suspend(suspends)?;
         self.leave_if_stopped()
     }
 

@@ -24,7 +24,7 @@ use phalanx_ir::{Inst, Scalar, Space, Type, Value, Var};
 /// Elements up to which a varying index is resolved by selects.
 const MAX_WALK: u32 = 8;
 
-/// Bytes of arrays that lie on the stack, of which a coroutine has little; others lie in scratch
+/// Bytes of arrays that lie on the stack, of which a kernel has little; others lie in scratch
 /// memory.
 const MAX_STACK_BYTES: u64 = 32 << 10;
 

@@ -32,7 +32,9 @@ impl Binary {
             shared_bytes,
             push_bytes,
             num_bindings,
-            has_workgroup_barrier,
+            frame_bytes,
+            frame_align,
+            stops,
             runs_groups,
             block,
             aligned,
@@ -49,8 +51,8 @@ impl Binary {
         out.u64(*leader_scratch_bytes);
         out.u64(*common_bytes);
         out.u64(*note_bytes);
-        out.u64(*stack_bytes);
-        for word in [*shared_bytes, *push_bytes, *num_bindings, u32::from(*has_workgroup_barrier)] {
+        [stack_bytes, frame_bytes, frame_align].iter().for_each(|&&bytes| out.u64(bytes));
+        for word in [*shared_bytes, *push_bytes, *num_bindings, u32::from(*stops)] {
             out.u32(word);
         }
         out.u32(u32::from(*runs_groups));
@@ -79,10 +81,12 @@ impl Binary {
                 common_bytes: input.u64()?,
                 note_bytes: input.u64()?,
                 stack_bytes: input.u64()?,
+                frame_bytes: input.u64()?,
+                frame_align: input.u64()?,
                 shared_bytes: input.u32()?,
                 push_bytes: input.u32()?,
                 num_bindings: input.u32()?,
-                has_workgroup_barrier: input.flag()?,
+                stops: input.flag()?,
                 runs_groups: input.flag()?,
                 block: input.list(|input| Some([input.u32()?, input.u32()?]))?.first().copied(),
                 aligned: input.list(|input| Some((input.u32()?, input.u32()?)))?,
@@ -141,10 +145,12 @@ mod tests {
                 common_bytes: 1 << 39,
                 note_bytes: 1 << 38,
                 stack_bytes: 1 << 20,
+                frame_bytes: 640,
+                frame_align: 64,
                 shared_bytes: 1,
                 push_bytes: 2,
                 num_bindings: 2,
-                has_workgroup_barrier: true,
+                stops: true,
                 runs_groups: true,
                 block: Some([4, 2]),
                 aligned: vec![(8, 5)],

@@ -2,8 +2,7 @@
 //!
 //! A [`Device`] compiles verified modules to a [`Pipeline`] and runs a [`Dispatch`] of it on
 //! buffers. A pipeline's code runs one subgroup; `run` spreads the work-groups over the threads of
-//! `pool`, and lets the subgroups of a work-group wait for each other as coroutines. `watchdog` ends
-//! what takes too long, `fault` what accesses memory that is not there, `attempt` gives up compiling that does not end,
+//! `pool`, and from barrier to barrier over the subgroups of a work-group. `watchdog` ends what takes too long, `fault` what accesses memory that is not there, `attempt` gives up compiling that does not end,
 //! `cache` remembers what was compiled, `jit` loads it. `profile` tells where time goes.
 //!
 //! Invariant: this crate knows neither SPIR-V nor Vulkan. A dispatch ends, by its own end or by the watchdog.
@@ -32,7 +31,7 @@ mod profile;
 mod run;
 mod scratch;
 mod shares;
-mod stacks;
+mod stack;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

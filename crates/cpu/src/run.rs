@@ -3,12 +3,10 @@
 //! A dispatch is a [`Run`], which is one of a batch (see `batch`): worker threads take work-groups from it, a few at a time,
 //! until none are left. A work-group is one call of the compiled function per subgroup, or one for
 //! several work-groups where that goes on to the next itself, or does a block of them together. Where subgroups wait for
-//! each other at barriers, each is a coroutine with a stack of its own: a barrier suspends it, and
-//! the worker resumes the subgroups in turn until all have returned. A subgroup that has returned
-//! is not waited for.
+//! each other, a call goes to the next barrier: what is in use across it lies in a frame of the subgroup's.
 //!
-//! Compiled code polls the stop flag in its loops and returns when it is raised, so that every
-//! subgroup returns in the end and no coroutine has to be unwound. One that faults is the exception: it ends where it
+//! A thread runs its work-groups in a coroutine with a stack for kernels. Compiled code polls the stop flag in its loops
+//! and returns when it is raised, so that none has to be unwound. One that faults is the exception: it ends where it
 //! is, and what its stack held is forgotten (see `fault`). So a coroutine owns nothing; what it uses is borrowed from the
 //! function that resumes it.
 
@@ -23,11 +21,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-use corosensei::stack::{DefaultStack, Stack};
-use corosensei::{Coroutine, Yielder};
+use corosensei::Coroutine;
+use corosensei::stack::Stack;
 use phalanx_back_llvm::abi::{
-    ALL_OF_BLOCK, BindingDesc, BufferDesc, DispatchContext, Entry, IDLE, Note, SCHEDULING, SCRATCH_STEP,
-    Services, SubgroupContext,
+    ALL_OF_BLOCK, BindingDesc, BufferDesc, DispatchContext, Entry, IDLE, Meta, Note, SCHEDULING,
+    SCRATCH_STEP, Services, SubgroupContext, go_on,
 };
 use phalanx_host::{Allocations, Descriptor, Fault, MemoryError, StopFlag, StopReason};
 use phalanx_ir::{BindingInfo, BindingKind};
@@ -36,7 +34,7 @@ use phalanx_kernels::Isa;
 use crate::check::{Access, Ranges};
 use crate::device::Report;
 use crate::error::Error;
-use crate::fault::{self, End, KernelCoroutine, RawFault, SignalStack, Step};
+use crate::fault::{self, End, KernelCoroutine, RawFault, SignalStack};
 use crate::grid::{Grid, Part};
 use crate::image;
 use crate::pipeline::{Pipeline, SINGLE, UNKNOWN_TIME};
@@ -45,7 +43,7 @@ use crate::printf::Printed;
 use crate::profile::{Watch, Word};
 use crate::scratch::Scratch;
 use crate::shares::Shares;
-use crate::stacks::Stacks;
+use crate::stack::KernelStack;
 use crate::watchdog::Watchdog;
 
 /// How long dispatches take at most that gain nothing by another thread: as long as it takes a thread that looks
@@ -55,6 +53,9 @@ pub(crate) const BRIEF: Duration = Duration::from_micros(8);
 /// Where code that is profiled says where it is, though nobody looks.
 static NOWHERE: AtomicU32 = AtomicU32::new(IDLE);
 
+/// Bytes of a line of the caches.
+const LINE: u64 = 64;
+
 /// Larger memory of a worker is given back after a dispatch.
 const KEPT_BYTES: u64 = 8 << 20;
 
@@ -63,7 +64,7 @@ const KEPT_BYTES: u64 = 8 << 20;
 pub(crate) struct Workplace {
     shared: Scratch,
     scratch: Scratch,
-    stacks: Stacks,
+    stack: KernelStack,
     signal_stack: SignalStack,
     /// Who had it last.
     owner: Option<ThreadId>,
@@ -101,7 +102,7 @@ impl Workplaces {
         place.signal_stack = signal_stack;
         place.shared.trim(KEPT_BYTES);
         place.scratch.trim(KEPT_BYTES);
-        place.stacks.trim();
+        place.stack.trim();
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(place);
     }
 }
@@ -120,7 +121,7 @@ unsafe impl Send for Tables {}
 // SAFETY: as above.
 unsafe impl Sync for Tables {}
 
-static SERVICES: Services = Services { barrier, printf, warn, image, check, tile };
+static SERVICES: Services = Services { printf, warn, image, check, tile };
 
 /// What code reads of a binding's descriptors. It does not check constant indices into arrays of declared length, so they
 /// are that long, which a shader may put at any number.
@@ -458,14 +459,8 @@ impl Run {
     fn work_and_note(&self, place: &mut Workplace, word: Option<&Arc<Word>>) -> Result<(), Error> {
         let meta = self.pipeline.meta();
         let shared = place.shared.reserve(u64::from(meta.shared_bytes))?;
-        place.stacks.reserve(meta.stack_bytes)?;
-        if meta.has_workgroup_barrier && meta.num_subgroups() > 1 {
-            let mut subgroups = Subgroups::new(self, shared, &mut place.scratch, word, true)?;
-            self.timed(|| self.run_coroutines(&mut subgroups, &mut place.stacks))
-        } else {
-            let mut subgroups = Subgroups::new(self, shared, &mut place.scratch, word, false)?;
-            self.timed(|| self.run_in_turn(&mut subgroups, &mut place.stacks))
-        }
+        let mut subgroups = Subgroups::new(self, shared, &mut place.scratch, word)?;
+        self.timed(|| self.run_in_turn(&mut subgroups, &mut place.stack))
     }
 
     /// Runs work-groups, and adds the time that they take.
@@ -480,9 +475,9 @@ impl Run {
     }
 
     /// Runs subgroups one after the other, all in one coroutine.
-    fn run_in_turn(&self, subgroups: &mut Subgroups, stacks: &mut Stacks) -> Result<(), Error> {
+    fn run_in_turn(&self, subgroups: &mut Subgroups, kept: &mut KernelStack) -> Result<(), Error> {
         let (run, subgroups) = (ptr::from_ref(self), ptr::from_mut(subgroups));
-        let stack = stacks.take()?;
+        let stack = kept.take(self.pipeline.meta().stack_bytes)?;
         let limit = stack.limit().get();
         let mut coroutine: KernelCoroutine = Coroutine::with_stack(stack, move |_yielder, ()| {
             // SAFETY: this function, which borrows the run, resumes the coroutine once and to its end.
@@ -491,8 +486,12 @@ impl Run {
             let subgroups = unsafe { &mut *subgroups };
             let block_entry = run.pipeline.block_entry();
             let (running, word) = (&subgroups.running, subgroups.word.as_deref());
-            if run.pipeline.meta().runs_groups {
+            let meta = run.pipeline.meta();
+            if meta.runs_groups {
                 return run.run_rows(subgroups);
+            }
+            if meta.stops {
+                return run.run_in_phases(subgroups);
             }
             run.for_each_group(|id, groups| {
                 for context in subgroups.contexts.iter_mut() {
@@ -515,13 +514,39 @@ impl Run {
             });
             End::Returned
         });
-        let step = fault::resume(&mut coroutine, limit);
-        stacks.give_back(coroutine.into_stack());
-        match step {
+        let fault = fault::resume(&mut coroutine, limit);
+        kept.give_back(coroutine.into_stack());
+        match fault {
             // SAFETY: the coroutine is over, so nobody else uses them.
-            Step::Faulted(fault) => Err(self.error_of(fault, unsafe { &*subgroups }.place())),
-            Step::Waits | Step::Ended => Ok(()),
+            Some(fault) => Err(self.error_of(fault, unsafe { &*subgroups }.place())),
+            None => Ok(()),
         }
+    }
+
+    /// Runs subgroups that wait for each other: each to its next barrier, then all of them again, until all have ended. One
+    /// that has ended is not waited for.
+    fn run_in_phases(&self, subgroups: &mut Subgroups) -> End {
+        let Subgroups { contexts, running, live, phase, word, .. } = subgroups;
+        self.for_each_group(|id, _one| {
+            live.clear();
+            for context in contexts.iter_mut() {
+                context.group_id = id;
+                // SAFETY: see `Subgroups`.
+                unsafe { (self.entry)(ptr::from_mut(context)) };
+                live.push((context.subgroup_id, context.frame));
+            }
+            while !live.is_empty() {
+                phase.set(phase.get() + 1);
+                live.retain(|&(number, frame)| {
+                    running.set(number);
+                    // SAFETY: the entry has prepared it, and those that have ended are not run again; see `Subgroups`.
+                    let waits = unsafe { go_on(frame) };
+                    note(word.as_deref(), SCHEDULING);
+                    waits
+                });
+            }
+        });
+        End::Returned
     }
 
     /// Runs work-groups by code that goes on from one to the next itself.
@@ -535,44 +560,16 @@ impl Run {
         });
         End::Returned
     }
+}
 
-    /// Runs subgroups as coroutines. They stay where they are while they take turns: a processor would wait for what was
-    /// just written in parts if it were moved as a whole.
-    fn run_coroutines(&self, subgroups: &mut Subgroups, stacks: &mut Stacks) -> Result<(), Error> {
-        let mut idle = Vec::new();
-        for _ in 0..subgroups.contexts.len() {
-            idle.push(stacks.take()?);
-        }
-        let mut turns = Vec::with_capacity(idle.len());
-        self.for_each_group(|id, _one| {
-            turns.clear();
-            for context in subgroups.of_group(id) {
-                let stack = idle.pop().expect("as many stacks as subgroups, all given back");
-                let limit = stack.limit().get();
-                turns.push((Some(subgroup_coroutine(stack, self.entry, context)), limit, context));
-            }
-            subgroups.phase.start(turns.len());
-            let mut live = turns.len();
-            while live != 0 {
-                for (turn, limit, context) in &mut turns {
-                    let Some(coroutine) = turn else { continue };
-                    match fault::resume(coroutine, *limit) {
-                        Step::Waits => continue,
-                        Step::Ended => {}
-                        // The others of its work-group see that the dispatch stops, and return.
-                        // SAFETY: one of the contexts; its coroutine is over, so nobody else uses it.
-                        Step::Faulted(fault) => self.fail(self.error_of(fault, unsafe { (**context).place })),
-                    }
-                    note(subgroups.word.as_deref(), SCHEDULING);
-                    subgroups.phase.leave();
-                    idle.extend(turn.take().map(KernelCoroutine::into_stack));
-                    live -= 1;
-                }
-            }
-        });
-        idle.into_iter().for_each(|stack| stacks.give_back(stack));
-        Ok(())
+/// Bytes from the frame of a subgroup to that of the next, and what they are multiples of. Frames begin in different sets of
+/// the first cache.
+fn frame_stride(meta: &Meta) -> (u64, u64) {
+    if !meta.stops {
+        return (0, 1);
     }
+    let align = meta.frame_align.max(LINE).next_power_of_two();
+    ((meta.frame_bytes.div_ceil(align) | 1).saturating_mul(align), align)
 }
 
 /// How long so many work-groups take one thread, by what the pipeline's took before.
@@ -592,69 +589,11 @@ fn note(word: Option<&Word>, number: u32) {
     }
 }
 
-/// The coroutine of one subgroup.
-fn subgroup_coroutine(stack: DefaultStack, entry: Entry, context: *const SubgroupContext) -> KernelCoroutine {
-    Coroutine::with_stack(stack, move |yielder, ()| {
-        // SAFETY: `context` is from `Subgroups`, whose host data is valid and used by this thread only.
-        unsafe { HostData::of(context) }.yielder.set(yielder);
-        // SAFETY: see `Subgroups`.
-        unsafe { entry(context) };
-        End::Returned
-    })
-}
-
-/// Counts the subgroups of a work-group that have arrived at a barrier.
-///
-/// Subgroups are resumed in turn. The last to arrive does not have to be suspended, it goes on to
-/// the next barrier; so of the subgroups in turn, those that have not arrived always come first.
-#[derive(Debug, Default)]
-struct Phase {
-    live: Cell<usize>,
-    arrived: Cell<usize>,
-    /// Its number, which is never used again in a dispatch. The first is 1.
-    number: Cell<u64>,
-}
-
-impl Phase {
-    /// A work-group starts with so many subgroups.
-    fn start(&self, live: usize) {
-        self.live.set(live);
-        self.begin();
-    }
-
-    fn begin(&self) {
-        self.arrived.set(0);
-        self.number.set(self.number.get() + 1);
-    }
-
-    /// A subgroup arrives at a barrier. Whether it has to wait for others.
-    fn arrive(&self) -> bool {
-        self.arrived.set(self.arrived.get() + 1);
-        !self.complete()
-    }
-
-    /// A subgroup returns.
-    fn leave(&self) {
-        self.live.set(self.live.get() - 1);
-        self.complete();
-    }
-
-    /// Starts the next phase if all have arrived.
-    fn complete(&self) -> bool {
-        let complete = self.arrived.get() >= self.live.get();
-        if complete {
-            self.begin();
-        }
-        complete
-    }
-}
-
-/// What services find through `SubgroupContext::coroutine`.
+/// What services find through `SubgroupContext::host`.
 struct HostData {
     run: *const Run,
-    phase: *const Phase,
-    /// Null while the subgroup is no coroutine.
-    yielder: Cell<*const Yielder<(), ()>>,
+    /// The number of the phase between two barriers, which is never used again in a dispatch. The first is 1.
+    phase: *const Cell<u64>,
 }
 
 impl HostData {
@@ -665,7 +604,7 @@ impl HostData {
     /// `context` is from [`Subgroups`], which is still alive.
     unsafe fn of<'a>(context: *const SubgroupContext) -> &'a Self {
         // SAFETY: by the contract.
-        let data = unsafe { (*context).coroutine };
+        let data = unsafe { (*context).host };
         // SAFETY: `Subgroups` points it to an element of `host`, which lives as long.
         unsafe { &*data.cast::<Self>() }
     }
@@ -679,39 +618,45 @@ struct Subgroups {
     contexts: Box<[SubgroupContext]>,
     /// The number of the one that runs, where they run in turn.
     running: Cell<u32>,
+    /// The numbers and frames of those that wait for each other and have not ended.
+    live: Vec<(u32, *mut u8)>,
     _host: Box<[HostData]>,
-    phase: Box<Phase>,
+    phase: Box<Cell<u64>>,
     /// Where the thread that runs them says where it is.
     word: Option<Arc<Word>>,
 }
 
 impl Subgroups {
-    /// Subgroups that share `shared`; each has scratch memory of its own if they run `at_once`.
+    /// Subgroups that share `shared`; each has scratch memory of its own if they wait for each other.
     fn new(
         run: &Run,
         shared: *mut u8,
         scratch: &mut Scratch,
         word: Option<&Arc<Word>>,
-        at_once: bool,
     ) -> Result<Self, MemoryError> {
         let meta = run.pipeline.meta();
         let count = meta.num_subgroups() as usize;
         let too_much = || MemoryError::OutOfMemory { bytes: meta.scratch_bytes };
         let each = meta.scratch_bytes.checked_next_multiple_of(SCRATCH_STEP as u64).ok_or_else(too_much)?;
-        let stride = if at_once { each } else { 0 };
+        let stride = if meta.stops { each } else { 0 };
         let others = stride.checked_mul(count.saturating_sub(1) as u64).ok_or_else(too_much)?;
         let leader = each.checked_add(meta.leader_scratch_bytes).ok_or_else(too_much)?;
         let private =
             others.checked_add(leader).and_then(|sum| sum.checked_next_multiple_of(SCRATCH_STEP as u64));
         let private = private.ok_or_else(too_much)?;
-        let start = scratch.reserve(private.checked_add(meta.common_bytes).ok_or_else(too_much)?)?;
+        let frames = private.checked_add(meta.common_bytes).ok_or_else(too_much)?;
+        let (frame, align) = frame_stride(meta);
+        let bytes =
+            frame.checked_mul(count as u64).and_then(|all| all.checked_add(align)?.checked_add(frames));
+        let start = scratch.reserve(bytes.ok_or_else(too_much)?)?;
         let common = start.wrapping_add(private as usize);
+        let frames = start.wrapping_add(frames as usize);
+        let frames = frames.wrapping_add(frames.align_offset(align as usize));
+        let frame = frame as usize;
         // SAFETY: notes are a part of the common memory.
         unsafe { common.write_bytes(0, meta.note_bytes.min(meta.common_bytes) as usize) };
-        let phase = Box::<Phase>::default();
-        let host: Box<[HostData]> = (0..count)
-            .map(|_| HostData { run, phase: &raw const *phase, yielder: Cell::new(ptr::null()) })
-            .collect();
+        let phase = Box::<Cell<u64>>::default();
+        let host: Box<[HostData]> = (0..count).map(|_| HostData { run, phase: &raw const *phase }).collect();
         let contexts = host
             .iter()
             .enumerate()
@@ -726,25 +671,25 @@ impl Subgroups {
                 // result lies in the reserved memory.
                 scratch: start.wrapping_add((count - 1 - index) * stride as usize),
                 common,
-                coroutine: ptr::from_ref(host).cast_mut().cast::<c_void>(),
+                frame: frames.wrapping_add(index * frame),
+                host: ptr::from_ref(host).cast_mut().cast::<c_void>(),
                 place: 0,
                 site: word.map_or(&raw const NOWHERE, |word| word.as_ptr()),
             })
             .collect();
-        Ok(Self { contexts, running: Cell::new(0), _host: host, phase, word: word.cloned() })
+        Ok(Self {
+            contexts,
+            running: Cell::new(0),
+            live: Vec::with_capacity(count),
+            _host: host,
+            phase,
+            word: word.cloned(),
+        })
     }
 
     /// Where the last access by address of the one that runs stands in the source.
     fn place(&self) -> u32 {
         self.contexts.get(self.running.get() as usize).map_or(0, |context| context.place)
-    }
-
-    /// The contexts for a work-group.
-    fn of_group(&mut self, id: [u32; 3]) -> impl Iterator<Item = *const SubgroupContext> {
-        self.contexts.iter_mut().map(move |context| {
-            context.group_id = id;
-            ptr::from_mut(context).cast_const()
-        })
     }
 }
 
@@ -802,21 +747,6 @@ unsafe extern "C" fn check(
     fault::outside(|| run.without_panic(check));
 }
 
-/// [`Services::barrier`]: suspends the subgroup until all others have run up to here.
-unsafe extern "C" fn barrier(context: *const SubgroupContext) {
-    // SAFETY: compiled code passes the context that it was called with.
-    let host = unsafe { HostData::of(context) };
-    // SAFETY: null, or the yielder of the coroutine that runs now, set when it started.
-    let Some(yielder) = (unsafe { host.yielder.get().as_ref() }) else {
-        return; // The only subgroup of its work-group.
-    };
-    // SAFETY: the phase lives as long as the contexts.
-    let phase = unsafe { &*host.phase };
-    if phase.arrive() {
-        yielder.suspend(());
-    }
-}
-
 /// [`Services::tile`]: looks for a tile that was loaded from there since the last barrier. A subgroup that looks for what
 /// is in none gets one of an earlier phase, or the last one: the others may serve yet.
 unsafe extern "C" fn tile(
@@ -830,7 +760,7 @@ unsafe extern "C" fn tile(
     // SAFETY: compiled code passes the context that it was called with.
     let host = unsafe { HostData::of(context) };
     // SAFETY: the phase lives as long as the contexts.
-    let phase = unsafe { &*host.phase }.number.get();
+    let phase = unsafe { &*host.phase }.get();
     // SAFETY: compiled code passes so many notes, which are its own while it runs.
     let notes = unsafe { std::slice::from_raw_parts_mut(notes, count as usize) };
     let wanted = Note { phase, address: address.addr() as u64, left, stride };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use inkwell::OptimizationLevel;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{
     CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
 };
@@ -47,6 +48,9 @@ fn object(triple: &TargetTriple, cpu: &str, features: &str, text: &str) -> Vec<u
     let module = context.create_module_from_ir(buffer).unwrap();
     module.set_triple(triple);
     module.set_data_layout(&machine.get_target_data().get_data_layout());
+    module
+        .run_passes("coro-early,cgscc(coro-split),coro-cleanup", &machine, PassBuilderOptions::create())
+        .unwrap();
     machine.write_to_memory_buffer(&module, FileType::Object).unwrap().as_slice().to_vec()
 }
 
@@ -58,6 +62,41 @@ pub(crate) fn pipeline(body: &str) -> Arc<Pipeline> {
 /// One subgroup per work-group.
 pub(crate) fn meta() -> Meta {
     Meta { subgroup_size: 32, workgroup_size: [32, 1, 1], ..Meta::default() }
+}
+
+/// Waits for the other subgroups, in a pipeline that stops; what is behind has this label.
+pub(crate) fn barrier(behind: &str) -> String {
+    format!(
+        "%way.{behind} = call i8 @llvm.coro.suspend(token none, i1 false)
+         switch i8 %way.{behind}, label %away [i8 0, label %{behind}]
+         {behind}:\n"
+    )
+}
+
+/// The body of a function that stops, as a coroutine. The body begins with the label `start`.
+fn stopping(body: &str) -> String {
+    let (frame, start) = (offset_of!(SubgroupContext, frame), barrier("start"));
+    let body = body.replace("ret void", "br label %end");
+    format!(
+        "%memory.p = getelementptr i8, ptr %c, i64 {frame}
+         %memory = load ptr, ptr %memory.p
+         %id = call token @llvm.coro.id(i32 0, ptr null, ptr null, ptr null)
+         %frame = call ptr @llvm.coro.begin(token %id, ptr %memory)
+         {start}{body}
+         end:
+           %way.end = call i8 @llvm.coro.suspend(token none, i1 true)
+           switch i8 %way.end, label %away [i8 0, label %never]
+         never:
+           unreachable
+         away:
+           %ended = call i1 @llvm.coro.end(ptr %frame, i1 false, token none)
+           ret void"
+    )
+}
+
+/// One of a subgroup that waits for others, with a frame for what few values are in use meanwhile.
+pub(crate) fn stops(meta: Meta) -> Meta {
+    Meta { stops: true, frame_bytes: 512, frame_align: 16, ..meta }
 }
 
 /// A pipeline whose code is `body` in text IR of LLVM, where `%c` is the subgroup's context.
@@ -76,8 +115,10 @@ pub(crate) fn pipeline_of(body: &str, special: Option<&str>, meta: Meta) -> Arc<
         name: String::new(),
     };
     let bindings = (0..meta.num_bindings).map(binding).collect();
-    let object =
-        |body| object_from_ir(&format!("define void @{ENTRY_SYMBOL}(ptr %c) nounwind {{\n{body}\n}}"));
+    let object = |body: &str| {
+        let (body, kind) = if meta.stops { (stopping(body), "presplitcoroutine") } else { (body.into(), "") };
+        object_from_ir(&format!("define void @{ENTRY_SYMBOL}(ptr %c) nounwind {kind} {{\n{body}\n}}"))
+    };
     let (object, special) = (object(body), special.map(object));
     let binary = Binary { name: "test".into(), meta, bindings, object, special };
     Arc::new(Pipeline::load(&Arc::default(), binary, None).unwrap())
@@ -106,7 +147,6 @@ pub(crate) fn prologue() -> String {
         field("nx", "i32", "d", offset_of!(DispatchContext, num_groups)),
         field("stop", "ptr", "d", offset_of!(DispatchContext, stop)),
         field("services", "ptr", "d", offset_of!(DispatchContext, services)),
-        field("barrier", "ptr", "services", offset_of!(Services, barrier)),
         field("printf", "ptr", "services", offset_of!(Services, printf)),
         field("bindings", "ptr", "d", offset_of!(DispatchContext, bindings)),
     ]

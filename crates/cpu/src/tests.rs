@@ -8,7 +8,7 @@ use phalanx_back_llvm::Meta;
 use phalanx_host::{Buffer, CancelToken, Descriptor};
 
 use crate::pipeline::{SINGLE, UNKNOWN_TIME};
-use crate::testing::{BUFFER, EMPTY, pipeline, pipeline_of, pipeline_with, prologue};
+use crate::testing::{BUFFER, EMPTY, barrier, pipeline, pipeline_of, pipeline_with, prologue, stops};
 use crate::{Config, Device, Dispatch, Error, Pipeline, Report};
 
 fn device(threads: usize) -> Device {
@@ -32,13 +32,7 @@ fn words(buffer: &Buffer) -> Vec<u32> {
 }
 
 fn meta(invocations: u32) -> Meta {
-    Meta {
-        subgroup_size: 32,
-        workgroup_size: [invocations, 1, 1],
-        num_bindings: 1,
-        has_workgroup_barrier: true,
-        ..Meta::default()
-    }
+    Meta { subgroup_size: 32, workgroup_size: [invocations, 1, 1], num_bindings: 1, ..Meta::default() }
 }
 
 #[test]
@@ -162,7 +156,7 @@ fn count_body(whole: u32, step: u32, declines: u32) -> String {
 #[test]
 fn a_block_that_declines_is_run_one_by_one() {
     // buf[0] counts calls for a block, which decline, and the others those for a work-group.
-    let meta = Meta { has_workgroup_barrier: false, block: Some([2, 3]), ..meta(32) };
+    let meta = Meta { block: Some([2, 3]), ..meta(32) };
     let pipeline = pipeline_of(&count_body(0, 1, 0), Some(&count_body(1, 0, 1)), meta);
     let (device, buffer) = (device(1), Buffer::new(4 * (1 + 5 * 7)).unwrap());
     let dispatch = || {
@@ -180,14 +174,9 @@ fn a_block_that_declines_is_run_one_by_one() {
 
 #[test]
 fn the_form_is_chosen_by_push_constants() {
-    for (runs_groups, has_workgroup_barrier) in [(false, false), (true, false), (false, true)] {
-        let meta = Meta {
-            push_bytes: 12,
-            aligned: vec![(0, 5), (8, 2)],
-            runs_groups,
-            has_workgroup_barrier,
-            ..meta(64)
-        };
+    for (runs_groups, waits) in [(false, false), (true, false), (false, true)] {
+        let meta = Meta { push_bytes: 12, aligned: vec![(0, 5), (8, 2)], runs_groups, ..meta(64) };
+        let meta = if waits { stops(meta) } else { meta };
         // Work-groups have two subgroups, or are run in a row by calls that each count as one.
         let pipeline = pipeline_of(&count_body(1, 0, 0), Some(&count_body(1000, 0, 0)), meta);
         let device = device(1);
@@ -220,11 +209,11 @@ fn rounds_body() -> String {
            store i32 %sg, ptr %scratch
            br label %loop
          loop:
-           %round = phi i32 [0, %0], [%round.next, %loop]
-           call void %barrier(ptr %c)
-           %n = load i32, ptr %next
-           call void %barrier(ptr %c)
-           %m = load i32, ptr %mine
+           %round = phi i32 [0, %start], [%round.next, %read]\n"
+        + &barrier("written")
+        + "%n = load i32, ptr %next\n"
+        + &barrier("read")
+        + "%m = load i32, ptr %mine
            %sum = add i32 %m, %n
            store i32 %sum, ptr %mine
            %round.next = add i32 %round, 1
@@ -252,7 +241,8 @@ fn rounds_expected() -> Vec<u32> {
 
 #[test]
 fn barriers_keep_subgroups_in_step() {
-    let pipeline = pipeline_with(&rounds_body(), Meta { shared_bytes: 32, scratch_bytes: 100, ..meta(256) });
+    let pipeline =
+        pipeline_with(&rounds_body(), stops(Meta { shared_bytes: 32, scratch_bytes: 100, ..meta(256) }));
     for threads in [1, 3] {
         let device = device(threads);
         let buffer = Buffer::new(8 * 4 * 50).unwrap();
@@ -270,12 +260,12 @@ fn a_subgroup_that_returned_is_not_waited_for() {
         + BUFFER
         + "br label %loop
          loop:
-           %round = phi i32 [0, %0], [%round.next, %wait]
+           %round = phi i32 [0, %start], [%round.next, %behind]
            %more = icmp ult i32 %round, %sg
            br i1 %more, label %wait, label %done
-         wait:
-           call void %barrier(ptr %c)
-           %round.next = add i32 %round, 1
+         wait:\n"
+        + &barrier("behind")
+        + "%round.next = add i32 %round, 1
            br label %loop
          done:
            %p = getelementptr i32, ptr %buf, i32 %sg
@@ -283,7 +273,7 @@ fn a_subgroup_that_returned_is_not_waited_for() {
            %new = add i32 %old, 1
            store i32 %new, ptr %p
            ret void";
-    let pipeline = pipeline_with(&body, meta(128));
+    let pipeline = pipeline_with(&body, stops(meta(128)));
     let buffer = Buffer::new(16).unwrap();
     run_on(&device(1), plain(&pipeline, [7, 1, 1]), &buffer).unwrap();
     assert_eq!(words(&buffer), [7; 4]);
@@ -291,14 +281,14 @@ fn a_subgroup_that_returned_is_not_waited_for() {
 
 #[test]
 fn a_single_subgroup_passes_barriers() {
-    let body = prologue() + "call void %barrier(ptr %c)\nret void";
-    let pipeline = pipeline_with(&body, Meta { num_bindings: 0, ..meta(20) });
+    let body = prologue() + &barrier("behind") + "ret void";
+    let pipeline = pipeline_with(&body, stops(Meta { num_bindings: 0, ..meta(20) }));
     device(1).dispatch(&plain(&pipeline, [3, 1, 1])).unwrap();
 }
 
 /// Loops until stopped.
 fn endless(with_barrier: bool) -> Arc<Pipeline> {
-    let barrier = if with_barrier { "call void %barrier(ptr %c)" } else { "" };
+    let barrier = if with_barrier { barrier("behind") } else { String::new() };
     let body = prologue()
         + &format!(
             "br label %loop
@@ -310,7 +300,8 @@ fn endless(with_barrier: bool) -> Arc<Pipeline> {
          done:
            ret void"
         );
-    pipeline_with(&body, Meta { num_bindings: 0, ..meta(128) })
+    let meta = Meta { num_bindings: 0, ..meta(128) };
+    pipeline_with(&body, if with_barrier { stops(meta) } else { meta })
 }
 
 #[test]
@@ -395,7 +386,6 @@ fn deep_stacks_are_provided() {
     let body = prologue()
         + "%a = alloca [5242880 x i8], align 64
            store volatile i8 1, ptr %a
-           call void %barrier(ptr %c)
            ret void";
     let frame = Meta { stack_bytes: 5_242_880 + 256, num_bindings: 0, ..meta(128) };
     let deep = pipeline_with(&body, frame.clone());
@@ -415,13 +405,17 @@ fn absurd_scratch_memory_is_a_typed_error() {
         let pipeline = pipeline_with(EMPTY, Meta { scratch_bytes, num_bindings: 0, ..meta(128) });
         let result = device(2).dispatch(&plain(&pipeline, [10, 1, 1]));
         assert!(matches!(result, Err(Error::Memory(_))), "{result:?}");
+        let frames = Meta { frame_bytes: scratch_bytes, ..stops(Meta { num_bindings: 0, ..meta(128) }) };
+        let result = device(2).dispatch(&plain(&pipeline_with(EMPTY, frames), [10, 1, 1]));
+        assert!(matches!(result, Err(Error::Memory(_))), "{result:?}");
     }
 }
 
 #[test]
 fn dispatches_may_run_at_once() {
     let device = device(2);
-    let pipeline = pipeline_with(&rounds_body(), Meta { shared_bytes: 32, scratch_bytes: 64, ..meta(256) });
+    let pipeline =
+        pipeline_with(&rounds_body(), stops(Meta { shared_bytes: 32, scratch_bytes: 64, ..meta(256) }));
     std::thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {
@@ -560,13 +554,13 @@ fn prints_the_cost_of_a_dispatch() {
     let body = prologue()
         + "br label %loop
          loop:
-           %round = phi i32 [0, %0], [%round.next, %loop]
-           call void %barrier(ptr %c)
-           %round.next = add i32 %round, 1
+           %round = phi i32 [0, %start], [%round.next, %behind]\n"
+        + &barrier("behind")
+        + "%round.next = add i32 %round, 1
            %more = icmp ult i32 %round.next, ";
     for (subgroups, barriers) in [(2, 1), (8, 1), (32, 1), (2, 100), (8, 100), (32, 100)] {
         let body = format!("{body}{barriers}\nbr i1 %more, label %loop, label %done\ndone: ret void");
-        let pipeline = pipeline_with(&body, Meta { num_bindings: 0, ..meta(32 * subgroups) });
+        let pipeline = pipeline_with(&body, stops(Meta { num_bindings: 0, ..meta(32 * subgroups) }));
         let [one, two] = time(&pipeline, 100).map(|time| time.as_nanos() / u128::from(100 * subgroups));
         println!("{subgroups} subgroups, {barriers} barriers: {one} and {two} ns per subgroup");
     }

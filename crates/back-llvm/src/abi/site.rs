@@ -8,7 +8,7 @@
 /// The number of a thread that has nothing to do in a dispatch.
 pub const IDLE: u32 = 0;
 
-/// The number of a thread that is between subgroups: it takes work-groups, makes coroutines, calls the entry.
+/// The number of a thread that is between subgroups: it takes work-groups, calls the entry.
 pub const SCHEDULING: u32 = 1;
 
 /// The number of the first of [`Meta::sites`](super::Meta).

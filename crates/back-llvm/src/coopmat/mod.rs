@@ -139,11 +139,6 @@ impl State<'_> {
     fn notes(&self, values: u32) -> u64 {
         u64::from(values) * u64::from(self.once.ways) * size_of::<Note>() as u64
     }
-
-    /// Whether matrices make the subgroups of a work-group wait for each other.
-    pub(crate) fn needs_barrier(&self) -> bool {
-        false
-    }
 }
 
 /// How a group is called, with parts of the factors A and B behind their tiles or without.

@@ -1,4 +1,4 @@
-//! Loads an object and runs a dispatch of it: one thread for each subgroup of a work-group.
+//! Loads an object and runs a dispatch of it, the subgroups of a work-group in turn.
 
 use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use inkwell::llvm_sys::error::{LLVMErrorRef, LLVMGetErrorMessage};
@@ -8,6 +8,7 @@ use inkwell::llvm_sys::orc2::lljit::{
 };
 use phalanx_back_llvm::abi::{
     BindingDesc, BufferDesc, DispatchContext, ENTRY_SYMBOL, Entry, Meta, Note, Services, SubgroupContext,
+    go_on,
 };
 use phalanx_back_llvm::{Compiled, Target};
 use phalanx_kernels::Level;
@@ -15,8 +16,8 @@ use phalanx_kernels::math::{self, MathLevel};
 use std::alloc::Layout;
 use std::ffi::{CStr, CString};
 use std::ptr;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Barrier, Mutex};
 
 /// Loaded code.
 pub(crate) struct Code {
@@ -63,9 +64,8 @@ pub(crate) fn load(object: &[u8]) -> Code {
     Code { jit, entry }
 }
 
-/// What the services of a work-group need; `SubgroupContext::coroutine` points to it.
+/// What the services of a work-group need; `SubgroupContext::host` points to it.
 struct Group<'a> {
-    barrier: Barrier,
     printed: &'a Mutex<Vec<Printed>>,
 }
 
@@ -77,12 +77,6 @@ pub(crate) struct Printed {
     pub(crate) lane: u32,
     pub(crate) format: u32,
     pub(crate) args: Vec<u64>,
-}
-
-unsafe extern "C" fn barrier(context: *const SubgroupContext) {
-    // SAFETY: `run` made the context, and its group lives until all subgroups have ended.
-    let group = unsafe { &*(*context).coroutine.cast::<Group<'_>>() };
-    group.barrier.wait();
 }
 
 /// Answers an operation on images. There are none.
@@ -104,10 +98,10 @@ unsafe extern "C" fn printf(
     args: *const u64,
     n: u32,
 ) {
-    // SAFETY: as in `barrier`; compiled code passes `n` arguments.
+    // SAFETY: `run_group` made the context; compiled code passes `n` arguments.
     let (context, args) = unsafe { (&*context, std::slice::from_raw_parts(args, n as usize)) };
-    // SAFETY: as in `barrier`.
-    let group = unsafe { &*context.coroutine.cast::<Group<'_>>() };
+    // SAFETY: its group lives until all subgroups have ended.
+    let group = unsafe { &*context.host.cast::<Group<'_>>() };
     group.printed.lock().unwrap().push(Printed {
         group: context.group_id,
         subgroup: context.subgroup_id,
@@ -149,7 +143,11 @@ struct Aligned(*mut u8, Layout);
 
 impl Aligned {
     fn new(bytes: usize) -> Self {
-        let layout = Layout::from_size_align(bytes.max(64), 64).unwrap();
+        Self::to(bytes, 64)
+    }
+
+    fn to(bytes: usize, align: usize) -> Self {
+        let layout = Layout::from_size_align(bytes.max(64), align).unwrap();
         // SAFETY: the size is not zero.
         Self(unsafe { std::alloc::alloc_zeroed(layout) }, layout)
     }
@@ -190,7 +188,7 @@ pub(crate) fn run(compiled: &Compiled, target: &Target, inputs: &Inputs<'_>) -> 
         inputs.bindings.iter().map(|b| BindingDesc { descs: b.as_ptr(), count: b.len() as u64 }).collect();
     let stop = AtomicU32::new(inputs.stop);
     // Tests here ask for no warnings, so whatever tells of one may do so in any way, and have no images.
-    let services = Services { barrier, printf, warn: printf, image, check: check_access, tile };
+    let services = Services { printf, warn: printf, image, check: check_access, tile };
     let kernels: *const phalanx_kernels::Table =
         target.processor().isa().expect("tests run what is available").table();
     let dispatch = Shared(DispatchContext {
@@ -231,10 +229,12 @@ fn run_group(
 ) {
     let n = meta.num_subgroups();
     let shared = Aligned::new(meta.shared_bytes as usize);
-    let group = Group { barrier: Barrier::new(n as usize), printed };
+    let group = Group { printed };
     let scratch: Vec<_> =
         (0..n).map(|_| Aligned::new((meta.scratch_bytes + meta.leader_scratch_bytes) as usize)).collect();
-    // Here subgroups run at once, so each has what is otherwise common.
+    let align = (meta.frame_align as usize).max(64);
+    let frames: Vec<_> = (0..n).map(|_| Aligned::to(meta.frame_bytes as usize, align)).collect();
+    // Here each has what is otherwise common.
     let common: Vec<_> = (0..n).map(|_| Aligned::new(meta.common_bytes as usize)).collect();
     let contexts: Vec<_> = (0..n)
         .map(|subgroup_id| {
@@ -247,7 +247,8 @@ fn run_group(
                 shared: shared.0,
                 scratch: scratch[subgroup_id as usize].0,
                 common: common[subgroup_id as usize].0,
-                coroutine: (&raw const group).cast_mut().cast(),
+                frame: frames[subgroup_id as usize].0,
+                host: (&raw const group).cast_mut().cast(),
                 place: 0,
                 site: &raw const NOWHERE,
             })
@@ -259,13 +260,13 @@ fn run_group(
         contexts.iter().take(1).for_each(call);
         return;
     }
-    if !meta.has_workgroup_barrier || n == 1 {
-        contexts.iter().for_each(call);
+    contexts.iter().for_each(call);
+    if !meta.stops {
         return;
     }
-    std::thread::scope(|scope| {
-        for context in &contexts {
-            scope.spawn(move || call(context));
-        }
-    });
+    let mut live: Vec<&Shared<SubgroupContext>> = contexts.iter().collect();
+    while !live.is_empty() {
+        // SAFETY: the calls have prepared the frames, and those that have ended are not run again.
+        live.retain(|context| unsafe { go_on(context.0.frame) });
+    }
 }

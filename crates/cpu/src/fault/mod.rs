@@ -42,17 +42,6 @@ pub(crate) enum End {
 /// A kernel that runs as a coroutine, on a stack of its own.
 pub(crate) type KernelCoroutine = Coroutine<(), (), End, DefaultStack>;
 
-/// What became of a coroutine that was resumed.
-#[derive(Debug)]
-pub(crate) enum Step {
-    /// It waits at a barrier.
-    Waits,
-    /// It is over.
-    Ended,
-    /// It faulted, and is over.
-    Faulted(RawFault),
-}
-
 /// What the handler notes of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RawFault {
@@ -72,17 +61,16 @@ struct Kernel {
     fault: Cell<Option<RawFault>>,
 }
 
-/// Runs a kernel until it waits or ends.
-pub(crate) fn resume(coroutine: &mut KernelCoroutine, stack_limit: usize) -> Step {
+/// Runs a kernel to its end, and tells of a fault that ended it.
+pub(crate) fn resume(coroutine: &mut KernelCoroutine, stack_limit: usize) -> Option<RawFault> {
     let kernel = Kernel { trap: coroutine.trap_handler(), stack_limit, fault: Cell::new(None) };
     let result = {
         let _mark = Mark::new(&raw const kernel);
         coroutine.resume(())
     };
-    match (result, kernel.fault.take()) {
-        (CoroutineResult::Yield(()), _) => Step::Waits,
-        (CoroutineResult::Return(End::Faulted), Some(fault)) => Step::Faulted(fault),
-        (CoroutineResult::Return(_), _) => Step::Ended,
+    match result {
+        CoroutineResult::Return(End::Faulted) => kernel.fault.take(),
+        CoroutineResult::Return(End::Returned) | CoroutineResult::Yield(()) => None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use phalanx_back_llvm::Meta;
 use phalanx_host::{Addresses, Buffer, Descriptor, Fault};
 
-use crate::testing::{BUFFER, pipeline_with, prologue};
+use crate::testing::{BUFFER, barrier, pipeline_with, prologue, stops};
 use crate::{Config, Device, Dispatch, Error, Pipeline, Report};
 
 fn device(threads: usize) -> Device {
@@ -94,18 +94,18 @@ fn a_fault_between_barriers_ends_all_subgroups() {
     // The last of four subgroups faults; the others wait at a barrier, before or behind it.
     let body = prologue()
         + BUFFER
-        + "%at = load ptr, ptr %push
-           call void %barrier(ptr %c)
-           %last = icmp eq i32 %sg, 3
+        + "%at = load ptr, ptr %push\n"
+        + &barrier("begun")
+        + "%last = icmp eq i32 %sg, 3
            br i1 %last, label %go, label %on
          go:
            store volatile i32 1, ptr %at
            br label %on
-         on:
-           call void %barrier(ptr %c)
-           %old = atomicrmw add ptr %buf, i32 1 monotonic
+         on:\n"
+        + &barrier("stored")
+        + "%old = atomicrmw add ptr %buf, i32 1 monotonic
            ret void";
-    let meta = Meta { workgroup_size: [128, 1, 1], has_workgroup_barrier: true, ..meta() };
+    let meta = stops(Meta { workgroup_size: [128, 1, 1], ..meta() });
     let pipeline = pipeline_with(&body, meta);
     for threads in [1, 3] {
         let device = device(threads);
