@@ -1,7 +1,7 @@
 //! The LLVM function, its entry block, and what is computed there once.
 //!
-//! The first block holds all stack slots, the one behind it everything that depends on the context alone: LLVM could not move a load of a buffer's address out of a loop that stores to buffers, but we know
-//! that the context does not change.
+//! The first block holds all stack slots, the one behind it everything that depends on the context alone: LLVM could not
+//! move a load of a buffer's address out of a loop that stores to buffers, but we know that the context does not change.
 //!
 //! Where subgroups do not wait for each other the function runs many, one after the other, for a small one takes no longer than
 //! a call and what the entry block does. What differs between them is computed in a block behind it:

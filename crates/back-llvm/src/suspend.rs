@@ -148,8 +148,8 @@ pub(crate) fn passes(others: &str) -> String {
     format!("{BEFORE},{others},{BEHIND}")
 }
 
-/// Passes behind [`split`]: what is read of the frame again and again need not be read in loops, as nobody else knows where
-/// the frame is.
+/// Passes behind [`split`]. What prepares and what would destroy a frame return at once, which `sccp` finds: else they are as
+/// long as what goes on. What is read of the frame again and again need not be read in loops, as nobody else knows where it is.
 pub(crate) const PASSES_BEHIND: &str =
     "globaldce,function(sccp,simplifycfg,early-cse<memssa>,loop-mssa(licm))";
 
@@ -168,6 +168,7 @@ pub(crate) fn split<'c>(
             split.push(function);
             continue;
         };
+        // Only the host has the frame's address besides, and it looks there when the function has returned.
         let noalias = cx.create_enum_attribute(Attribute::get_named_enum_kind_id("noalias"), 0);
         resume.add_attribute(AttributeLoc::Param(0), noalias);
         split.push(resume);
