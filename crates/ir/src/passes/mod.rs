@@ -18,6 +18,7 @@ mod late;
 mod lay;
 mod opt_cycles;
 mod opt_dce;
+mod opt_extract;
 mod opt_fold;
 mod opt_forward;
 mod opt_join;
@@ -97,6 +98,7 @@ const FOR_LANES: &[Pass] = &[
     Pass { name: "dce", run: opt_dce::run },
     // Dissolved blocks and removed stores make more loads known.
     Pass { name: "simplify", run: walk::simplify },
+    Pass { name: "extract", run: opt_extract::run },
     Pass { name: "reload", run: opt_reload::run },
     Pass { name: "widen", run: widen::run },
     Pass { name: "join", run: opt_join::run },
@@ -111,6 +113,7 @@ const FOR_THREADS: &[Pass] = &[
     Pass { name: "unroll", run: walk::unroll_for_threads },
     Pass { name: "dce", run: opt_dce::run },
     Pass { name: "simplify", run: walk::simplify },
+    Pass { name: "extract", run: opt_extract::run },
     Pass { name: "dce", run: opt_dce::run },
 ];
 
