@@ -10,8 +10,11 @@ use crate::lower::Lower;
 use crate::value::{Lowered, Ptr, Shape, Val};
 use inkwell::IntPredicate;
 use phalanx_ir::uniformity::Shape as Known;
-use phalanx_ir::{CompareOp, ConvertKind, ConvertOp, Inst, InstInfo, Op, Scalar, Space, Value};
+use phalanx_ir::{BinaryOp, CompareOp, ConvertKind, Inst, InstInfo, Op, Scalar, Space, Value, eval};
 use smallvec::SmallVec;
+
+/// Operations on whole numbers that are looked through.
+const CHAIN: u32 = 4;
 
 impl<'c> Lower<'_, 'c> {
     pub(crate) fn lower_elementwise(&mut self, inst: Inst) -> Result<()> {
@@ -70,11 +73,17 @@ impl<'c> Lower<'_, 'c> {
         let to = self.scalar_ty(info.results[0])?;
         match (&info.op, args) {
             (Op::Unary(op), &[x]) => self.unary(*op, from, x, info.exact),
-            (Op::Binary(op), &[x, y]) => self.binary(*op, from, x, y, info.exact),
+            (Op::Binary(op), &[x, y]) => {
+                let z = self.binary(*op, from, x, y, info.exact)?;
+                if to == Scalar::F16 && self.whole(info.results[0], CHAIN).is_some() {
+                    self.e.note_exact(z);
+                }
+                Ok(z)
+            }
             (Op::Compare(op), &[x, y]) => self.e.compare(*op, from, x, y),
             (Op::Fma, &[x, y, z]) => self.fma(from, x, y, z),
             (Op::Select, &[c, x, y]) => self.e.select(c, x, y),
-            (Op::Convert(op), &[x]) if self.is_exact_half(*op, info, (from, to)) => self.e.exact_half(x),
+            (Op::Convert(_), &[x]) if self.is_exact_half(info, (from, to)) => self.e.exact_half(x),
             (Op::Convert(op), &[x]) => self.e.convert(*op, from, to, x),
             (Op::Bitcast, &[x]) => self.e.bitcast(x, self.e.ty_like(self.e.scalar_ty(to), x)),
             _ => Err(Error::bug("an operation has the wrong number of operands")),
@@ -82,11 +91,40 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Whether an integer becomes a half that is not rounded.
-    fn is_exact_half(&self, op: ConvertOp, info: &InstInfo, (from, to): (Scalar, Scalar)) -> bool {
-        let (low, high) = self.uniformity.range(info.args[0]);
-        let is_in_range = Emit::EXACT_HALVES.contains(&low) && Emit::EXACT_HALVES.contains(&high);
-        let has_sign = op.kind == ConvertKind::SToF || (op.kind == ConvertKind::UToF && low >= 0);
-        (from, to) == (Scalar::I32, Scalar::F16) && has_sign && is_in_range
+    fn is_exact_half(&self, info: &InstInfo, (from, to): (Scalar, Scalar)) -> bool {
+        (from, to) == (Scalar::I32, Scalar::F16) && self.whole(info.results[0], 0).is_some()
+    }
+
+    /// The least and the greatest value of a float that is a whole number, all of which halves have, as of weights of a
+    /// few bits; looked for through so many operations.
+    fn whole(&self, v: Value, chain: u32) -> Option<(i64, i64)> {
+        let info = self.f.def(v);
+        let (low, high) = match (&info.op, &info.args[..]) {
+            (&Op::Const(bits), []) => {
+                let x = eval::to_f64(self.f.ty(v).scalar()?, bits);
+                (x.fract() == 0.0).then_some((x as i64, x as i64))?
+            }
+            (Op::Convert(op), &[x]) => {
+                let (low, high) = self.uniformity.range(x);
+                let has_sign = op.kind == ConvertKind::SToF || (op.kind == ConvertKind::UToF && low >= 0);
+                has_sign.then_some((low, high))?
+            }
+            (Op::Binary(op), &[x, y]) if chain > 0 => {
+                let ((a, b), (c, d)) = (self.whole(x, chain - 1)?, self.whole(y, chain - 1)?);
+                match op {
+                    BinaryOp::Fadd => (a + c, b + d),
+                    BinaryOp::Fsub => (a - d, b - c),
+                    BinaryOp::Fmul => {
+                        let products = [a * c, a * d, b * c, b * d];
+                        (*products.iter().min()?, *products.iter().max()?)
+                    }
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        let is_in_range = |x| Emit::EXACT_HALVES.contains(&x);
+        (is_in_range(low) && is_in_range(high)).then_some((low, high))
     }
 
     /// The type of a scalar value.

@@ -40,8 +40,8 @@ pub(crate) fn choose_words(cx: &Context, function: FunctionValue<'_>) -> Result<
 mod tests {
     use crate::testing::assembly;
 
-    /// How often registers are rounded to halves in the sum of four products for each lane, whose instructions have a flag.
-    fn roundings(flag: &str) -> usize {
+    /// How often registers are rounded to halves where each of 32 lanes computes a half `%z` of four, `%a` to `%d`.
+    fn roundings(body: &str) -> usize {
         let module = format!(
             "kernel \"main\"
 workgroup_size 32 1 1
@@ -55,12 +55,7 @@ binding buf1 = 0.1 storage writable
   %out: ptr<buffer> = buffer_ptr<buf1> %0
   %from: ptr<buffer> = ptr_add<scale=8> %in, %lane
   %a: f16, %b: f16, %c: f16, %d: f16 = load %from
-  %ab: f16 = fmul %a, %b {flag}
-  %cd: f16 = fmul %c, %d {flag}
-  %ad: f16 = fmul %a, %d {flag}
-  %x: f16 = fadd %ab, %cd {flag}
-  %y: f16 = fsub %x, %ad {flag}
-  %z: f16 = fadd %y, %a {flag}
+  {body}
   %to: ptr<buffer> = ptr_add<scale=2> %out, %lane
   store %to, %z
 }}
@@ -69,9 +64,40 @@ binding buf1 = 0.1 storage writable
         assembly(&module, "znver4").matches("vcvtps2ph").count()
     }
 
+    /// Registers of so many numbers of 32 bits.
+    const REGISTERS: usize = 2;
+
     #[test]
     fn sums_of_halves_are_rounded_once() {
-        // Two registers of numbers of 32 bits.
-        assert_eq!((roundings(""), roundings("exact")), (2, 2 * 6));
+        let sum = |flag: &str| {
+            roundings(&format!(
+                "%ab: f16 = fmul %a, %b {flag}
+                %cd: f16 = fmul %c, %d {flag}
+                %ad: f16 = fmul %a, %d {flag}
+                %x: f16 = fadd %ab, %cd {flag}
+                %y: f16 = fsub %x, %ad {flag}
+                %z: f16 = fadd %y, %a {flag}"
+            ))
+        };
+        assert_eq!((sum(""), sum("exact")), (REGISTERS, 6 * REGISTERS));
+    }
+
+    #[test]
+    fn whole_numbers_that_halves_have_are_not_rounded() {
+        let weight = |mask: u32| {
+            roundings(&format!(
+                "%w: i32 = load %from
+                %mask: i32 = const {mask}
+                %eight: f16 = const 8.0
+                %three: f16 = const 3.0
+                %q: i32 = and %w, %mask
+                %f: f16 = u_to_f %q
+                %g: f16 = fsub %f, %eight
+                %h: f16 = fmul %g, %three
+                %z: f16 = fmul %h, %a"
+            ))
+        };
+        // The last product, and with greater numbers first the product that is no whole half, then all.
+        assert_eq!([15, 1023, 4095].map(weight), [1, 2, 4].map(|n| n * REGISTERS));
     }
 }

@@ -146,6 +146,13 @@ impl<'c> Emit<'c> {
         Ok(half)
     }
 
+    /// Says that a half is what it was rounded from, as whole numbers are: whoever widens it has that.
+    pub fn note_exact(&mut self, half: V<'c>) {
+        if let Some(&wide) = self.unrounded.get(&half) {
+            self.exact.insert(half, wide);
+        }
+    }
+
     /// The elements of a vector of type `s`. Whoever widens one of them has it from the vector, widened as a whole.
     pub fn elements(&mut self, s: Scalar, x: V<'c>) -> Result<Vec<V<'c>>> {
         let n = lanes(x).ok_or_else(|| Error::bug("expected a vector"))?;
