@@ -262,6 +262,7 @@ impl<'c> Lower<'_, 'c> {
             Space::Push => self.e.load_invariant(ty, at, 1)?,
             _ => self.e.load(ty, at, 1)?,
         };
+        self.ask_behind_block(a, at)?;
         if a.volatile {
             self.e.set_volatile(v)?;
         }

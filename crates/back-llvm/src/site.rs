@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::lower::{Lower, waits};
 use crate::prologue::Field;
 use inkwell::basic_block::BasicBlock;
-use phalanx_ir::{BinaryOp, Block, Inst, LocId, Op};
+use phalanx_ir::{BinaryOp, Block, Inst, LocId, Op, Value};
 use rustc_hash::FxHashMap;
 
 /// The sites of a module, of all its forms.
@@ -44,6 +44,8 @@ pub(crate) struct Here<'c> {
     pub(crate) at: Option<(Block, usize)>,
     /// Whether the code is that for the elements of a matrix.
     pub(crate) is_element: bool,
+    /// Where the code decodes the elements of a matrix: the blocks of which it has asked for what lies behind them.
+    pub(crate) decoded: Option<Vec<Value>>,
 }
 
 impl Lower<'_, '_> {

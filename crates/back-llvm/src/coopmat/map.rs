@@ -101,6 +101,7 @@ impl<'c> Lower<'_, 'c> {
     ) -> Result<()> {
         let cols = result.ty.cols;
         let count = (result.ty.len() / u64::from(self.w)) as u32;
+        self.here.decoded = operands.is_empty().then(Vec::new);
         self.count_up(count, |l, component| {
             l.note_site()?;
             let first = l.e.mul(component, l.e.i32(l.w))?;
@@ -115,7 +116,9 @@ impl<'c> Lower<'_, 'c> {
                 l.write_component(result, component, y)?;
             }
             Ok(())
-        })
+        })?;
+        self.here.decoded = None;
+        Ok(())
     }
 
     /// Appends a loop over the numbers below `count`, which is not 0.

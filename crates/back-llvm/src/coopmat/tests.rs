@@ -514,3 +514,40 @@ binding buf0 = 0.0 storage writable
     assert_eq!(prefetches("s"), 2);
     assert_eq!(prefetches("p"), 0);
 }
+
+#[test]
+fn what_lies_behind_blocks_that_are_decoded_is_asked_for() {
+    let prefetches = |decode: &str| {
+        let module = format!(
+            "kernel \"main\"
+workgroup_size 32 1 1
+subgroup_size 32
+binding buf0 = 0.0 storage writable
+{{
+  %0: i32 = const 0
+  %1: i32 = const 1
+  %16: i32 = const 16
+  %32: i32 = const 32
+  %rows: i32 = const 64
+  %long: i32 = const 1024
+  %line: i32 = const 32
+  %p: ptr<buffer> = buffer_ptr<buf0> %0
+  %to: i64 = const 128
+  %a: mat<16x32xf16, subgroup, a> = mat_load_tensor<dims=2, constant, unit=18, decode> %p, %rows, %long, %line, %1, %0, %0, %16, %32, %1, %32, %0 {{
+    %block: ptr<buffer>, %y: i32, %x: i32, %in_y: i32, %in_x: i32 = params
+    {decode}
+  }}
+  mat_store %p, %a, %to
+}}
+"
+        );
+        assembly(&module, "znver4").matches("prefetch").count()
+    };
+    // In the loop for blocks that are whole and inside, and once for a block.
+    let twice = "%d: f16, %e: f16 = load %block %v: f16 = fmul %d, %e yield %v";
+    let apart =
+        "%at: ptr<buffer> = ptr_add<scale=1, disp=2> %block, %in_x %w: i8 = load %at %d: f16 = load %block
+        %f: f16 = u_to_f %w %v: f16 = fmul %d, %f yield %v";
+    assert_eq!([twice, apart].map(prefetches), [1, 1]);
+    assert_eq!(prefetches("%d: f16 = const 1.0 yield %d"), 0);
+}

@@ -9,6 +9,7 @@ use super::schedule::{Group, Schedule};
 use crate::emit::V;
 use crate::error::{Error, Result};
 use crate::lower::Lower;
+use crate::memory::Access;
 use inkwell::values::{InstructionOpcode, PointerValue};
 use phalanx_ir::{Function, MatType, Op, Space, Type, Use, Value};
 use phalanx_kernels::{KernelId, Plan, Wishes};
@@ -55,6 +56,14 @@ pub(super) fn asks_for_tensors(func: &Function, schedule: &Schedule, plan: impl 
     !uses.is_empty() && is_once(Use::A) && is_once(Use::B) && asks
 }
 
+/// What a pointer points into, whatever was added to it.
+fn first_of(func: &Function, mut ptr: Value) -> Value {
+    while let Op::PtrAdd { .. } = func.def(ptr).op {
+        ptr = func.def(ptr).args[0];
+    }
+    ptr
+}
+
 impl<'c> Lower<'_, 'c> {
     /// The subgroup's notes of what it read, for multiplications, if they are worth it.
     pub(super) fn wishes(&mut self) -> Result<Option<PointerValue<'c>>> {
@@ -92,10 +101,31 @@ impl<'c> Lower<'_, 'c> {
         let next = self.e.load(self.e.ptr_ty(), next, 8)?.into_pointer_value();
         for line in 0..lines {
             let line = self.e.field(next, line * LINE)?;
-            // To be read, into the second cache, data.
-            let args = [line.into(), self.e.i32(0), self.e.i32(2), self.e.i32(1)];
-            self.e.intrinsic_effect("llvm.prefetch", &[self.e.ptr_ty().into()], &args)?;
+            self.want_later(line)?;
         }
+        Ok(())
+    }
+
+    /// Asks for what lies behind a block that is decoded, once for each, where a first load of all lanes from it begins.
+    ///
+    /// A tile has a block or two of each row, and the next tile those behind them: less than a line of the cache, which
+    /// may be there already, so it is no [`note`](Self::note) for multiplications.
+    pub(crate) fn ask_behind_block(&mut self, a: &Access<'c>, at: PointerValue<'c>) -> Result<()> {
+        let Some(decoded) = &mut self.here.decoded else { return Ok(()) };
+        let block = first_of(self.f, self.f.inst(a.inst).args[0]);
+        if !matches!(a.ptr.space, Space::Buffer | Space::Global) || decoded.contains(&block) {
+            return Ok(());
+        }
+        decoded.push(block);
+        let behind = self.e.field(at, LINE)?;
+        self.want_later(behind)
+    }
+
+    /// Asks the second cache for a line that will be read.
+    fn want_later(&mut self, line: PointerValue<'c>) -> Result<()> {
+        // To be read, into the second cache, data.
+        let args = [line.into(), self.e.i32(0), self.e.i32(2), self.e.i32(1)];
+        self.e.intrinsic_effect("llvm.prefetch", &[self.e.ptr_ty().into()], &args)?;
         Ok(())
     }
 
