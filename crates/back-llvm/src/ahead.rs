@@ -2,9 +2,9 @@
 //!
 //! A product of a matrix and a vector reads one or two rows in each work-group, and each row is a stream that begins anew:
 //! before a processor foresees it, a good part of a short row has been waited for. But the next work-group, which this
-//! thread comes to next, reads rows that are as far from these as these are from those of the last one. So a load in a
-//! loop that reads on where it ended in the round before notes where it began, and asks for the same part of the next
-//! stream, up to where a processor foresees it:
+//! thread comes to next, reads rows that are as far from these as these are from those of the last one: the next along x, or
+//! along y or z where the others do not count. So a load in a loop that reads on where it ended in the round before notes
+//! where it began, and asks for the same part of the next stream, up to where a processor foresees it:
 //!
 //! ```text
 //! row 0:  [**..................]          noted by the last work-group
@@ -13,7 +13,7 @@
 //! ```
 //!
 //! The next row of a few hundred bytes is read before it can have come, so of the work-groups behind that is asked for
-//! which reads what lies [`NEAREST`] bytes ahead.
+//! before which [`NEAREST`] bytes are read, wherever they lie: heads of attention are parts of rows.
 //!
 //! What does not depend on the number of the work-group is the same for all of them, so in a cache already. What is an
 //! unknown length away in each round of a loop, as rows are for a loop over rows, is no stream of that loop: it would begin
@@ -39,20 +39,18 @@ const FOREMOST: u64 = 4096;
 /// of so long a row is no great part of reading it, and asking was a tenth.
 const FAR: u64 = 32 * 1024;
 
-/// The least distance at which is asked: at 30 bytes in a nanosecond memory takes some thousands to answer. Rows of 4096
-/// bytes lose a fifth by twice as much.
+/// The least bytes that are read between asking and reading: at 30 bytes in a nanosecond memory takes some thousands to
+/// answer. Rows of 4096 bytes lose a fifth by twice as much.
 const NEAREST: u64 = 4096;
 
-/// The loads from buffers whose addresses depend on the number of the work-group along x, the next of which this thread
-/// comes to next, one for each element of a buffer that is read in parts; none in programs that multiply matrices.
+/// The loads from buffers whose addresses depend on the number of the work-group along the first axis that counts, where the
+/// next is the one that this thread comes to next: one for each element of a buffer that is read in parts; none in programs that multiply matrices.
 pub(crate) fn streams(func: &Function) -> FxHashSet<Inst> {
     if func.insts.iter().any(|i| matches!(i.op, Op::MatMulAdd(_))) {
         return FxHashSet::default();
     }
-    let is_id = |info: &InstInfo| {
-        matches!(info.op, Op::Builtin(Builtin::WorkgroupId(0) | Builtin::GlobalInvocationId(0)))
-    };
-    let values = func.made_of(is_id, |_| true);
+    let axis = func.insts.iter().filter_map(axis).min();
+    let values = func.made_of(|info| self::axis(info).is_some() && self::axis(info) == axis, |_| true);
     let mut streams = FxHashSet::default();
     let jumps = jumps(func);
     for block in &func.blocks {
@@ -76,6 +74,14 @@ pub(crate) fn streams(func: &Function) -> FxHashSet<Inst> {
         streams.extend(widest.into_values().map(|(inst, _)| inst));
     }
     streams
+}
+
+/// The axis along which an instruction asks for the number of the work-group.
+fn axis(info: &InstInfo) -> Option<u8> {
+    match info.op {
+        Op::Builtin(Builtin::WorkgroupId(axis) | Builtin::GlobalInvocationId(axis)) => Some(axis),
+        _ => None,
+    }
 }
 
 /// The loads whose places are, in each round of the innermost loop around them, a product with an unknown length.
@@ -162,12 +168,19 @@ impl<'c> Lower<'_, 'c> {
             return Ok(());
         }
         let word = self.e.cx.i64_type();
-        let mut variable = |name| -> Result<PointerValue<'c>> {
-            let variable = self.alloca(word, name)?;
-            self.at_group(|l| l.e.store(l.e.i64(0), variable, 8))?;
-            Ok(variable)
+        // What another dispatch left there is as good as anything.
+        let mut noted = || -> Result<PointerValue<'c>> {
+            let at = self.alloc_scratch(8, 8);
+            self.scratch_ptr(at)
         };
-        let (before, distance, end) = (variable("before")?, variable("distance")?, variable("foremost")?);
+        let (first, before) = (noted()?, noted()?);
+        let mut variable = |name| self.alloca(word, name);
+        let (ended, distance, end) = (variable("ended")?, variable("distance")?, variable("foremost")?);
+        self.at_group(|l| {
+            let last = l.e.load(word, before, 8)?;
+            l.e.store(last, ended, 8)?;
+            [before, distance, end].into_iter().try_for_each(|at| l.e.store(l.e.i64(0), at, 8).map(|_| ()))
+        })?;
         let [begins, goes_on, asks, done] =
             ["begins", "goes_on", "asks", "asked"].map(|name| self.new_block(name));
         let address = self.e.cast(InstructionOpcode::PtrToInt, at.into(), word)?;
@@ -179,12 +192,12 @@ impl<'c> Lower<'_, 'c> {
         self.e.cond_br(is_first, begins, goes_on)?;
 
         self.e.b.position_at_end(begins);
-        // What another dispatch left there is as good as anything.
-        let noted = self.alloc_scratch(8, 8);
-        let noted = self.scratch_ptr(noted)?;
-        let from_last = self.e.sub(address, self.e.load(word, noted, 8)?)?;
-        self.e.store(address, noted, 8)?;
-        let far = self.times_until_far(from_last)?;
+        let last = self.e.load(word, first, 8)?;
+        self.e.store(address, first, 8)?;
+        let from_last = self.e.sub(address, last)?;
+        let behind = self.e.add(self.e.load(word, ended, 8)?, self.e.i64(bytes as i64))?;
+        let length = self.e.sub(behind, last)?;
+        let far = self.times_until_far(from_last, length)?;
         self.e.store(far, distance, 8)?;
         let shifted = self.e.add(from_last, self.e.i64(FAR as i64 - 1))?;
         let is_far = self.e.icmp(IntPredicate::UGT, shifted, self.e.i64(2 * FAR as i64 - 2))?;
@@ -210,11 +223,14 @@ impl<'c> Lower<'_, 'c> {
         Ok(())
     }
 
-    /// A distance, times the least power of two with which it is [`NEAREST`] or more.
-    fn times_until_far(&mut self, distance: V<'c>) -> Result<V<'c>> {
+    /// A distance between streams of a length, times the least power of two with which [`NEAREST`] bytes or more are read
+    /// between them.
+    fn times_until_far(&mut self, distance: V<'c>, length: V<'c>) -> Result<V<'c>> {
         let (ty, no) = (self.e.cx.i64_type().into(), self.e.cx.bool_type().const_zero().into());
         let size = self.e.intrinsic("llvm.abs", &[ty], &[distance, no])?;
-        let above = self.e.intrinsic("llvm.ctlz", &[ty], &[self.e.or(size, self.e.i64(1))?, no])?;
+        let read = self.e.map2("llvm.umin", size, length)?;
+        let read = self.e.map2("llvm.umax", read, self.e.i64(LINE as i64))?;
+        let above = self.e.intrinsic("llvm.ctlz", &[ty], &[read, no])?;
         let least = self.e.i64(i64::from(NEAREST.leading_zeros()));
         let times = self.e.intrinsic("llvm.usub.sat", &[ty], &[above, least])?;
         self.e.shl(distance, times)
@@ -232,6 +248,11 @@ mod tests {
 
     /// The same where an instruction makes `%row`.
     fn asked_of(row: &str, loops: bool) -> usize {
+        asked_by("%x: i32 = workgroup_id<x>\n%y: i32 = workgroup_id<y>", row, loops)
+    }
+
+    /// The same where the numbers of the work-group are other ones.
+    fn asked_by(numbers: &str, row: &str, loops: bool) -> usize {
         let (begin, end) =
             if loops { ("loop @1 {", "if %more {\nbr @1\n} else {\n}\n}") } else { ("block @1 {", "}") };
         let module = format!(
@@ -248,8 +269,7 @@ var $0: i32
   %32: i32 = const 32
   %p: ptr<buffer> = buffer_ptr<buf0> %0
   %lane: i32 = local_invocation_id<x>
-  %x: i32 = workgroup_id<x>
-  %y: i32 = workgroup_id<y>
+  {numbers}
   var_store<$0> %0
   {begin}
     %i: i32 = var_load<$0>
@@ -281,6 +301,13 @@ var $0: i32
         // The next work-group reads the same.
         assert_eq!(asked("%y", true), 0);
         assert_eq!(asked("%x", false), 0);
+    }
+
+    #[test]
+    fn where_there_is_no_row_of_work_groups_those_of_a_column_follow_one_another() {
+        let row = "%row: i32 = imul %y, %32";
+        assert_eq!(asked_by("%y: i32 = workgroup_id<y>", row, true), 2);
+        assert_eq!(asked_by("%y: i32 = workgroup_id<z>", row, true), 2);
     }
 
     /// Planes of 8×4 that lie 100 KB from each other are no stream together.
