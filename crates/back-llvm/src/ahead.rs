@@ -43,14 +43,15 @@ const FAR: u64 = 32 * 1024;
 /// answer. Rows of 4096 bytes lose a fifth by twice as much.
 const NEAREST: u64 = 4096;
 
-/// The loads from buffers whose addresses depend on the number of the work-group along the first axis that counts, where the
-/// next is the one that this thread comes to next: one for each element of a buffer that is read in parts; none in programs that multiply matrices.
+/// The loads from buffers whose addresses depend on the number of the work-group along the first axis that counts, the next
+/// of which this thread comes to next, one for each element of a buffer that is read in parts; none in programs that
+/// multiply matrices.
 pub(crate) fn streams(func: &Function) -> FxHashSet<Inst> {
     if func.insts.iter().any(|i| matches!(i.op, Op::MatMulAdd(_))) {
         return FxHashSet::default();
     }
-    let axis = func.insts.iter().filter_map(axis).min();
-    let values = func.made_of(|info| self::axis(info).is_some() && self::axis(info) == axis, |_| true);
+    let Some(first) = func.insts.iter().filter_map(axis).min() else { return FxHashSet::default() };
+    let values = func.made_of(|info| axis(info) == Some(first), |_| true);
     let mut streams = FxHashSet::default();
     let jumps = jumps(func);
     for block in &func.blocks {
@@ -214,9 +215,7 @@ impl<'c> Lower<'_, 'c> {
         let from = self.e.offset(at.into(), from_last)?.into_pointer_value();
         for line in (0..bytes).step_by(LINE as usize) {
             let line = self.e.field(from, line)?;
-            // To be read, into the second cache, data.
-            let args = [line.into(), self.e.i32(0), self.e.i32(2), self.e.i32(1)];
-            self.e.intrinsic_effect("llvm.prefetch", &[self.e.ptr_ty().into()], &args)?;
+            self.want_later(line)?;
         }
         self.e.br(done)?;
         self.e.b.position_at_end(done);

@@ -122,7 +122,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Asks the second cache for a line that will be read.
-    fn want_later(&mut self, line: PointerValue<'c>) -> Result<()> {
+    pub(crate) fn want_later(&mut self, line: PointerValue<'c>) -> Result<()> {
         // To be read, into the second cache, data.
         let args = [line.into(), self.e.i32(0), self.e.i32(2), self.e.i32(1)];
         self.e.intrinsic_effect("llvm.prefetch", &[self.e.ptr_ty().into()], &args)?;
