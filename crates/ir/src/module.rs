@@ -171,6 +171,14 @@ impl Function {
         }
     }
 
+    /// What a pointer points into, whatever was added to it.
+    pub fn root(&self, mut ptr: Value) -> Value {
+        while let Op::PtrAdd { .. } = self.def(ptr).op {
+            ptr = self.def(ptr).args[0];
+        }
+        ptr
+    }
+
     /// Whether an instruction takes, gives or accesses matrices of a scope.
     pub fn concerns_matrices(&self, info: &InstInfo, scope: Scope) -> bool {
         let var = info.op.var().map(|var| self.var(var).ty);

@@ -56,14 +56,6 @@ pub(super) fn asks_for_tensors(func: &Function, schedule: &Schedule, plan: impl 
     !uses.is_empty() && is_once(Use::A) && is_once(Use::B) && asks
 }
 
-/// What a pointer points into, whatever was added to it.
-fn first_of(func: &Function, mut ptr: Value) -> Value {
-    while let Op::PtrAdd { .. } = func.def(ptr).op {
-        ptr = func.def(ptr).args[0];
-    }
-    ptr
-}
-
 impl<'c> Lower<'_, 'c> {
     /// The subgroup's notes of what it read, for multiplications, if they are worth it.
     pub(super) fn wishes(&mut self) -> Result<Option<PointerValue<'c>>> {
@@ -112,7 +104,7 @@ impl<'c> Lower<'_, 'c> {
     /// may be there already, so it is no [`note`](Self::note) for multiplications.
     pub(crate) fn ask_behind_block(&mut self, a: &Access<'c>, at: PointerValue<'c>) -> Result<()> {
         let Some(decoded) = &mut self.here.decoded else { return Ok(()) };
-        let block = first_of(self.f, self.f.inst(a.inst).args[0]);
+        let block = self.f.root(self.f.inst(a.inst).args[0]);
         if !matches!(a.ptr.space, Space::Buffer | Space::Global) || decoded.contains(&block) {
             return Ok(());
         }

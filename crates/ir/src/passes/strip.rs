@@ -29,7 +29,7 @@ use super::chain::{Round, round, uses};
 use super::counted::Counted;
 use super::deepen::{depth, have_own_sides, is_exact};
 use super::late::Late;
-use super::widen::{Apart, Guesses, decline_unless, root};
+use super::widen::{Apart, Guesses, decline_unless};
 use crate::entities::{Block, Value, Var};
 use crate::module::{Function, InstInfo, LocId};
 use crate::op::{BinaryOp, CompareOp, Op};
@@ -270,7 +270,7 @@ impl Deep<'_> {
                 }
                 let mut guess = |v| guesses.of(func, &mut places.classes, v);
                 let is_likely = guess(ptr).wrapping_sub(guess(first)) == lines.wrapping_mul(guess(stride));
-                let can_be_asked = !is_along && is_likely && root(func, ptr) == root(func, first);
+                let can_be_asked = !is_along && is_likely && func.root(ptr) == func.root(first);
                 can_be_asked.then_some(())?;
                 let (other, end) = places.of(func, ptr);
                 let between = (place, other, end.wrapping_sub(start));

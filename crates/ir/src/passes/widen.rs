@@ -537,7 +537,7 @@ impl Cells<'_> {
         let (from, to) = (func.inst(head).args[0], func.inst(inst).args[0]);
         let lines = i64::from(if below { first.ty().rows } else { first.ty().cols });
         let is_early = self.late.is_some_and(|late| !late.is_late(last, insts));
-        let can_be_asked = is_early && other.may_follow(&first, below) && root(func, from) == root(func, to);
+        let can_be_asked = is_early && other.may_follow(&first, below) && func.root(from) == func.root(to);
         let stride = *func.inst(last).args.last()?;
         let lines = lines.checked_mul(count as i64)?;
         let mut guess = |v| self.guesses.of(func, &mut self.places.classes, v);
@@ -689,12 +689,4 @@ pub(super) fn decline_unless(func: &mut Function, loc: LocId, list: &[Apart]) ->
         push(Op::Decline, &[differs], None);
     }
     code
-}
-
-/// The object that an address is in.
-pub(super) fn root(func: &Function, mut ptr: Value) -> Value {
-    while let Op::PtrAdd { .. } = func.def(ptr).op {
-        ptr = func.def(ptr).args[0];
-    }
-    ptr
 }
