@@ -52,7 +52,7 @@ impl Once {
         let mut search = Search { func, writing: BTreeSet::new(), found: BTreeSet::new() };
         search.find_writing(Function::ENTRY);
         search.visit(Function::ENTRY, false);
-        let bytes: u64 = search.found.iter().map(|&v| tile_bytes(func.ty(v))).sum();
+        let bytes = search.bytes(Function::ENTRY, &tile_bytes);
         let ways = LARGE.checked_div(bytes).unwrap_or(0).min(u64::from(MOST.min(subgroups))) as u32;
         if ways == 0 {
             return Self::default();
@@ -115,6 +115,22 @@ impl Search<'_> {
             self.writing.insert(block);
         }
         writes
+    }
+
+    /// Bytes of a tile of each that was found in a block; of branches only one is taken.
+    fn bytes(&self, block: Block, tile_bytes: &impl Fn(Type) -> u64) -> u64 {
+        let func = self.func;
+        let bytes = func.block(block).iter().map(|&inst| {
+            let info = func.inst(inst);
+            let found = info.results.iter().filter(|v| self.found.contains(v));
+            let nested = nested(&info.op).map(|block| self.bytes(block, tile_bytes));
+            let nested = match info.op {
+                Op::If { .. } => nested.max().unwrap_or(0),
+                _ => nested.sum(),
+            };
+            nested + found.map(|&v| tile_bytes(func.ty(v))).sum::<u64>()
+        });
+        bytes.sum()
     }
 
     /// Goes through a block that begins with shared memory as the last barrier left it if `clean`, and says whether
