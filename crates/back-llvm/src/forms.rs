@@ -69,6 +69,10 @@ impl Forms {
     }
 
     fn of_all_subgroups(whole: &Verified, isa: KernelSet) -> Result<Self> {
+        let subgroups = whole.num_subgroups();
+        let blocks = |func: &_, round: &_, bytes| coopmat::blocks(func, isa, subgroups, round, bytes);
+        let staged = passes::stage(whole, &blocks, &passes::Options::default()).map_err(bug)?;
+        let whole = staged.as_ref().unwrap_or(whole);
         let passed = prepare(whole, Scratch::of(whole), isa)?;
         let module = passed.unwrap_or_else(|| whole.clone());
         let uniformity = Uniformity::analyse_if(&module, &Assumptions::of_components());

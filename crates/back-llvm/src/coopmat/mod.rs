@@ -35,7 +35,7 @@ mod wishes;
 mod tests;
 
 use map::is_direct;
-pub(crate) use rounds::rounds;
+pub(crate) use rounds::{blocks, rounds};
 
 use crate::abi::Note;
 use crate::emit::V;

@@ -1,4 +1,5 @@
-//! For how many rounds of a loop multiply-adds are put off (see [`phalanx_ir::passes::chain`]).
+//! For how many rounds of a loop multiply-adds are put off (see [`phalanx_ir::passes::chain`]), and of how many rounds blocks
+//! are staged together ([`phalanx_ir::passes::stage`]).
 //!
 //! Sums that do not stay in the first cache are read from the second and written to it by each call of a
 //! kernel, whatever its inner dimension. Longer inner dimensions make that cheap; but the factors that are
@@ -13,6 +14,13 @@ use phalanx_kernels::{Grid, KernelId, KernelSet};
 const SMALL: usize = 24 << 10;
 /// Bytes of sums and kept factors that stay in the second cache.
 const LARGE: usize = 768 << 10;
+
+/// Bytes of blocks that are staged together and stay in the second cache.
+const STAGED: u64 = 160 << 10;
+/// Bytes of a row of A in all of them.
+const LONGEST: u64 = 256;
+/// Bytes of a subgroup's factors in all of them.
+const TILES: u64 = 56 << 10;
 
 /// What limits the rounds that are done together.
 struct Limits {
@@ -52,6 +60,24 @@ pub(crate) fn rounds(func: &Function, isa: KernelSet, round: &Round) -> u32 {
     if is_worth { (1..=limits.rounds).rev().find(|&n| fits(n)).unwrap_or(1) } else { 1 }
 }
 
+/// How many blocks of so many bytes are worth staging together, in work-groups of so many subgroups.
+pub(crate) fn blocks(func: &Function, isa: KernelSet, subgroups: u32, round: &Round, bytes: u64) -> u32 {
+    let tile = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes() as u64);
+    let tiles: u64 = round.factors.iter().map(|&f| tile(func.ty(f))).sum();
+    let sums: u64 = round.sums.iter().map(|sum| tile(func.var(sum.var).ty)).sum();
+    let row = |inst| func.ty(func.inst(inst).args[0]).mat().map_or(0, |m| u64::from(m.cols * m.elem.bytes()));
+    let rows = round.sums.iter().map(|sum| sum.mul_adds.iter().map(|&i| row(i)).sum::<u64>());
+    let longest = rows.max().unwrap_or(0);
+    let is_worth = round.mul_adds().all(|inst| {
+        let kernel = plan_of(func, isa, inst, Grid::ONE).kernel;
+        is_fast(func, isa, inst) && (!is_wide(kernel) || sums * u64::from(subgroups) > SMALL as u64)
+    });
+    let fits = |n: u64| n * longest <= LONGEST && n * bytes <= STAGED && n * tiles <= TILES;
+    // A power of two, as that divides most lengths.
+    let most = [8, 4, 2].into_iter().find(|&n| is_worth && fits(n));
+    most.unwrap_or(1) as u32
+}
+
 /// The limits for the kernel of these multiply-adds. That in matrix registers takes as long to write a register of sums
 /// as for a product, so it gains by any number of them, up to rows of A of half a thousand bytes; narrow matrices are
 /// parts of what fills a register, too.
@@ -72,14 +98,7 @@ fn limits(func: &Function, isa: KernelSet, round: &Round) -> Limits {
         // What is kept for later cannot be what another subgroup has loaded. Words of one element are so many that the
         // tiles of all subgroups then fill the second cache.
         kernel if is_staged => {
-            let is_wide = matches!(
-                kernel,
-                KernelId::MUL_ADD_F32
-                    | KernelId::MUL_ADD_F32_HALF
-                    | KernelId::MUL_ADD_F64
-                    | KernelId::MUL_ADD_I64
-            );
-            return Limits { rounds: if is_wide { 1 } else { VECTORS.rounds }, ..VECTORS };
+            return Limits { rounds: if is_wide(kernel) { 1 } else { VECTORS.rounds }, ..VECTORS };
         }
         _ if round.mul_adds().count() == 1 => return SINGLE,
         KernelId::MUL_ADD_GENERAL
@@ -90,6 +109,12 @@ fn limits(func: &Function, isa: KernelSet, round: &Round) -> Limits {
         _ => return PACKED,
     };
     Limits { deep: 512 / bytes, many: 256, rounds: 8, small: 0 }
+}
+
+/// Whether a kernel multiplies words of one element.
+fn is_wide(kernel: KernelId) -> bool {
+    use KernelId as K;
+    matches!(kernel, K::MUL_ADD_F32 | K::MUL_ADD_F32_HALF | K::MUL_ADD_F64 | K::MUL_ADD_I64)
 }
 
 /// Whether a matrix is loaded from shared memory.

@@ -28,6 +28,7 @@ mod opt_slice;
 mod opt_unroll;
 mod relax;
 mod spread;
+mod stage;
 mod strip;
 mod terms;
 mod walk;
@@ -50,6 +51,7 @@ pub use expand::{IsWhole, Scratch, expand, expand_but};
 pub use opt_join::{join_known, without_constant};
 pub use relax::relax_accumulation;
 pub use spread::{IsInPlace, SpreadError, spread, spread_but};
+pub use stage::{Blocks, stage};
 pub use workgroup::{Split, split};
 
 /// A pass over the code of a module.
