@@ -16,11 +16,11 @@ use std::collections::{BTreeMap, HashMap};
 /// Operations that an index is followed through.
 const FAR: u32 = 16;
 
-/// A sum of multiples of values, by their classes, and a constant. Wraps as the type of the index does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Sum {
-    terms: BTreeMap<u32, i64>,
-    constant: i64,
+/// A sum of multiples of values, by what they are known as, and a constant. Wraps as the type of the index does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Sum<K> {
+    pub(super) terms: BTreeMap<K, i64>,
+    pub(super) constant: i64,
 }
 
 /// Where an address is, but for a number of bytes.
@@ -48,7 +48,7 @@ impl Places {
             let args = &func.def(at).args;
             distance = distance.wrapping_add(disp);
             if let Some(&index) = args.get(1) {
-                let sum = self.sum(func, index, is_small, FAR);
+                let sum = sum(func, index, is_small, &mut |v| self.classes.of(func, v));
                 distance = distance.wrapping_add(scale.wrapping_mul(sum.constant));
                 indices.push((scale, sum.terms.into_iter().collect()));
             }
@@ -59,51 +59,66 @@ impl Places {
         let count = self.numbers.len() as u32;
         (*self.numbers.entry(place).or_insert(count), distance)
     }
+}
 
-    /// An index as a sum. One into shared memory is small (`is_small`), so that quotients without a remainder are followed.
-    fn sum(&mut self, func: &Function, v: Value, is_small: bool, far: u32) -> Sum {
-        let info = func.def(v);
-        let Type::Scalar(scalar @ (Scalar::I32 | Scalar::I64)) = func.ty(v) else {
-            return self.alone(func, v);
+/// An index as a sum. One into shared memory is small (`is_small`), so that quotients without a remainder are followed.
+pub(super) fn sum<K: Ord + Copy>(
+    func: &Function,
+    v: Value,
+    is_small: bool,
+    key: &mut dyn FnMut(Value) -> K,
+) -> Sum<K> {
+    Walk { func, is_small, key }.sum(v, FAR)
+}
+
+struct Walk<'a, K> {
+    func: &'a Function,
+    is_small: bool,
+    key: &'a mut dyn FnMut(Value) -> K,
+}
+
+impl<K: Ord + Copy> Walk<'_, K> {
+    fn sum(&mut self, v: Value, far: u32) -> Sum<K> {
+        let info = self.func.def(v);
+        let Type::Scalar(scalar @ (Scalar::I32 | Scalar::I64)) = self.func.ty(v) else {
+            return self.alone(v);
         };
         let wrap = |x: i64| if scalar == Scalar::I32 { i64::from(x as i32) } else { x };
-        if let Some(bits) = func.const_bits(v) {
+        if let Some(bits) = self.func.const_bits(v) {
             return Sum { terms: BTreeMap::new(), constant: wrap(bits as i64) };
         }
-        let (Op::Binary(op), Some(far)) = (&info.op, far.checked_sub(1)) else { return self.alone(func, v) };
+        let (Op::Binary(op), Some(far)) = (&info.op, far.checked_sub(1)) else { return self.alone(v) };
         let [x, y] = [info.args[0], info.args[1]];
-        let number = |v: Value| func.const_bits(v).map(|bits| wrap(bits as i64));
+        let number = |v: Value| self.func.const_bits(v).map(|bits| wrap(bits as i64));
         match (op, number(x), number(y)) {
             (BinaryOp::Iadd | BinaryOp::Isub, ..) => {
-                let mut sum = self.sum(func, x, is_small, far);
+                let mut sum = self.sum(x, far);
                 let by = if *op == BinaryOp::Iadd { 1 } else { -1 };
-                sum.add(&self.sum(func, y, is_small, far), by, wrap);
+                sum.add(&self.sum(y, far), by, wrap);
                 sum
             }
-            (BinaryOp::Imul, Some(by), _) => self.sum(func, y, is_small, far).times(by, wrap),
-            (BinaryOp::Imul, _, Some(by)) => self.sum(func, x, is_small, far).times(by, wrap),
-            (BinaryOp::Shl, _, Some(by @ 0..32)) => self.sum(func, x, is_small, far).times(1 << by, wrap),
-            (BinaryOp::Udiv | BinaryOp::Sdiv, _, Some(by @ 1..)) if is_small => {
-                let sum = self.sum(func, x, is_small, far);
-                sum.divided(by).unwrap_or_else(|| self.alone(func, v))
+            (BinaryOp::Imul, Some(by), _) => self.sum(y, far).times(by, wrap),
+            (BinaryOp::Imul, _, Some(by)) => self.sum(x, far).times(by, wrap),
+            (BinaryOp::Shl, _, Some(by @ 0..32)) => self.sum(x, far).times(1 << by, wrap),
+            (BinaryOp::Udiv | BinaryOp::Sdiv, _, Some(by @ 1..)) if self.is_small => {
+                self.sum(x, far).divided(by).unwrap_or_else(|| self.alone(v))
             }
-            (BinaryOp::Lshr, _, Some(by @ 0..31)) if is_small => {
-                let sum = self.sum(func, x, is_small, far);
-                sum.divided(1 << by).unwrap_or_else(|| self.alone(func, v))
+            (BinaryOp::Lshr, _, Some(by @ 0..31)) if self.is_small => {
+                self.sum(x, far).divided(1 << by).unwrap_or_else(|| self.alone(v))
             }
-            _ => self.alone(func, v),
+            _ => self.alone(v),
         }
     }
 
-    fn alone(&mut self, func: &Function, v: Value) -> Sum {
-        Sum { terms: BTreeMap::from([(self.classes.of(func, v), 1)]), constant: 0 }
+    fn alone(&mut self, v: Value) -> Sum<K> {
+        Sum { terms: BTreeMap::from([((self.key)(v), 1)]), constant: 0 }
     }
 }
 
-impl Sum {
+impl<K: Ord + Copy> Sum<K> {
     fn add(&mut self, other: &Self, by: i64, wrap: impl Fn(i64) -> i64) {
-        for (&class, &factor) in &other.terms {
-            let sum = self.terms.entry(class).or_default();
+        for (&key, &factor) in &other.terms {
+            let sum = self.terms.entry(key).or_default();
             *sum = wrap(sum.wrapping_add(factor.wrapping_mul(by)));
         }
         self.terms.retain(|_, factor| *factor != 0);
@@ -111,7 +126,7 @@ impl Sum {
     }
 
     fn times(&self, by: i64, wrap: impl Fn(i64) -> i64) -> Self {
-        let mut product = Self::default();
+        let mut product = Self { terms: BTreeMap::new(), constant: 0 };
         product.add(self, by, wrap);
         product
     }
@@ -120,7 +135,7 @@ impl Sum {
     fn divided(&self, by: i64) -> Option<Self> {
         let is_whole = |x: &i64| x % by == 0;
         (self.terms.values().all(is_whole) && is_whole(&self.constant)).then(|| Self {
-            terms: self.terms.iter().map(|(&class, factor)| (class, factor / by)).collect(),
+            terms: self.terms.iter().map(|(&key, factor)| (key, factor / by)).collect(),
             constant: self.constant / by,
         })
     }

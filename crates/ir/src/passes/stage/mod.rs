@@ -486,6 +486,13 @@ mod tests {
             assert!(staged(code).is_some_and(|text| text.contains(has)), "{has}\n{code}");
         }
         assert!(staged(&before).is_some_and(|text| text.matches("barrier").count() == 2));
+        // Numbers that become vectors of four.
+        let divided = LOOP.replace(
+            "%line: i32 = imul %l, %8",
+            "%twice: i32 = imul %l, %8\n%times: i32 = imul %twice, %4\n%line: i32 = udiv %times, %4",
+        );
+        assert!(staged(&divided).is_some());
+        assert_eq!(staged(&divided.replace("imul %twice, %4", "iadd %twice, %4")), None);
         // A variable that each round sets first, and a condition on what is read, but not on where it goes.
         let set =
             LOOP.replace("%i: i32 = iadd", "var_store<$x> %l\n %v: i32 = var_load<$x>\n %i: i32 = iadd");
