@@ -15,12 +15,20 @@ const SMALL: usize = 24 << 10;
 /// Bytes of sums and kept factors that stay in the second cache.
 const LARGE: usize = 768 << 10;
 
-/// Bytes of blocks that are staged together and stay in the second cache.
-const STAGED: u64 = 160 << 10;
-/// Bytes of a row of A in all of them.
-const LONGEST: u64 = 256;
-/// Bytes of a subgroup's factors in all of them.
-const TILES: u64 = 56 << 10;
+/// What limits the blocks that are staged together.
+struct Room {
+    /// Bytes of the blocks, which stay in the second cache.
+    staged: u64,
+    /// Bytes of a row of A in all of them.
+    row: u64,
+    /// Bytes of a subgroup's factors in all of them.
+    tiles: u64,
+}
+
+const ROOM: Room = Room { staged: 160 << 10, row: 256, tiles: 56 << 10 };
+/// The same for matrix registers, which gain more by each product between two accesses to a sum; their processors have two
+/// megabytes of second cache.
+const ROOM_OF_REGISTERS: Room = Room { staged: 400 << 10, row: 512, ..ROOM };
 
 /// What limits the rounds that are done together.
 struct Limits {
@@ -33,6 +41,9 @@ struct Limits {
     /// Sums of no more bytes gain nothing.
     small: usize,
 }
+
+/// A grid that is large enough for any kernel.
+const MANY: Grid = Grid { m: 64, n: 64, k: 64 };
 
 /// For vectors, which keep sums in registers and read them from the first cache for nothing.
 const VECTORS: Limits = Limits { deep: 128, many: 64, rounds: 4, small: SMALL };
@@ -72,9 +83,14 @@ pub(crate) fn blocks(func: &Function, isa: KernelSet, subgroups: u32, round: &Ro
         let kernel = plan_of(func, isa, inst, Grid::ONE).kernel;
         is_fast(func, isa, inst) && (!is_wide(kernel) || sums * u64::from(subgroups) > SMALL as u64)
     });
-    let fits = |n: u64| n * longest <= LONGEST && n * bytes <= STAGED && n * tiles <= TILES;
+    let is_in_registers = |inst| {
+        let kernel = plan_of(func, isa, inst, MANY).kernel;
+        matches!(kernel, KernelId::MUL_ADD_AMX_BF16 | KernelId::MUL_ADD_AMX_I8)
+    };
+    let room = if round.mul_adds().all(is_in_registers) { ROOM_OF_REGISTERS } else { ROOM };
+    let fits = |n: u64| n * longest <= room.row && n * bytes <= room.staged && n * tiles <= room.tiles;
     // A power of two, as that divides most lengths.
-    let most = [8, 4, 2].into_iter().find(|&n| is_worth && fits(n));
+    let most = [16, 8, 4, 2].into_iter().find(|&n| is_worth && fits(n));
     most.unwrap_or(1) as u32
 }
 
@@ -84,8 +100,7 @@ pub(crate) fn blocks(func: &Function, isa: KernelSet, subgroups: u32, round: &Ro
 fn limits(func: &Function, isa: KernelSet, round: &Round) -> Limits {
     let Some(inst) = round.mul_adds().next() else { return VECTORS };
     // Narrow matrices are multiplied there only in many steps, and factors of f16 only in large grids.
-    let side = if round.mul_adds().count() == 1 { 1 } else { 64 };
-    let many = Grid { m: side, n: side, k: 64 };
+    let many = if round.mul_adds().count() == 1 { Grid { m: 1, n: 1, ..MANY } } else { MANY };
     let is_staged = round.factors.iter().any(|&factor| is_of_shared_memory(func, factor));
     let bytes = match plan_of(func, isa, inst, many).kernel {
         // What is split for one subgroup is there for the others, if it is not kept for later.
