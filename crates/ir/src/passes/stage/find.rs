@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Staged {
     /// The loop.
     pub(super) around: Parent,
-    pub(super) label: Label,
+    label: Label,
     /// What a round does if there is one.
     pub(super) body: Block,
     pub(super) round: Round,
@@ -27,8 +27,9 @@ pub(super) struct Staged {
     pub(super) stores: Vec<Inst>,
     /// Before the stores, if there is one; before the products; behind them, if there is one.
     pub(super) barriers: [Option<Inst>; 3],
-    /// By number: pointers into the objects; these, and what is made in the loop.
+    /// By number: whether a value points into the objects.
     pub(super) pointers: Vec<bool>,
+    /// By number: whether it does or is made in the loop.
     pub(super) inside: Vec<bool>,
 }
 
@@ -268,7 +269,7 @@ impl Staged {
         for object in self.objects.values_mut() {
             end = end.checked_next_multiple_of(64)?;
             (object.offset, object.count) = (end, count);
-            end = end.checked_add(object.total())?;
+            end = end.checked_add(u32::try_from(object.total()).ok()?)?;
         }
         Some(end)
     }

@@ -33,10 +33,11 @@ impl Object {
     }
 
     /// Bytes of all blocks.
-    pub(super) fn total(&self) -> u32 {
+    pub(super) fn total(&self) -> i64 {
+        let bytes = i64::from(self.bytes);
         match (self.lines, self.line()) {
-            (Lines::Along { line, .. }, Some(new_line)) => (i64::from(self.bytes) / line * new_line) as u32,
-            _ => self.bytes * self.count,
+            (Lines::Along { line, .. }, Some(new_line)) => bytes / line * new_line,
+            _ => bytes * i64::from(self.count),
         }
     }
 }
