@@ -29,6 +29,9 @@ impl Lower<'_> {
                 let ty = self.e.matrix(m)?;
                 self.e.result(Op::CooperativeMatrixLoadKHR, ty, operands)
             }
+            IrOp::MatMulAdd(flags) if flags.step > 0 => {
+                return Err(Error::unsupported("a multiply-add that rounds its sums in steps"));
+            }
             IrOp::MatMulAdd(flags) => {
                 let ty = self.ty(self.func.ty(info.results[0]))?;
                 let mut operands: Vec<_> = self.words(&info.args)?.into_iter().map(id).collect();

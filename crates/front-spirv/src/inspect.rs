@@ -493,6 +493,7 @@ impl<'a> Inspector<'a> {
                 result_signed: result.signed,
                 saturate: false,
                 relaxed: false,
+                step: 0,
             }
         } else {
             let mask = inst.args.get(3).copied().unwrap_or(0);
@@ -503,6 +504,7 @@ impl<'a> Inspector<'a> {
                 result_signed: mask & 8 != 0,
                 saturate: mask & 16 != 0,
                 relaxed: false,
+                step: 0,
             }
         };
         Some(MulAddInfo { a, b, c, result, flags })

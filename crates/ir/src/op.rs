@@ -583,4 +583,13 @@ pub struct MulAddFlags {
     /// A target may keep the result as finely as it is summed for the multiply-add that it is the
     /// addend of, and round only what that one gives. Never set by a front end.
     pub relaxed: bool,
+    /// Columns of A, and rows of B, after which the sum is rounded to the result's type, as by as many multiply-adds one
+    /// after the other; 0 is all of them. A multiple of four that divides the columns of A to at most
+    /// [`MOST_STEPS`](Self::MOST_STEPS), of floats whose addend has the result's type, and not relaxed. Never set by a front end.
+    pub step: u32,
+}
+
+impl MulAddFlags {
+    /// The most steps of a multiply-add.
+    pub const MOST_STEPS: u32 = 256;
 }

@@ -103,6 +103,7 @@ fn mul_add(isa: Isa, types: (Elem, Elem), saturating: bool, shape: (u32, u32, u3
         r_signed: true,
         saturating,
         relaxed: false,
+        sliced: false,
         a_parts: false,
         b_parts: false,
     };

@@ -284,6 +284,7 @@ mod tests {
                     r_signed: elem(row.result).1,
                     saturating: row.saturating,
                     relaxed: false,
+                    sliced: false,
                     a_parts: false,
                     b_parts: false,
                 };

@@ -19,6 +19,9 @@ use phalanx_kernels::{Access, ConvertParams, ElementParams, KernelId};
 /// Most addresses that are written at once: a vector register of the widest kind.
 const MOST_ADDRESSES: usize = 8;
 
+/// A tile by its distance from an address.
+type Tile<'c> = (V<'c>, i64);
+
 impl<'c> Lower<'_, 'c> {
     /// Lowers an instruction that deals with matrices.
     pub(super) fn mat_inst(&mut self, inst: Inst) -> Result<()> {
@@ -96,8 +99,8 @@ impl<'c> Lower<'_, 'c> {
         let plan = self.mats.plans[&group.r[0]];
         let scratch = self.matrix_scratch()?;
         let mut args = Vec::with_capacity(6);
-        for (number, operands) in [&group.a, &group.b, &group.c, &group.r].into_iter().enumerate() {
-            args.push(self.tile_addresses(operands, number as u32)?.into());
+        for (number, operands) in self.operands(group)?.into_iter().enumerate() {
+            args.push(self.tile_addresses(&operands, number as u32)?.into());
         }
         args.push(scratch.into());
         let wishes = self.wishes()?.unwrap_or_else(|| self.e.ptr_ty().const_null());
@@ -105,13 +108,32 @@ impl<'c> Lower<'_, 'c> {
         self.kernel(plan.kernel, bytes_of(&plan.params), &args)
     }
 
+    /// The tiles of a group: of A, B, addends and results. What is rounded in steps is a chain of parts of its factors:
+    /// columns of A, rows of B.
+    fn operands(&self, group: &Group) -> Result<[Vec<Tile<'c>>; 4]> {
+        let mul_add = self.f.values[group.r[0].index()].def;
+        let steps = super::steps(self.f, mul_add) as usize;
+        let tile = |v: Value, [row, col]: [usize; 2]| {
+            let tile = self.mat(v)?;
+            let (from, distance) = place(tile.tile.into());
+            Ok((from, distance + self.layout_of(tile.ty).offset(row, col) as i64))
+        };
+        let whole = |values: &[Value]| values.iter().map(|&v| tile(v, [0; 2])).collect::<Result<_>>();
+        let step = self.mat(group.a[0])?.ty.cols as usize / steps;
+        let parts = || (0..steps).map(|at| at * step);
+        let a = group.a.iter().flat_map(|&v| parts().map(move |at| tile(v, [0, at])));
+        let b = group
+            .b
+            .chunks(group.n)
+            .flat_map(|row| parts().flat_map(move |at| row.iter().map(move |&v| tile(v, [at, 0]))));
+        Ok([a.collect::<Result<_>>()?, b.collect::<Result<_>>()?, whole(&group.c)?, whole(&group.r)?])
+    }
+
     /// An array of the tiles' addresses on the stack. Where they are constants away from one address, they are computed and
     /// written as vectors: some groups have hundreds.
-    fn tile_addresses(&mut self, values: &[Value], number: u32) -> Result<PointerValue<'c>> {
-        let ty = self.e.ptr_ty().array_type(values.len() as u32);
+    fn tile_addresses(&mut self, tiles: &[Tile<'c>], number: u32) -> Result<PointerValue<'c>> {
+        let ty = self.e.ptr_ty().array_type(tiles.len() as u32);
         let array = self.spill_slot(ty.into(), number)?;
-        let tiles: Vec<_> =
-            values.iter().map(|&v| Ok(place(self.mat(v)?.tile.into()))).collect::<Result<_>>()?;
         let mut done = 0;
         while let Some(&(from, distance)) = tiles.get(done) {
             let same = tiles[done..].iter().take_while(|tile| tile.0 == from).count();

@@ -44,7 +44,7 @@ use crate::lower::Lower;
 use crate::prologue::Field;
 use inkwell::values::PointerValue;
 use once::Once;
-use phalanx_ir::{Function, Inst, InstInfo, MatType, Module, Op, Scalar, Type, Use, Value, Var};
+use phalanx_ir::{Function, Inst, InstInfo, MatType, Module, MulAddFlags, Op, Scalar, Type, Use, Value, Var};
 use phalanx_kernels::{Elem, Grid, KernelId, KernelSet, MulAdd, Plan, TileLayout};
 use places::{Place, Places};
 use rustc_hash::FxHashMap;
@@ -143,10 +143,19 @@ impl State<'_> {
 
 /// How a group is called, with parts of the factors A and B behind their tiles or without.
 fn plan(func: &Function, isa: KernelSet, group: &Group, parts: [bool; 2]) -> Plan {
-    let grid = Grid { m: group.m as u32, n: group.n as u32, k: group.k as u32 };
-    let [a_parts, b_parts] = parts;
     let inst = func.values[group.r[0].index()].def;
+    let grid = Grid { m: group.m as u32, n: group.n as u32, k: group.k as u32 * steps(func, inst) };
+    let [a_parts, b_parts] = parts;
     isa.plan_mul_add(&MulAdd { a_parts, b_parts, ..mul_add(func, isa, inst) }, grid)
+}
+
+/// After how many parts of its inner dimension a multiply-add has rounded its sums.
+fn steps(func: &Function, mul_add: Inst) -> u32 {
+    let info = func.inst(mul_add);
+    match (&info.op, func.ty(info.args[0]).mat()) {
+        (Op::MatMulAdd(MulAddFlags { step: step @ 1.., .. }), Some(a)) => a.cols / step,
+        _ => 1,
+    }
 }
 
 /// How a grid of multiply-adds such as this one is called.
@@ -162,9 +171,11 @@ fn mul_add(func: &Function, isa: KernelSet, inst: Inst) -> MulAdd {
         layout(isa, ty)
     };
     let Op::MatMulAdd(flags) = info.op else { unreachable!("groups consist of multiply-adds") };
+    let (a, b) = (layout(info.args[0]), layout(info.args[1]));
+    let is_sliced = flags.step > 0;
     MulAdd {
-        a: layout(info.args[0]),
-        b: layout(info.args[1]),
+        a: if is_sliced { TileLayout { cols: flags.step, ..a } } else { a },
+        b: if is_sliced { TileLayout { rows: flags.step, ..b } } else { b },
         c: layout(info.args[2]),
         r: layout(info.results[0]),
         a_signed: flags.a_signed,
@@ -173,6 +184,7 @@ fn mul_add(func: &Function, isa: KernelSet, inst: Inst) -> MulAdd {
         r_signed: flags.result_signed,
         saturating: flags.saturate,
         relaxed: flags.relaxed,
+        sliced: is_sliced,
         a_parts: false,
         b_parts: false,
     }

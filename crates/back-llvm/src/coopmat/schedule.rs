@@ -103,6 +103,8 @@ struct Member {
     inst: Inst,
     pos: usize,
     key: Key,
+    /// How often it rounds its sums.
+    steps: usize,
     a: Place,
     b: Place,
     c: Place,
@@ -129,6 +131,7 @@ impl Member {
             inst,
             pos,
             key: ([func.ty(a), func.ty(b), func.ty(c), func.ty(r)], flags),
+            steps: super::steps(func, inst) as usize,
             a: places.of_value(a),
             b: places.of_value(b),
             c: places.of_value(c),
@@ -138,8 +141,9 @@ impl Member {
     }
 }
 
-/// The largest number of multiply-adds done together; bounds the pointers passed to a kernel.
+/// The largest number of multiply-adds done together, and of their steps; bounds the pointers passed to a kernel.
 const MAX_MEMBERS: usize = 256;
+const MAX_STEPS: usize = 1024;
 
 /// In a map from place to chain: more than one chain.
 const SHARED: usize = usize::MAX;
@@ -170,7 +174,7 @@ impl Pending {
     /// what another has just computed.
     fn push(&mut self, member: Member) -> Result<(), Member> {
         let fits = self.members.first().is_none_or(|first| first.key == member.key)
-            && self.members.len() < MAX_MEMBERS
+            && self.members.len() < MAX_MEMBERS.min(MAX_STEPS / member.steps)
             && !any_alias(&self.writes, member.a, None)
             && !any_alias(&self.writes, member.b, None)
             && !any_alias(&self.factors, member.r, None);

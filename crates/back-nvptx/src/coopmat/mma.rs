@@ -8,7 +8,7 @@ use super::fragment::{Memory, Product};
 use super::layout::Kind;
 use crate::lower::Lower;
 use inkwell::IntPredicate;
-use phalanx_emit_llvm::{Result, V};
+use phalanx_emit_llvm::{Error, Result, V};
 use phalanx_ir::{ConvertKind, ConvertOp, Inst, MulAddFlags, Scalar};
 
 /// The layout of sums.
@@ -50,6 +50,9 @@ impl MulAdd<'_> {
 
 impl<'c> Lower<'_, 'c> {
     pub(super) fn mat_mul_add(&mut self, inst: Inst, flags: MulAddFlags) -> Result<()> {
+        if flags.step > 0 {
+            return Err(Error::unsupported("multiply-adds that round their sums in steps"));
+        }
         let info = self.f.inst(inst);
         let to = self.mat_ty(info.results[0])?;
         let factor = |s: Scalar, by_cols| {

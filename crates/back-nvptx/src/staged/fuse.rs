@@ -209,7 +209,8 @@ fn has_instruction([a, b, c]: [MatType; 3], flags: MulAddFlags) -> Option<()> {
     };
     let depth = DEPTH / a.elem.bytes();
     let sides = [(a.rows, a.cols), (b.rows, b.cols), (c.rows, c.cols)];
-    (is_known && b.elem == a.elem && sides == [(SIDE, depth), (depth, SIDE), (SIDE, SIDE)]).then_some(())
+    (is_known && flags.step == 0 && b.elem == a.elem && sides == [(SIDE, depth), (depth, SIDE), (SIDE, SIDE)])
+        .then_some(())
 }
 
 /// How the left (0) or right (1) factors of products lie, if all lie alike.

@@ -206,6 +206,7 @@ fn flags_of_mask(mask: u32) -> Res<MulAddFlags> {
         result_signed: mask.contains(M::MATRIX_RESULT_SIGNED_COMPONENTS_KHR),
         saturate: mask.contains(M::SATURATING_ACCUMULATION_KHR),
         relaxed: false,
+        step: 0,
     })
 }
 
@@ -219,6 +220,7 @@ fn signs_of_types(cx: &Cx<'_>, inst: &Inst<'_>) -> Res<MulAddFlags> {
         result_signed: cx.types().is_signed(cx.result_ty(inst)?),
         saturate: false,
         relaxed: false,
+        step: 0,
     })
 }
 

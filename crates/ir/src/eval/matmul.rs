@@ -22,8 +22,8 @@ pub struct MulAddTypes {
 ///
 /// Integers are widened by the flags and the sum is exact, then taken modulo the result's width or,
 /// with [`MulAddFlags::saturate`], clamped to its range. Floats are summed in `f64`, from `c` and in
-/// the order of the pairs, and rounded once to the result; of products of `bf16`, denormals are zeros
-/// (see [`MulAddTypes::flushes`]). [`MulAddFlags::relaxed`] changes nothing here.
+/// the order of the pairs, and rounded to the result once, or each [`MulAddFlags::step`] pairs; of products of `bf16`,
+/// denormals are zeros (see [`MulAddTypes::flushes`]). [`MulAddFlags::relaxed`] changes nothing here.
 pub fn mul_add(
     flags: MulAddFlags,
     types: MulAddTypes,
@@ -34,9 +34,14 @@ pub fn mul_add(
         let flushed = |x: f64| if types.flushes() { flush(x) } else { x };
         let a = |x| flushed(to_real(types.a, flags.a_signed, x));
         let b = |x| flushed(to_real(types.b, flags.b_signed, x));
+        let round = |sum| from_f64(types.result, flushed(sum));
         let start = flushed(to_real(types.c, flags.c_signed, c));
-        let sum = pairs.into_iter().fold(start, |sum, (x, y)| sum + a(x) * b(y));
-        return from_f64(types.result, flushed(sum));
+        let sum = (1..).zip(pairs).fold(start, |sum, (count, (x, y)): (u32, _)| {
+            let sum = sum + a(x) * b(y);
+            let is_step = flags.step > 0 && count.is_multiple_of(flags.step);
+            if is_step { to_f64(types.result, round(sum)) } else { sum }
+        });
+        return round(sum);
     }
     let mut sum = Sum { high: 0, low: widen(types.c, flags.c_signed, c) };
     for (x, y) in pairs {

@@ -434,6 +434,7 @@ const SATURATING: MulAddFlags = MulAddFlags {
     result_signed: true,
     saturate: true,
     relaxed: false,
+    step: 0,
 };
 
 #[test]
@@ -486,6 +487,9 @@ fn float_multiply_add_rounds_once() {
     let step = f16b(2f64.powi(-6));
     let pairs = [(step, step); 8];
     assert_eq!(mul_add(MulAddFlags::default(), half, pairs, f16b(4.0)), f16b(4.0 + 2f64.powi(-9)));
+    // Each two are.
+    let by_step = |step| mul_add(MulAddFlags { step, ..MulAddFlags::default() }, half, pairs, f16b(4.0));
+    assert_eq!([by_step(4), by_step(8)], [f16b(4.0), f16b(4.0 + 2f64.powi(-9))]);
     let mixed = types(Scalar::E4M3, Scalar::E5M2, Scalar::F32, Scalar::BF16);
     assert_eq!(mul_add(MulAddFlags::default(), mixed, [(0x38, 0x3c)], f32b(2.0)), 0x4040);
 }

@@ -21,8 +21,8 @@
 //! ```
 //!
 //! Sums are read and written once instead of once a round, and larger matrices are loaded. Each element of the sums is
-//! added to in the order that it was, so only sums that are not rounded behind each multiply-add come out alike:
-//! integers modulo, and floats that are as fine as they are summed.
+//! added to in the order that it was, so sums that are not rounded behind each multiply-add come out alike: integers
+//! modulo, and floats that are as fine as they are summed. Sums of `f16` are rounded where they were, step by step.
 //!
 //! The loop must do nothing else: what it loads has to be there from its beginning.
 
@@ -31,7 +31,7 @@ use super::counted::Counted;
 use super::{opt_dce, walk};
 use crate::entities::{Block, Inst, Value, Var};
 use crate::module::Function;
-use crate::op::{BinaryOp, ConvertKind, Op};
+use crate::op::{BinaryOp, ConvertKind, MulAddFlags, Op};
 use crate::tree::{Parent, Tree};
 use crate::types::{MatType, Scalar, Space, Type, Use};
 
@@ -82,7 +82,8 @@ impl Slices {
         let rounds = end.checked_sub(start).filter(|_| is_small)?.div_ceil(counted.step);
         let round = round(func, tree, uses, block, counted.around.inst)?;
         let has_one_each = round.sums.iter().all(|sum| sum.mul_adds.len() == 1);
-        let is_free = !round.sums.is_empty() && has_one_each && round.mul_adds().all(|i| is_exact(func, i));
+        let is_free =
+            !round.sums.is_empty() && has_one_each && round.mul_adds().all(|i| may_be_deeper(func, i));
         if !is_free || !does_nothing_else(func, tree, &counted, &round) {
             return None;
         }
@@ -102,6 +103,9 @@ impl Slices {
 
     fn join(&self, func: &mut Function) {
         let Counted { step, next, test, body, .. } = self.counted;
+        for inst in self.round.mul_adds() {
+            func.insts[inst.index()].op = deeper(func, inst);
+        }
         for &factor in &self.round.factors {
             let Type::Mat(m) = &mut func.values[factor.index()].ty else { continue };
             match m.use_ {
@@ -153,6 +157,28 @@ pub(super) fn is_exact(func: &Function, mul_add: Inst) -> bool {
         flags.relaxed || matches!(m.elem, Scalar::F32 | Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64)
     };
     !flags.saturate && func.ty(info.results[0]).mat().is_some_and(is_fine)
+}
+
+/// Whether a multiply-add may become one of deeper matrices: if its sums are as fine as they are summed, or are rounded in
+/// steps.
+pub(super) fn may_be_deeper(func: &Function, mul_add: Inst) -> bool {
+    let info = func.inst(mul_add);
+    let elem = |v: Value| func.ty(v).mat().map(|m| m.elem);
+    let has_steps = elem(info.args[2]) == Some(Scalar::F16)
+        && elem(info.results[0]) == Some(Scalar::F16)
+        && func.ty(info.args[0]).mat().is_some_and(|a| a.cols.is_multiple_of(4));
+    is_exact(func, mul_add) || has_steps
+}
+
+/// That multiply-add, whose matrices are not deeper yet.
+pub(super) fn deeper(func: &Function, mul_add: Inst) -> Op {
+    let info = func.inst(mul_add);
+    match (&info.op, func.ty(info.args[0]).mat()) {
+        (&Op::MatMulAdd(flags @ MulAddFlags { step: 0, .. }), Some(a)) if !is_exact(func, mul_add) => {
+            Op::MatMulAdd(MulAddFlags { step: a.cols, ..flags })
+        }
+        (op, _) => op.clone(),
+    }
 }
 
 /// Whether nothing but the multiply-adds and the counter is of consequence in the loop.
@@ -425,6 +451,14 @@ mod tests {
     }
 
     #[test]
+    fn sums_of_halves_are_rounded_where_they_were() {
+        let halves = LOOP.replace("4x4xf32", "4x4xf16");
+        assert!(has_depth(&halves, 16));
+        assert!(deepened(&halves).is_some_and(|text| text.contains("mat_mul_add<step=4>")));
+        assert!(deepened(LOOP).is_some_and(|text| !text.contains("step")));
+    }
+
+    #[test]
     fn long_rows_are_many_matrices() {
         // 1024 bytes in all, in two rounds of the loop.
         let long = LOOP.replace("const 16", "const 512").replace("const 32", "const 1024");
@@ -455,7 +489,7 @@ mod tests {
             ("mat_load %qa", "mat_load<volatile> %qa"),
             // Sums that others look at, or that are rounded each time.
             ("%n: i32", "%z: mat<4x4xf32, subgroup, acc> = var_load<$c> %zero mat_store %o, %z, %s %n: i32"),
-            ("4x4xf32", "4x4xf16"),
+            ("4x4xf32", "4x4xbf16"),
         ] {
             let code = LOOP.replace(from, to);
             assert_ne!(code, LOOP, "{from}");

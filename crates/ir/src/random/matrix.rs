@@ -124,6 +124,7 @@ impl Generator<'_> {
             result_signed: true,
             saturate: self.rng.one_in(4),
             relaxed: false,
+            step: 0,
         };
         b.value(Op::MatMulAdd(flags), &[x, y, mat], ty.into())
     }

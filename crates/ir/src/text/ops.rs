@@ -360,7 +360,8 @@ pub(crate) fn attrs<A: Attrs>(op: &mut Op, a: &mut A) -> Result<(), A::Error> {
             a.flag("c_signed", &mut m.c_signed)?;
             a.flag("result_signed", &mut m.result_signed)?;
             a.flag("saturate", &mut m.saturate)?;
-            a.flag("relaxed", &mut m.relaxed)
+            a.flag("relaxed", &mut m.relaxed)?;
+            a.size("step", &mut m.step, Some(0))
         }
         Op::MatFromLanes { columns } | Op::MatToLanes { columns } => a.flag("columns", columns),
         Op::MatReduce { kind, .. } => tensor::reduce_attrs(kind, a),

@@ -204,6 +204,23 @@ fn matrices() {
         let z = make(b, acc);
         b.value(Op::MatMulAdd(MulAddFlags::default()), &[x, y, z], acc);
     });
+    for (elem, depth, step, relaxed) in [
+        (Scalar::F16, 16, 6, false),
+        (Scalar::F16, 20, 8, false),
+        (Scalar::F16, 1028, 4, false),
+        (Scalar::F16, 16, 8, true),
+        (Scalar::I32, 16, 8, false),
+    ] {
+        let run = |b: &mut Builder<'_>| {
+            let factor = if elem == Scalar::I32 { Scalar::I8 } else { elem };
+            let x = make(b, mat(factor, 16, depth, Use::A));
+            let y = make(b, mat(factor, depth, 8, Use::B));
+            let z = make(b, acc.mat().unwrap().with_elem(elem).into());
+            let flags = MulAddFlags { step, relaxed, ..MulAddFlags::default() };
+            b.value(Op::MatMulAdd(flags), &[x, y, z], b.func.ty(z));
+        };
+        fails("expected a multiple of 4 that divides the columns of A", run);
+    }
     fails("not a valid matrix type", |b| {
         make(b, mat(Scalar::I8, 0, 8, Use::B));
     });

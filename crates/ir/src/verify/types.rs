@@ -6,7 +6,8 @@ use super::want::{Class, Want};
 use crate::entities::{Binding, Value, Var};
 use crate::module::{BindingKind, InstInfo, VarInfo};
 use crate::op::{
-    AtomicOp, BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, Op, ReduceOp, SubgroupOp, UnaryOp,
+    AtomicOp, BinaryOp, Builtin, CompareOp, ConvertKind, ConvertOp, MulAddFlags, Op, ReduceOp, SubgroupOp,
+    UnaryOp,
 };
 use crate::types::{MatType, Scalar, Scope, Space, Type, Use};
 
@@ -548,6 +549,14 @@ impl Checker<'_> {
             self.arg(i, operand, Want::Is(want.into()));
         }
         self.result(i, 0, Want::Is(like(r, a.rows, b.cols, Use::Accumulator).into()));
+        let Op::MatMulAdd(MulAddFlags { step: step @ 1.., relaxed, .. }) = i.op else { return };
+        let sums_alike = r.elem.is_float() && c.elem == r.elem && !relaxed;
+        let divides = a.cols.is_multiple_of(step) && a.cols / step <= MulAddFlags::MOST_STEPS;
+        if !sums_alike || !step.is_multiple_of(4) || !divides {
+            let expected =
+                "a multiple of 4 that divides the columns of A to at most 256, of float sums, not relaxed";
+            self.error(Problem::Limit { what: "the step", found: step.into(), expected });
+        }
     }
 
     /// Scalars from operand `first` on.

@@ -58,7 +58,7 @@ impl Ahead {
     /// The operands are as `params` describes.
     #[inline(always)]
     pub(crate) unsafe fn new(params: &MulAddParams, operands: &Operands, vectors: usize) -> Self {
-        let is_chain = params.m == 1 && params.n == 1 && params.k > 1;
+        let is_chain = params.m == 1 && params.n == 1 && params.k > 1 && !params.sliced;
         let tiles = |layout: &TileLayout, tiles| {
             // SAFETY: the tiles are of the layout.
             (is_chain && layout.has_source()).then(|| unsafe { next(layout, params.k as usize, tiles) })?
@@ -176,6 +176,7 @@ mod tests {
             r_signed: true,
             saturating: false,
             relaxed: false,
+            sliced: false,
             a_parts: false,
             b_parts: false,
         };

@@ -56,6 +56,9 @@ pub struct MulAdd {
     pub saturating: bool,
     /// Sums may be rounded less often.
     pub relaxed: bool,
+    /// Tiles of A are some of the columns of larger ones, those of B some of the rows: nothing is behind them, and [`a`](Self::a)
+    /// and [`b`](Self::b) have the distances of the larger ones.
+    pub sliced: bool,
     /// Behind each tile of A are its parts ([`KernelId::LOAD_PARTS`]).
     pub a_parts: bool,
     /// The same for B.
@@ -143,5 +146,7 @@ pub struct MulAddParams {
     /// There are parts behind tiles of A, as many as the kernel wants.
     pub(crate) a_parts: bool,
     pub(crate) b_parts: bool,
-    pub(crate) zero: [u8; 2],
+    /// Tiles of A and B are parts of larger ones.
+    pub(crate) sliced: bool,
+    pub(crate) zero: [u8; 1],
 }

@@ -85,7 +85,8 @@ impl KernelSet {
                 && (self.level() == Level::Neon || !matches!(family, Some(Family::Bf16 | Family::AmxBf16))),
             a_parts: op.a_parts && amx::has_parts(&op.a, op),
             b_parts: op.b_parts && amx::has_parts(&op.b, op),
-            zero: [0; 2],
+            sliced: op.sliced,
+            zero: [0; 1],
         };
         let Some(family) = family else {
             let scratch_bytes = super::general::scratch_bytes(&params);

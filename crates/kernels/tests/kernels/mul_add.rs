@@ -10,6 +10,8 @@ struct Case {
     signed: [bool; 4],
     saturating: bool,
     relaxed: bool,
+    /// The tiles of A in a row of the grid are one, those of B in a column.
+    sliced: bool,
     any_use: bool,
     numbers: Numbers,
 }
@@ -31,7 +33,15 @@ impl Case {
     }
 
     fn integers(elems: [Elem; 4], signed: [bool; 4], saturating: bool) -> Self {
-        Self { elems, signed, saturating, relaxed: false, any_use: false, numbers: Numbers::Any }
+        Self {
+            elems,
+            signed,
+            saturating,
+            relaxed: false,
+            sliced: false,
+            any_use: false,
+            numbers: Numbers::Any,
+        }
     }
 }
 
@@ -84,6 +94,12 @@ impl Factor {
     }
 }
 
+/// Factors that have all steps.
+struct Deep {
+    a: Vec<Matrix>,
+    b: Vec<Matrix>,
+}
+
 struct Run {
     case: Case,
     shape: (u32, u32, u32),
@@ -96,9 +112,10 @@ impl Run {
         let (m, n, k) = self.shape;
         let use_ = |use_| if self.case.any_use { Use::Any } else { use_ };
         let [ea, eb, ec, er] = self.case.elems;
+        let depth = k * if self.case.sliced { self.grid.k } else { 1 };
         MulAdd {
-            a: isa.layout(ea, use_(Use::A), m, k),
-            b: isa.layout(eb, use_(Use::B), k, n),
+            a: TileLayout { cols: k, ..isa.layout(ea, use_(Use::A), m, depth) },
+            b: TileLayout { rows: k, ..isa.layout(eb, use_(Use::B), depth, n) },
             c: isa.layout(ec, use_(Use::Accumulator), m, n),
             r: isa.layout(er, use_(Use::Accumulator), m, n),
             a_signed: self.case.signed[0],
@@ -107,6 +124,7 @@ impl Run {
             r_signed: self.case.signed[3],
             saturating: self.case.saturating,
             relaxed: self.case.relaxed,
+            sliced: self.case.sliced,
             a_parts: false,
             b_parts: false,
         }
@@ -125,22 +143,33 @@ impl Run {
     fn check_these(&self, isa: Isa, op: &MulAdd, (a, b, c): (&[Matrix], &[Matrix], &[Matrix])) -> KernelId {
         let ((m, n, _), grid, er) = (self.shape, self.grid, op.r.elem);
         let plan = isa.plan_mul_add(op, grid);
-        let tiles = |matrices: &[Matrix], layout| -> Vec<Buffer> {
+        let tiles = |matrices: &[Matrix], layout: &TileLayout| -> Vec<Buffer> {
             matrices.iter().map(|matrix| matrix.to_tile(layout)).collect()
         };
         let factors = |matrices: &[Matrix], layout, with_parts| -> Vec<Buffer> {
             let of_one = |matrix| tile_with_parts(isa, layout, matrix);
             if with_parts { matrices.iter().map(of_one).collect() } else { tiles(matrices, layout) }
         };
-        let mut at = factors(a, &op.a, op.a_parts);
-        let mut bt = factors(b, &op.b, op.b_parts);
+        let (mut at, mut bt) = if op.sliced {
+            let Deep { a, b } = self.deep(a, b);
+            let depth = grid.k * self.shape.2;
+            (tiles(&a, &TileLayout { cols: depth, ..op.a }), tiles(&b, &TileLayout { rows: depth, ..op.b }))
+        } else {
+            (factors(a, &op.a, op.a_parts), factors(b, &op.b, op.b_parts))
+        };
         let mut ct = tiles(c, &op.c);
         let mut rt: Vec<_> = c.iter().map(|_| Buffer::new(op.r.bytes(), 0xee)).collect();
         let mut scratch = Buffer::new(plan.scratch_bytes, 0x77);
         // Whatever is noted there is a hint.
         let mut wishes = Box::new(bytemuck::pod_read_unaligned::<Wishes>(&[0x77; size_of::<Wishes>()]));
         let pointers = |tiles: &mut [Buffer]| tiles.iter_mut().map(Buffer::ptr).collect::<Vec<*mut u8>>();
-        let (ap, bp, cp) = (pointers(&mut at), pointers(&mut bt), pointers(&mut ct));
+        let (mut ap, mut bp, cp) = (pointers(&mut at), pointers(&mut bt), pointers(&mut ct));
+        if op.sliced {
+            let part = |tile: *mut u8, at: usize| tile.wrapping_add(at);
+            let steps = || (0..grid.k as usize).map(|kt| kt * self.shape.2 as usize);
+            ap = ap.iter().flat_map(|&tile| steps().map(move |at| part(tile, op.a.offset(0, at)))).collect();
+            bp = steps().flat_map(|at| bp.iter().map(move |&tile| part(tile, op.b.offset(at, 0)))).collect();
+        }
         let rp = if self.in_place { cp.clone() } else { pointers(&mut rt) };
         let address = plan.kernel.address(isa).expect("the plan names a kernel");
         let _ready = isa.ready();
@@ -178,6 +207,20 @@ impl Run {
             }
         }
         plan.kernel
+    }
+
+    /// The factors in a row of the grid as one, and those in a column.
+    fn deep(&self, a: &[Matrix], b: &[Matrix]) -> Deep {
+        let ((m, n, k), Grid { m: gm, n: gn, k: gk }) = (self.shape, self.grid);
+        let [ea, eb, ..] = self.case.elems;
+        let (k, gn, gk) = (k as usize, gn as usize, gk as usize);
+        let rows = (0..gm as usize).map(|i| {
+            Matrix::from_fn(ea, m, (k * gk) as u32, |row, col| a[i * gk + col / k].at(row, col % k))
+        });
+        let columns = (0..gn).map(|j| {
+            Matrix::from_fn(eb, (k * gk) as u32, n, |row, col| b[row / k * gn + j].at(row % k, col))
+        });
+        Deep { a: rows.collect(), b: columns.collect() }
     }
 
     /// The numbers of the matrices of an operand. They are read once: each is in many products.
@@ -410,6 +453,31 @@ fn narrow_sums_are_rounded_step_by_step() {
             sweep(case);
             sweep_some(Case { elems: [factor, factor, Elem::F32, elem], ..case });
             sweep_some(Case { any_use: true, ..case });
+        }
+    }
+}
+
+/// So they are where a step is a part of deeper factors.
+#[test]
+fn parts_of_deeper_factors_are_steps() {
+    let mut random = Random(19);
+    let sums = [Elem::F16, Elem::BF16, Elem::F32].map(|sum| Case::floats(Elem::F16, Elem::F16, sum, sum));
+    let others = [
+        Case::floats(Elem::BF16, Elem::BF16, Elem::BF16, Elem::BF16),
+        Case::floats(Elem::BF16, Elem::BF16, Elem::F32, Elem::F32),
+        Case::floats(Elem::E4M3, Elem::F16, Elem::F16, Elem::F16),
+        Case::floats(Elem::F64, Elem::F64, Elem::F64, Elem::F64),
+    ];
+    for case in sums.into_iter().chain(others) {
+        for isa in sets().into_iter().chain(with_sums_of_f16()) {
+            // The largest have as many elements as tiles with something behind them.
+            for shape in SHAPES.into_iter().filter(|shape| shape.2 % 4 == 0) {
+                let grids = GRIDS.into_iter().filter(|&grid| is_light(shape, grid));
+                for grid in grids.chain([Grid { m: 1, n: 1, k: 3 }]) {
+                    let case = Case { sliced: true, any_use: random.below(4) == 0, ..case.clone() };
+                    Run { case, shape, grid, in_place: false }.check(isa, &mut random);
+                }
+            }
         }
     }
 }
@@ -776,6 +844,7 @@ fn f32_error_is_bounded() {
             r_signed: false,
             saturating: false,
             relaxed: false,
+            sliced: false,
             a_parts: false,
             b_parts: false,
         };

@@ -140,6 +140,7 @@ fn types(ir: &Module, arch: Arch, inst: Inst) -> Option<[MatType; 3]> {
     };
     let steps = 32 / a.elem.bytes();
     let fits = arch.has_wgmma()
+        && flags.step == 0
         && a.scope == Scope::Workgroup
         && f.ty(info.results[0]).mat() == Some(c)
         && has_instruction

@@ -1,7 +1,7 @@
 //! Loops that stage a block in each round and multiply it.
 
 use super::super::chain::{Round, round};
-use super::super::deepen::{depth, have_own_sides, is_exact};
+use super::super::deepen::{depth, have_own_sides, may_be_deeper};
 use super::address::Address;
 use super::alike::Alike;
 use super::object::{Lines, Object};
@@ -63,7 +63,7 @@ impl Staged {
         this.find_stores(func, tree, head)?;
         this.find_values(func, tree, head);
         let is_apart = have_own_sides(func, &this.round)
-            && this.round.mul_adds().all(|inst| is_exact(func, inst))
+            && this.round.mul_adds().all(|inst| may_be_deeper(func, inst))
             && this.are_stores_in_place(func, tree)
             && this.are_own(func, tree, head)
             && this.does_nothing_else(func, tree, head)

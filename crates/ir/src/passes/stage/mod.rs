@@ -38,6 +38,7 @@ mod find;
 mod object;
 
 use super::chain::{Round, uses};
+use super::deepen::deeper;
 use super::{Options, PassBug, compact, gate, opt_dce};
 use crate::builder::Builder;
 use crate::entities::{Block, Inst, Value, Var};
@@ -200,6 +201,10 @@ impl Staged {
         for &inst in products {
             match b.func.inst(inst).op {
                 Op::MatLoad { .. } => self.load(b, &mut again, inst, which),
+                Op::MatMulAdd(_) if matches!(which, Which::All) => {
+                    let op = deeper(b.func, inst);
+                    again.inst_as(b, inst, op);
+                }
                 _ => again.inst(b, inst),
             }
         }
@@ -291,7 +296,12 @@ impl Again<'_> {
 
     /// An instruction, and before it what it needs.
     fn inst(&mut self, b: &mut Builder<'_>, inst: Inst) {
-        let InstInfo { op, args, results, loc, exact } = b.func.inst(inst).clone();
+        self.inst_as(b, inst, b.func.inst(inst).op.clone());
+    }
+
+    /// The same, as another operation.
+    fn inst_as(&mut self, b: &mut Builder<'_>, inst: Inst, op: Op) {
+        let InstInfo { args, results, loc, exact, .. } = b.func.inst(inst).clone();
         let args: Vec<Value> = args.iter().map(|&arg| self.value(b, arg)).collect();
         let types: Vec<Type> = results.iter().map(|&v| b.func.ty(v)).collect();
         let before = (b.loc, b.exact);
@@ -505,6 +515,18 @@ mod tests {
     }
 
     #[test]
+    fn sums_of_halves_are_rounded_where_they_were() {
+        let halves = LOOP.replace("4x4xf32", "4x4xf16");
+        let text = staged(&halves).unwrap_or_default();
+        // All blocks, and what is left over one by one.
+        assert_eq!(text.matches("mat_mul_add<step=8>").count(), 1, "{text}");
+        assert_eq!(text.matches("mat_mul_add %").count(), 1, "{text}");
+        // Sums that have steps already.
+        let smaller = staged(&halves.replace("mat_mul_add", "mat_mul_add<step=4>")).unwrap_or_default();
+        assert_eq!(smaller.matches("mat_mul_add<step=4>").count(), 2, "{smaller}");
+    }
+
+    #[test]
     fn other_loops_stay() {
         let lines = LOOP.lines().find(|line| line.contains("store %tob")).unwrap_or_default();
         // `%v` is what the round before left.
@@ -539,7 +561,7 @@ mod tests {
             ("%qa: ptr", "barrier<subgroup, subgroup>\n%qa: ptr"),
             ("load %p", "load<volatile> %p"),
             // Sums that are rounded in each round, or that others look at.
-            ("4x4xf32", "4x4xf16"),
+            ("4x4xf32", "4x4xbf16"),
             ("%n: i32", "%d: mat<4x4xf32, subgroup, acc> = var_load<$c>\nmat_store %from, %d, %16\n%n: i32"),
             // A product that needs what a round has of its own.
             ("ptr_add<scale=32> %a, %first", "ptr_add<scale=32> %a, %k"),
