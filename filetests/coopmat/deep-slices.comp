@@ -1,6 +1,6 @@
 // Products of a block in shared memory in slices as thin as matrices are: of floats with B by rows and by columns, of
-// bytes, with a slice that overlaps the one before, which are not one deeper matrix, and with sums that are stored in
-// between.
+// bytes, with sums of f16, with a slice that overlaps the one before, which are not one deeper matrix, and with sums that
+// are stored in between.
 //
 // test run
 // target interp passes cpu lowered
@@ -13,6 +13,7 @@
 // out 0.5 i32 gen 16 x 16 = sum(k, 32, $0.2[r * 32 + k] * $0.2[c * 32 + k])
 // out 0.6 f32 gen 16 x 16 = sum(k, 24, $0.0[r * 32 + div(k, 8) * 4 + k % 8] * $0.1[k * 16 + c])
 // out 0.7 f32 gen 16 x 16 = sum(k, 16, $0.0[r * 32 + k] * $0.1[k * 16 + c])
+// out 0.8 f16 gen 16 x 16 = sum(k, 32, $0.0[r * 32 + k] * $0.1[c * 32 + k])
 #version 460
 #include "matrices.glsl"
 
@@ -25,6 +26,7 @@ layout(set = 0, binding = 4) buffer Columns { float columns[]; };
 layout(set = 0, binding = 5) buffer Bytes { int sums[]; };
 layout(set = 0, binding = 6) buffer Overlapping { float overlapping[]; };
 layout(set = 0, binding = 7) buffer Halves { float halves[]; };
+layout(set = 0, binding = 8) buffer Narrow { float16_t narrow[]; };
 // Rows are padded: of 32 elements each, and of 16 in the third block.
 shared f16vec4 sharedA[16 * 9];
 shared f16vec4 sharedColumns[16 * 9];
@@ -67,6 +69,14 @@ void main()
             MULTIPLY(float16_t, sharedA, 9 * 8 * i + k / 4, sharedColumns, 9 * 8 * j + k / 4, 9, COL_MAJOR)
         }
         STORE(columns);
+    }
+    {
+        SUMS(float16_t);
+        for (uint k = 0; k < 32; k += 8) {
+            MULTIPLY(float16_t, sharedA, 9 * 8 * i + k / 4, sharedColumns, 9 * 8 * j + k / 4, 9, COL_MAJOR)
+        }
+        if (gl_SubgroupID == 0)
+            STORE(narrow);
     }
     {
         SUMS(int);

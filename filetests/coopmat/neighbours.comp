@@ -39,6 +39,8 @@
 // case few: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=16 GX=7 GY=8
 // case deep: TYPE=f16 GT=float16_t SUM=f32 LM=8 LN=8 LK=8 K=152 GX=8 GY=16
 // case deep-columns: TYPE=i8 GT=int8_t SUM=i32 ACC=int LM=8 LN=8 LK=8 K=144 GX=8 GY=16 LAYOUT=COL_MAJOR BI=c*K+k
+// case deep-sums-of-halves: TYPE=f16 GT=float16_t SUM=f16 ACC=float16_t LM=8 LN=8 LK=8 K=152 GX=8 GY=16
+// case blocks-sums-of-halves: TYPE=f16 GT=float16_t SUM=f16 ACC=float16_t LM=16 LN=16 LK=16 ROWS=2 COLS=2 K=160 GX=4 GY=4 BLOCK=32
 // case blocks: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=256 GX=8 GY=9 BLOCK=64
 // case blocks-columns: TYPE=i8 GT=int8_t SUM=i32 ACC=int LM=16 LN=16 LK=32 ROWS=4 COLS=4 K=160 GX=2 GY=2 LAYOUT=COL_MAJOR BI=c*K+k BLOCK=32
 // case whole-blocks: TYPE=f16 GT=float16_t SUM=f32 LM=16 LN=16 LK=16 K=192 GX=8 GY=8 BLOCK=96 ROUNDS=104

@@ -22,12 +22,12 @@
 //!                                      loop @next { as it was }
 //! ```
 //!
-//! Each element of the sums is added to in the order that it was, as in [`deepen`](super::deepen).
+//! Each element of the sums is added to in the order that it was, and rounded where it was, as in [`deepen`](super::deepen).
 
 use super::affine::Places;
 use super::chain::{Round, round, uses};
 use super::counted::Counted;
-use super::deepen::{depth, have_own_sides, is_exact};
+use super::deepen::{deeper, depth, have_own_sides, may_be_deeper};
 use super::late::Late;
 use super::widen::{Apart, Guesses, decline_unless};
 use crate::entities::{Block, Value, Var};
@@ -75,7 +75,7 @@ impl Rounds {
         let has_one_each = round.sums.iter().all(|sum| sum.mul_adds.len() == 1);
         let is_product = !round.sums.is_empty()
             && has_one_each
-            && round.mul_adds().all(|inst| is_exact(func, inst))
+            && round.mul_adds().all(|inst| may_be_deeper(func, inst))
             && have_own_sides(func, &round);
         // Whatever is computed there may be computed for later rounds, too.
         let is_plain = before.iter().all(|&inst| !func.inst(inst).op.has_effect());
@@ -143,7 +143,13 @@ impl Deep<'_> {
         let factors = self.factors(&loads, body)?;
         known.extend(factors);
         for &inst in rounds.round.insts() {
-            self.copy(old.inst(inst), &mut known, body);
+            let info = old.inst(inst);
+            match info.op {
+                Op::MatMulAdd(_) => {
+                    self.copy(&InstInfo { op: deeper(old, inst), ..info.clone() }, &mut known, body);
+                }
+                _ => self.copy(info, &mut known, body),
+            }
         }
         for (var, value) in stored {
             self.effect(Op::VarStore(var), &[value], body);
@@ -434,6 +440,18 @@ mod tests {
     }
 
     #[test]
+    fn sums_of_halves_are_rounded_in_each_round() {
+        let halves = product("", "").replace("16x16xf32", "16x16xf16").replace("%zero: f32", "%zero: f16");
+        assert_eq!(shapes(&halves).0, ["16x128", "128x16", "16x16", "16x16"]);
+        let func = run(&text::parse(&halves).unwrap().body).expect("it is stripped");
+        let steps = func.insts.iter().filter_map(|info| match info.op {
+            Op::MatMulAdd(flags) => Some(flags.step),
+            _ => None,
+        });
+        assert_eq!(steps.collect::<Vec<_>>(), [0, 16]);
+    }
+
+    #[test]
     fn a_sum_is_found_by_what_a_round_computes() {
         let code = product("%which: i32 = const 0", "").replace(
             "%s: mat<16x16xf32, subgroup, acc> = var_load<$sum>",
@@ -467,8 +485,8 @@ mod tests {
         ] {
             assert_eq!(shapes(&code.replace(from, to)), alone, "{from} → {to}");
         }
-        // Each round is rounded.
-        let halves = code.replace("16x16xf32", "16x16xf16").replace("%zero: f32", "%zero: f16");
+        // Each round is rounded, and not in steps.
+        let halves = code.replace("16x16xf32", "16x16xbf16").replace("%zero: f32", "%zero: bf16");
         assert_eq!(shapes(&halves), alone);
         assert_eq!(shapes(&product("store %a, %0", "")), alone);
         assert_eq!(shapes(&product("", "store %a, %0")), alone, "it is too late to decline");
