@@ -25,6 +25,7 @@
 // case halves: TA=f16 TC=f32 GA=float16_t GC=float MM=64 NN=128 SS=8 IB=k*NN+c
 // case halves-columns-before: TA=f16 TC=f32 GA=float16_t GC=float MM=64 NN=128 CC=1 BB=1 IB=c*144+k
 // case sums-of-halves: TA=f16 TC=f16 GA=float16_t GC=float16_t MM=32 NN=32 IB=k*NN+c
+// case sums-of-halves-columns-before: TA=f16 TC=f16 GA=float16_t GC=float16_t MM=64 NN=128 SS=8 CC=1 BB=1 IB=c*144+k
 #version 460
 #include "matrices.glsl"
 

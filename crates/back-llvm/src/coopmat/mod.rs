@@ -149,13 +149,16 @@ fn plan(func: &Function, isa: KernelSet, group: &Group, parts: [bool; 2]) -> Pla
     isa.plan_mul_add(&MulAdd { a_parts, b_parts, ..mul_add(func, isa, inst) }, grid)
 }
 
-/// After how many parts of its inner dimension a multiply-add has rounded its sums.
+/// In how many parts of its inner dimension a multiply-add rounds its sums.
 fn steps(func: &Function, mul_add: Inst) -> u32 {
     let info = func.inst(mul_add);
-    match (&info.op, func.ty(info.args[0]).mat()) {
-        (Op::MatMulAdd(MulAddFlags { step: step @ 1.., .. }), Some(a)) => a.cols / step,
-        _ => 1,
-    }
+    let Op::MatMulAdd(flags) = info.op else { return 1 };
+    steps_of(func.ty(info.args[0]), flags)
+}
+
+/// The same of one with this left factor.
+fn steps_of(a: Type, flags: MulAddFlags) -> u32 {
+    a.mat().and_then(|a| a.cols.checked_div(flags.step)).unwrap_or(1)
 }
 
 /// How a grid of multiply-adds such as this one is called.

@@ -70,9 +70,10 @@ impl Schedule {
             match func.inst(inst).op {
                 Op::MatMulAdd(flags) => {
                     let member = Member::new(func, uses, places, inst, pos, flags);
-                    if let Err(member) = pending.push(member) {
+                    if let Some(member) = pending.push(member) {
                         self.close(func, &mut pending);
-                        pending.push(member).expect("anything may join nothing");
+                        let left = pending.push(member);
+                        assert!(left.is_none(), "anything may join nothing");
                     }
                 }
                 _ if nested(&func.inst(inst).op).next().is_some() => self.close(func, &mut pending),
@@ -103,8 +104,6 @@ struct Member {
     inst: Inst,
     pos: usize,
     key: Key,
-    /// How often it rounds its sums.
-    steps: usize,
     a: Place,
     b: Place,
     c: Place,
@@ -131,7 +130,6 @@ impl Member {
             inst,
             pos,
             key: ([func.ty(a), func.ty(b), func.ty(c), func.ty(r)], flags),
-            steps: super::steps(func, inst) as usize,
             a: places.of_value(a),
             b: places.of_value(b),
             c: places.of_value(c),
@@ -171,10 +169,12 @@ struct Pending {
 
 impl Pending {
     /// Adds a member, if the order among members stays free but for chains, in which one adds to
-    /// what another has just computed.
-    fn push(&mut self, member: Member) -> Result<(), Member> {
+    /// what another has just computed; gives it back otherwise.
+    fn push(&mut self, member: Member) -> Option<Member> {
+        let ([a, ..], flags) = member.key;
+        let most = MAX_MEMBERS.min(MAX_STEPS / super::steps_of(a, flags) as usize);
         let fits = self.members.first().is_none_or(|first| first.key == member.key)
-            && self.members.len() < MAX_MEMBERS.min(MAX_STEPS / member.steps)
+            && self.members.len() < most
             && !any_alias(&self.writes, member.a, None)
             && !any_alias(&self.writes, member.b, None)
             && !any_alias(&self.factors, member.r, None);
@@ -192,7 +192,7 @@ impl Pending {
             && !any_alias(&self.reads, member.r, except(&self.reads, member.r))
             && !any_alias(&self.writes, member.r, except(&self.writes, member.r));
         if !fits {
-            return Err(member);
+            return Some(member);
         }
         let index = self.members.len();
         let chain = tail_of.unwrap_or(self.chains.len());
@@ -208,7 +208,7 @@ impl Pending {
         }
         self.writes.insert(member.r, chain);
         self.members.push(member);
-        Ok(())
+        None
     }
 
     /// Whether an instruction that is not a multiply-add needs or disturbs what is pending.

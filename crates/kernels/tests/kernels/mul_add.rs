@@ -474,7 +474,7 @@ fn parts_of_deeper_factors_are_steps() {
             for shape in SHAPES.into_iter().filter(|shape| shape.2 % 4 == 0) {
                 let grids = GRIDS.into_iter().filter(|&grid| is_light(shape, grid));
                 for grid in grids.chain([Grid { m: 1, n: 1, k: 3 }]) {
-                    let case = Case { sliced: true, any_use: random.below(4) == 0, ..case.clone() };
+                    let case = Case { sliced: true, any_use: random.below(4) == 0, ..case };
                     Run { case, shape, grid, in_place: false }.check(isa, &mut random);
                 }
             }
