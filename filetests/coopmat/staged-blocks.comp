@@ -1,12 +1,14 @@
 // Work-groups that stage from none to nine blocks of 16 along the inner dimension, so that some are staged together and
-// some are left over: with a barrier behind the products or before what is staged, columns of B as rows, lines with and
-// without something behind them, matrices in slices, and pieces that are copied under a condition.
+// some are left over, or none where their number is known: with a barrier behind the products or before what is staged,
+// columns of B as rows, lines with and without something behind them, matrices in slices, and pieces that are copied under
+// a condition.
 //
 // test run
 // target interp passes cpu lowered
 // subgroup 16 32
 // dispatch 10 1 1
-// keys PP=4 CC=0 BB=0 SS=16
+// keys PP=4 CC=0 BB=0 SS=16 RR=gl_WorkGroupID.x RN=div(r,MM)
+// define ROUNDS RR
 // define A_TYPE GA
 // define C_TYPE GC
 // define PAD PP
@@ -17,7 +19,7 @@
 // define N NN
 // in 0.0 TA gen MM*144 = i * 7 % 13 - 6
 // in 0.1 TA gen 144*NN = i * 5 % 11 - 5
-// out 0.2 TC gen 10*MM x NN = sum(k, 16 * div(r, MM), $0.0[r % MM * 144 + k] * $0.1[IB])
+// out 0.2 TC gen 10*MM x NN = sum(k, 16 * RN, $0.0[r % MM * 144 + k] * $0.1[IB])
 //
 // case bytes: TA=i8 TC=i32 GA=int8_t GC=int MM=32 NN=32 IB=k*NN+c
 // case bytes-columns: TA=i8 TC=i32 GA=int8_t GC=int MM=32 NN=32 CC=1 IB=c*144+k
@@ -26,6 +28,10 @@
 // case halves-columns-before: TA=f16 TC=f32 GA=float16_t GC=float MM=64 NN=128 CC=1 BB=1 IB=c*144+k
 // case sums-of-halves: TA=f16 TC=f16 GA=float16_t GC=float16_t MM=32 NN=32 IB=k*NN+c
 // case sums-of-halves-columns-before: TA=f16 TC=f16 GA=float16_t GC=float16_t MM=64 NN=128 SS=8 CC=1 BB=1 IB=c*144+k
+// case bytes-of-eight: TA=i8 TC=i32 GA=int8_t GC=int MM=32 NN=32 IB=k*NN+c RR=8 RN=8
+// case bytes-of-six-before: TA=i8 TC=i32 GA=int8_t GC=int MM=32 NN=32 BB=1 CC=1 IB=c*144+k RR=6 RN=6
+// case halves-of-nine: TA=f16 TC=f32 GA=float16_t GC=float MM=64 NN=128 SS=8 IB=k*NN+c RR=9 RN=9
+// case sums-of-halves-of-four: TA=f16 TC=f16 GA=float16_t GC=float16_t MM=64 NN=128 IB=k*NN+c RR=4 RN=4
 #version 460
 #include "matrices.glsl"
 
@@ -46,7 +52,7 @@ shared A_TYPE blockB[B_LINES * LINE_B];
 void main()
 {
     uint l = gl_LocalInvocationIndex;
-    uint end = K * gl_WorkGroupID.x;
+    uint end = K * ROUNDS;
     // The first four subgroups compute a quarter each.
     bool multiplies = gl_SubgroupID < 4;
     uint row = M / 2 * (gl_SubgroupID / 2 % 2);

@@ -68,6 +68,29 @@ impl Counted {
         is_up.then_some(Self { around, head, body, var, test, compare, next, counter, end, step })
     }
 
+    /// What the counter is in the first round, and how many rounds there are, if both are known, nothing else is stored to
+    /// the counter and no addition carries out of range.
+    pub(super) fn rounds(&self, func: &Function, tree: &Tree) -> Option<(u64, u64)> {
+        let (start, end) = (self.start(func)?, func.const_bits(self.end)?);
+        // Whatever their sign.
+        let is_small = [start, end, self.step].iter().all(|&x| x < 1 << 30);
+        let is_store = |&&inst: &&Inst| matches!(func.inst(inst).op, Op::VarStore(to) if to == self.var);
+        let is_alone = tree.within(self.head).iter().filter(is_store).count() == 1;
+        let distance = end.checked_sub(start).filter(|_| is_small && is_alone)?;
+        Some((start, distance.div_ceil(self.step)))
+    }
+
+    /// What the counter is before the loop.
+    fn start(&self, func: &Function) -> Option<u64> {
+        let before = func.block(self.around.block);
+        let before = &before[..before.iter().position(|&inst| inst == self.around.inst)?];
+        // Behind the last construct, which may store something else.
+        let plain =
+            before.iter().rev().map(|&i| func.inst(i)).take_while(|info| info.op.bodies().next().is_none());
+        let store = plain.into_iter().find(|info| matches!(info.op, Op::VarStore(to) if to == self.var))?;
+        func.const_bits(store.args[0])
+    }
+
     /// What the head does before it branches.
     pub(super) fn before<'a>(&self, func: &'a Function) -> &'a [Inst] {
         func.block(self.head).split_last().map_or(&[], |(_, before)| before)

@@ -29,10 +29,10 @@
 use super::chain::{Round, round, uses};
 use super::counted::Counted;
 use super::{opt_dce, walk};
-use crate::entities::{Block, Inst, Value, Var};
+use crate::entities::{Block, Inst, Value};
 use crate::module::Function;
 use crate::op::{BinaryOp, ConvertKind, MulAddFlags, Op};
-use crate::tree::{Parent, Tree};
+use crate::tree::Tree;
 use crate::types::{MatType, Scalar, Space, Type, Use};
 
 /// Most bytes of a row of a deeper matrix of A, of a column of B: what rows of blocks have at most that fit a GPU.
@@ -76,10 +76,7 @@ struct Slices {
 impl Slices {
     fn of(func: &Function, tree: &Tree, uses: &[usize], block: Block) -> Option<Self> {
         let counted = Counted::of(func, tree, block)?;
-        let (start, end) = (start(func, counted.around, counted.var)?, func.const_bits(counted.end)?);
-        // Numbers that no addition carries out of range, whatever their sign.
-        let is_small = [start, end, counted.step].iter().all(|&x| x < 1 << 30);
-        let rounds = end.checked_sub(start).filter(|_| is_small)?.div_ceil(counted.step);
+        let (start, rounds) = counted.rounds(func, tree)?;
         let round = round(func, tree, uses, block, counted.around.inst)?;
         let has_one_each = round.sums.iter().all(|sum| sum.mul_adds.len() == 1);
         let is_free =
@@ -138,17 +135,6 @@ pub(super) fn depth(m: MatType) -> u64 {
     }
 }
 
-/// What the counter is before the loop.
-fn start(func: &Function, around: Parent, var: Var) -> Option<u64> {
-    let before = func.block(around.block);
-    let before = &before[..before.iter().position(|&i| i == around.inst)?];
-    // Behind the last construct, which may store something else.
-    let plain =
-        before.iter().rev().map(|&i| func.inst(i)).take_while(|info| info.op.bodies().next().is_none());
-    let store = plain.into_iter().find(|info| matches!(info.op, Op::VarStore(to) if to == var))?;
-    func.const_bits(store.args[0])
-}
-
 /// Whether sums are as fine as they are summed.
 pub(super) fn is_exact(func: &Function, mul_add: Inst) -> bool {
     let info = func.inst(mul_add);
@@ -194,9 +180,7 @@ fn does_nothing_else(func: &Function, tree: &Tree, counted: &Counted, round: &Ro
             _ => !op.has_effect() && op.bodies().next().is_none(),
         }
     };
-    let stores =
-        inside.iter().filter(|&&i| matches!(func.inst(i).op, Op::VarStore(var) if var == counted.var));
-    inside.iter().all(is_plain) && stores.count() == 1
+    inside.iter().all(is_plain)
 }
 
 /// Whether each factor is only on its own side of products.

@@ -1,6 +1,7 @@
 //! Loops that stage a block in each round and multiply it.
 
 use super::super::chain::{Round, round};
+use super::super::counted::Counted;
 use super::super::deepen::{depth, have_own_sides, may_be_deeper};
 use super::address::Address;
 use super::alike::Alike;
@@ -21,6 +22,8 @@ pub(super) struct Staged {
     /// What a round does if there is one.
     pub(super) body: Block,
     pub(super) round: Round,
+    /// How many there are, if that is known.
+    pub(super) rounds: Option<u64>,
     /// The objects in shared memory that are written in each round.
     pub(super) objects: BTreeMap<Value, Object>,
     /// The stores to them.
@@ -54,6 +57,9 @@ impl Staged {
             label,
             body,
             round,
+            rounds: Counted::of(func, tree, body)
+                .and_then(|counted| counted.rounds(func, tree))
+                .map(|(_, n)| n),
             objects: BTreeMap::new(),
             stores: Vec::new(),
             barriers,

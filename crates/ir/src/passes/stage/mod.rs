@@ -2,7 +2,7 @@
 //!
 //! A GPU has little shared memory, so its programs stage blocks that are thin along the inner dimension of a product, and
 //! read and write the sums for each. Where a target has more, some blocks are staged beside each other and then multiplied
-//! as one that is deeper; those left over at the end one by one:
+//! as one that is deeper; those left over at the end one by one, unless it is known that there are none:
 //!
 //! ```text
 //!                                  loop @again {
@@ -69,10 +69,8 @@ pub fn stage(module: &Verified, blocks: &Blocks<'_>, options: &Options) -> Resul
     let mut ranges = None;
     for block in (0..old.blocks.len()).map(Block::new) {
         let Some(mut staged) = Staged::of(old, &tree, &uses, block) else { continue };
-        let count = blocks(old, &staged.round, staged.bytes());
-        if count < 2 {
-            continue;
-        }
+        let most = blocks(old, &staged.round, staged.bytes());
+        let Some(count) = staged.together(most) else { continue };
         let ranges = ranges.get_or_insert_with(|| Uniformity::analyse(module));
         let shared_bytes = new.as_ref().map_or(module.shared_bytes, |new| new.shared_bytes);
         let lines = staged.find_lines(old, ranges);
@@ -100,6 +98,21 @@ enum Which {
 }
 
 impl Staged {
+    /// How many blocks go together if that may be so many. Where it is known how many there are, fewer if none are left over
+    /// then, unless those that are left over are few beside the others.
+    fn together(&self, most: u32) -> Option<u32> {
+        let halves = std::iter::successors(Some(most), |count| Some(count / 2)).take_while(|&n| n > 1);
+        let rounds = self.rounds.unwrap_or(u64::MAX);
+        let is_near = |count: u32| 2 * count >= most || rounds < 2 * u64::from(most);
+        let whole = halves.into_iter().find(|&count| self.is_whole(count)).filter(|&count| is_near(count));
+        whole.or((most > 1 && rounds >= most.into()).then_some(most))
+    }
+
+    /// Whether none is left over.
+    fn is_whole(&self, count: u32) -> bool {
+        self.rounds.is_some_and(|rounds| rounds.is_multiple_of(count.into()))
+    }
+
     fn put_together(&self, func: &mut Function, tree: &Tree, count: u32) {
         let products: Vec<Inst> = self.products(func).collect();
         let number = func.new_var(Type::I32, 1, "");
@@ -119,6 +132,11 @@ impl Staged {
         let is_some = b.compare(CompareOp::Ult, zero, staged);
         let multiply = |b: &mut Builder<'_>| {
             b.func.blocks[b.block.index()].extend(between);
+            if self.is_whole(count) {
+                self.multiply(b, &products, Which::All);
+                b.func.blocks[b.block.index()].extend(behind);
+                return b.br(again);
+            }
             let all = b.i32(count as i32);
             let are_all = b.compare(CompareOp::Ieq, staged, all);
             b.if_else(
@@ -524,6 +542,50 @@ mod tests {
         // Sums that have steps already.
         let smaller = staged(&halves.replace("mat_mul_add", "mat_mul_add<step=4>")).unwrap_or_default();
         assert_eq!(smaller.matches("mat_mul_add<step=4>").count(), 2, "{smaller}");
+    }
+
+    #[test]
+    fn none_is_left_over_where_all_are_known() {
+        // The depth of the block that is multiplied, and how often products are in the code.
+        let found = |end: u32| {
+            let code = LOOP.replace("%end: i32 = load %push", &format!("%end: i32 = const {end}"));
+            staged(&code).map(|text| {
+                let depths = [32, 16].into_iter().find(|depth| text.contains(&format!("mat<4x{depth}xf16")));
+                (depths, text.matches("mat_mul_add").count())
+            })
+        };
+        assert_eq!(found(64), Some((Some(32), 1)));
+        assert_eq!(found(40), Some((Some(32), 2)), "five rounds");
+        assert_eq!(found(48), Some((Some(16), 1)), "six rounds");
+        assert_eq!(found(16), Some((Some(16), 1)));
+        assert_eq!(found(24), None, "too few");
+        assert_eq!(found(8), None);
+        // A counter that is set besides.
+        let set = LOOP.replace("%end: i32 = load %push", "%end: i32 = const 64");
+        let set = set.replace("%qa: ptr", "if %go { var_store<$k> %k }\n%qa: ptr");
+        assert!(staged(&set).is_none_or(|text| text.matches("mat_mul_add").count() == 2));
+    }
+
+    #[test]
+    fn loops_that_end_otherwise_stay() {
+        let around = LOOP.replace("loop @next {", "block @out {\nloop @next {");
+        let around = around.replace("%sum: mat", "}\n%sum: mat");
+        assert!(staged(&around).is_some());
+        let leaves = |before: &str, what: &str, odd: &str| {
+            let code =
+                around.replace(before, &format!("%odd: bool = ult {odd}\nif %odd {{ {what} }}\n{before}"));
+            verify(text::parse(&code).unwrap_or_else(|e| panic!("{e}\n{code}")))
+                .unwrap_or_else(|e| panic!("{e}\n{code}"));
+            staged(&code)
+        };
+        for before in ["%i: i32 = iadd", "%qa: ptr", "%n: i32"] {
+            for what in ["br @out", "return"] {
+                // In some round, and in the first one or none.
+                for odd in ["%k, %8", "%end, %8"] {
+                    assert_eq!(leaves(before, what, odd), None, "{what} before {before} if {odd}");
+                }
+            }
+        }
     }
 
     #[test]
