@@ -136,7 +136,7 @@ pub(super) fn depth(m: MatType) -> u64 {
 }
 
 /// Whether sums are as fine as they are summed.
-pub(super) fn is_exact(func: &Function, mul_add: Inst) -> bool {
+fn is_exact(func: &Function, mul_add: Inst) -> bool {
     let info = func.inst(mul_add);
     let Op::MatMulAdd(flags) = info.op else { return false };
     let is_fine = |m: MatType| {

@@ -165,10 +165,14 @@ impl Run {
         let pointers = |tiles: &mut [Buffer]| tiles.iter_mut().map(Buffer::ptr).collect::<Vec<*mut u8>>();
         let (mut ap, mut bp, cp) = (pointers(&mut at), pointers(&mut bt), pointers(&mut ct));
         if op.sliced {
-            let part = |tile: *mut u8, at: usize| tile.wrapping_add(at);
             let steps = || (0..grid.k as usize).map(|kt| kt * self.shape.2 as usize);
-            ap = ap.iter().flat_map(|&tile| steps().map(move |at| part(tile, op.a.offset(0, at)))).collect();
-            bp = steps().flat_map(|at| bp.iter().map(move |&tile| part(tile, op.b.offset(at, 0)))).collect();
+            ap = ap
+                .iter()
+                .flat_map(|&tile| steps().map(move |at| tile.wrapping_add(op.a.offset(0, at))))
+                .collect();
+            bp = steps()
+                .flat_map(|at| bp.iter().map(move |&tile| tile.wrapping_add(op.b.offset(at, 0))))
+                .collect();
         }
         let rp = if self.in_place { cp.clone() } else { pointers(&mut rt) };
         let address = plan.kernel.address(isa).expect("the plan names a kernel");
