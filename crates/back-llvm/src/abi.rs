@@ -22,6 +22,7 @@
 mod image;
 mod site;
 
+use phalanx_kernels::Access;
 use std::ffi::c_void;
 use std::sync::atomic::AtomicU32;
 
@@ -102,10 +103,33 @@ pub struct Services {
     /// the dispatch if not. The mask has two words, a bit for each lane, and each lane has an address, from which it
     /// accesses `runs` runs of `bytes` bytes that begin `stride` bytes apart; it writes if the last number is not 0.
     pub check: unsafe extern "C" fn(*const SubgroupContext, *const u64, *const u64, u64, u64, u64, u32),
-    /// `(context, notes, count, address, left, stride)`: asks for the tile of a matrix in shared memory, where it begins, so
-    /// many bytes before the end of the object, and its stride in bytes. Gives the number of one of the tiles that
-    /// the notes are of, below 0, by its highest bit, if it has to be loaded first; the note of that says that it was.
-    pub tile: unsafe extern "C" fn(*const SubgroupContext, *mut Note, u32, *const u8, u64, i64) -> u32,
+    /// `(context, load, tiles, notes, base, size, offset, stride)`: the tile of a matrix in shared memory: one that it was
+    /// loaded to since the last barrier, or one that the kernel loads it to. The last four are what the kernel is given,
+    /// and each of the tiles has a note.
+    pub load_once: unsafe extern "C" fn(
+        *const SubgroupContext,
+        *const LoadOnce,
+        *mut u8,
+        *mut Note,
+        *const u8,
+        u64,
+        u64,
+        i64,
+    ) -> *mut u8,
+}
+
+/// A load that subgroups do once for all, to one of several tiles.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::NoUninit)]
+pub struct LoadOnce {
+    /// What the kernel is given.
+    pub access: Access,
+    /// The kernel, a [`LoadFn`](phalanx_kernels::LoadFn), by its index in [`DispatchContext::kernels`].
+    pub kernel: u32,
+    /// How many tiles there are, at least one.
+    pub ways: u32,
+    /// Bytes from one to the next.
+    pub tile_bytes: u32,
 }
 
 /// What is in a tile that subgroups load once for all. Zeros: nothing.
@@ -276,7 +300,7 @@ pub(crate) mod offset {
     pub(crate) const SERVICES_WARN: usize = offset_of!(Services, warn);
     pub(crate) const SERVICES_IMAGE: usize = offset_of!(Services, image);
     pub(crate) const SERVICES_CHECK: usize = offset_of!(Services, check);
-    pub(crate) const SERVICES_TILE: usize = offset_of!(Services, tile);
+    pub(crate) const SERVICES_LOAD_ONCE: usize = offset_of!(Services, load_once);
     pub(crate) const BINDING_DESCS: usize = offset_of!(BindingDesc, descs);
     pub(crate) const BINDING_COUNT: usize = offset_of!(BindingDesc, count);
     pub(crate) const BUFFER_BASE: usize = offset_of!(BufferDesc, base);

@@ -24,12 +24,12 @@ use std::time::{Duration, Instant};
 use corosensei::Coroutine;
 use corosensei::stack::Stack;
 use phalanx_back_llvm::abi::{
-    ALL_OF_BLOCK, BindingDesc, BufferDesc, DispatchContext, Entry, IDLE, Meta, Note, SCHEDULING,
+    ALL_OF_BLOCK, BindingDesc, BufferDesc, DispatchContext, Entry, IDLE, LoadOnce, Meta, Note, SCHEDULING,
     SCRATCH_STEP, Services, SubgroupContext, go_on,
 };
 use phalanx_host::{Allocations, Descriptor, Fault, MemoryError, StopFlag, StopReason};
 use phalanx_ir::{BindingInfo, BindingKind};
-use phalanx_kernels::Isa;
+use phalanx_kernels::{Isa, LoadFn};
 
 use crate::check::{Access, Ranges};
 use crate::device::Report;
@@ -121,7 +121,7 @@ unsafe impl Send for Tables {}
 // SAFETY: as above.
 unsafe impl Sync for Tables {}
 
-static SERVICES: Services = Services { printf, warn, image, check, tile };
+static SERVICES: Services = Services { printf, warn, image, check, load_once };
 
 /// What code reads of a binding's descriptors. It does not check constant indices into arrays of declared length, so they
 /// are that long, which a shader may put at any number.
@@ -747,34 +747,44 @@ unsafe extern "C" fn check(
     fault::outside(|| run.without_panic(check));
 }
 
-/// [`Services::tile`]: looks for a tile that was loaded from there since the last barrier. A subgroup that looks for what
-/// is in none gets one of an earlier phase, or the last one: the others may serve yet.
-unsafe extern "C" fn tile(
+/// [`Services::load_once`]. A subgroup that looks for what is in none of the tiles gets one of an earlier phase, or the last
+/// one: the others may serve yet.
+unsafe extern "C" fn load_once(
     context: *const SubgroupContext,
+    load: *const LoadOnce,
+    tiles: *mut u8,
     notes: *mut Note,
-    count: u32,
-    address: *const u8,
-    left: u64,
+    base: *const u8,
+    size: u64,
+    offset: u64,
     stride: i64,
-) -> u32 {
+) -> *mut u8 {
     // SAFETY: compiled code passes the context that it was called with.
     let host = unsafe { HostData::of(context) };
     // SAFETY: the phase lives as long as the contexts.
     let phase = unsafe { &*host.phase }.get();
+    // SAFETY: compiled code passes what it has in its constants.
+    let load = unsafe { &*load };
     // SAFETY: compiled code passes so many notes, which are its own while it runs.
-    let notes = unsafe { std::slice::from_raw_parts_mut(notes, count as usize) };
-    let wanted = Note { phase, address: address.addr() as u64, left, stride };
-    for (way, note) in notes.iter_mut().enumerate() {
-        if *note == wanted {
-            return way as u32;
-        }
-        if note.phase != phase || way + 1 == count as usize {
-            *note = wanted;
-            return way as u32 | 1 << 31;
-        }
-    }
+    let notes = unsafe { std::slice::from_raw_parts_mut(notes, load.ways as usize) };
+    let address = (base.addr() as u64).wrapping_add(offset);
+    let wanted = Note { phase, address, left: size.wrapping_sub(offset), stride };
+    let fits = |note: &Note| note.phase != phase || *note == wanted;
+    let way = notes.iter().position(fits).unwrap_or(notes.len().saturating_sub(1));
     // Compiled code has at least one note for what it asks for.
-    0
+    let Some(note) = notes.get_mut(way) else { return tiles };
+    let is_there = std::mem::replace(note, wanted) == wanted;
+    let tile = tiles.wrapping_add(way * load.tile_bytes as usize);
+    if !is_there {
+        // SAFETY: compiled code names a function of the table that is a `LoadFn`.
+        let kernel: LoadFn = unsafe {
+            let table = (*(*context).dispatch).kernels;
+            std::mem::transmute(table.add(load.kernel as usize).read())
+        };
+        // SAFETY: compiled code passes what the kernel is to be given, and a tile for each note.
+        unsafe { kernel(&load.access, tile, base, size, offset, stride) };
+    }
+    tile
 }
 
 /// [`Services::printf`].

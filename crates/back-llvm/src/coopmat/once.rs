@@ -2,7 +2,7 @@
 //!
 //! Where a work-group stages factors through shared memory, several of its subgroups load the same tile. Subgroups run in
 //! turn, each up to the next barrier, and have the memory of such tiles in turn, too: so a tile that one has loaded since
-//! the last barrier is there for the others. The host remembers what is in it (see [`Services::tile`]).
+//! the last barrier is there for the others. The host remembers what is in it (see [`Services::load_once`]).
 //!
 //! That is right where nothing writes the memory meanwhile. Without a barrier between, no subgroup may write what another
 //! one reads (Vulkan memory model, *data races*), unless atomic operations put the two in order, so functions with such
@@ -10,20 +10,18 @@
 //!
 //! Factors that matrix registers of x86 multiply in parts are split when they are loaded, once for all as well.
 //!
-//! [`Services::tile`]: crate::abi::Services::tile
+//! [`Services::load_once`]: crate::abi::Services::load_once
 
 use super::MatValue;
 use super::schedule::{Group, Schedule};
 use super::uses::nested;
-use crate::abi::offset;
-use crate::emit::{Emit, V};
+use crate::abi::{LoadOnce, offset};
+use crate::emit::V;
 use crate::error::{Error, Result};
 use crate::lower::{Lower, waits};
+use crate::prologue::Field;
 use crate::value::Lowered;
 use bytemuck::bytes_of;
-use inkwell::IntPredicate;
-use inkwell::module::Linkage;
-use inkwell::values::{FunctionValue, PointerValue};
 use phalanx_ir::{Block, Function, ImageOp, Inst, MatType, Op, Space, Type, Value};
 use phalanx_kernels::{Access, KernelId, Plan};
 use std::collections::{BTreeMap, BTreeSet};
@@ -200,79 +198,23 @@ fn writes_shared(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// The function that loads a matrix, and that which splits it, too: their names and kernels.
-const LOAD: (&str, KernelId) = ("load_once", KernelId::LOAD);
-const LOAD_PARTS: (&str, KernelId) = ("load_parts_once", KernelId::LOAD_PARTS);
-
 impl<'c> Lower<'_, 'c> {
-    /// Loads a matrix if no subgroup has loaded it since the last barrier. A function does it for all loads of a module:
-    /// two calls and three blocks for each would be a good part of what there is to compile.
+    /// Loads a matrix if no subgroup has loaded it since the last barrier.
     pub(super) fn load_once(&mut self, v: Value, number: u32, access: Access, call: &[V<'c>]) -> Result<()> {
         let MatValue { tile, ty } = *self.mat(v)?;
         let notes = self.common_ptr(self.mats.notes(number))?;
         let with_parts = self.mats.once.bytes_with_parts(v);
-        let mut params = bytes_of(&access).to_vec();
-        let bytes = with_parts.unwrap_or(self.layout_of(ty).bytes() as u64);
-        params.extend(bytes.to_ne_bytes());
-        let params = self.static_params(&params);
-        let (name, kernel) = if with_parts.is_some() { LOAD_PARTS } else { LOAD };
-        let load = match self.e.module.get_function(name) {
-            Some(load) => load,
-            None => self.define_load(name, kernel)?,
-        };
+        let kernel = if with_parts.is_some() { KernelId::LOAD_PARTS } else { KernelId::LOAD };
+        let tile_bytes = with_parts.unwrap_or(self.layout_of(ty).bytes() as u64) as u32;
+        let load = LoadOnce { access, kernel: kernel.index() as u32, ways: self.mats.once.ways, tile_bytes };
+        let load = self.static_params(bytes_of(&load));
         self.note_site()?;
-        let mut args = vec![self.prologue.context.into(), params.into(), tile.into(), notes.into()];
+        let mut args = vec![self.prologue.context.into(), load.into(), tile.into(), notes.into()];
         args.extend_from_slice(call);
-        let load = load.as_global_value().as_pointer_value();
-        let tile = self.e.call(load, &args, Some(self.e.ptr_ty().into()))?;
+        let service = self.table_entry(Field::Services, offset::SERVICES_LOAD_ONCE as u64)?;
+        let tile = self.e.call(service, &args, Some(self.e.ptr_ty().into()))?;
         let tile = tile.ok_or_else(|| Error::bug("a load without its result"))?.into_pointer_value();
         self.define(v, Lowered::Mat(MatValue { tile, ty }));
         Ok(())
     }
-
-    /// `(context, params, tiles, notes, base, size, offset, stride) → (tile)`: behind the parameters of the kernel are the
-    /// bytes of a tile.
-    fn define_load(&mut self, name: &str, kernel: KernelId) -> Result<FunctionValue<'c>> {
-        let (ptr, word) = (self.e.ptr_ty().into(), self.e.cx.i64_type().into());
-        let ty = self.e.ptr_ty().fn_type(&[ptr, ptr, ptr, ptr, ptr, word, word, word], false);
-        let function = self.e.module.add_function(name, ty, Some(Linkage::Internal));
-        let builder = self.e.cx.create_builder();
-        builder.position_at_end(self.e.new_block(function, "entry"));
-        let caller = std::mem::replace(&mut self.e.b, builder);
-        let filled = load(&mut self.e, function, kernel, self.mats.once.ways);
-        self.e.b = caller;
-        filled.map(|()| function)
-    }
-}
-
-fn load<'c>(e: &mut Emit<'c>, function: FunctionValue<'c>, kernel: KernelId, ways: u32) -> Result<()> {
-    let [context, params, tiles, notes, base, size, offset, stride] =
-        std::array::from_fn(|i| function.get_nth_param(i as u32).expect("declared with so many"));
-    let entry = |e: &Emit<'c>, path: &[usize]| -> Result<PointerValue<'c>> {
-        path.iter().try_fold(context.into_pointer_value(), |from, &at| {
-            let at = e.field(from, at as u64)?;
-            Ok(e.load_invariant(e.ptr_ty(), at, 8)?.into_pointer_value())
-        })
-    };
-    let find = entry(e, &[offset::SUBGROUP_DISPATCH, offset::DISPATCH_SERVICES, offset::SERVICES_TILE])?;
-    let (address, left) = (e.offset(base, offset)?, e.sub(size, offset)?);
-    let args = [context, notes, e.i32(ways), address, left, stride];
-    let way = e.call(find, &args, Some(e.cx.i32_type().into()))?;
-    let way = way.ok_or_else(|| Error::bug("a service without its result"))?;
-    let is_there = e.icmp(IntPredicate::SGE, way, e.i32(0))?;
-    let index = e.and(way, e.i32(i32::MAX as u32))?;
-    let bytes = e.field(params.into_pointer_value(), size_of::<Access>() as u64)?;
-    let bytes = e.load_invariant(e.cx.i64_type(), bytes, 4)?;
-    let behind = e.mul(e.zext_trunc(index, 64)?, bytes)?;
-    let tile = e.offset(tiles, behind)?;
-    let [load, loaded] = ["load", "loaded"].map(|name| e.new_block(function, name));
-    e.cond_br(is_there, loaded, load)?;
-    e.b.position_at_end(load);
-    let kernel = 8 * kernel.index();
-    let kernel = entry(e, &[offset::SUBGROUP_DISPATCH, offset::DISPATCH_KERNELS, kernel])?;
-    e.call(kernel, &[params, tile, base, size, offset, stride], None)?;
-    e.br(loaded)?;
-    e.b.position_at_end(loaded);
-    e.b.build_return(Some(&tile))?;
-    Ok(())
 }

@@ -7,12 +7,12 @@ use inkwell::llvm_sys::orc2::lljit::{
     LLVMOrcLLJITLookup, LLVMOrcLLJITRef,
 };
 use phalanx_back_llvm::abi::{
-    BindingDesc, BufferDesc, DispatchContext, ENTRY_SYMBOL, Entry, Meta, Note, Services, SubgroupContext,
-    go_on,
+    BindingDesc, BufferDesc, DispatchContext, ENTRY_SYMBOL, Entry, LoadOnce, Meta, Note, Services,
+    SubgroupContext, go_on,
 };
 use phalanx_back_llvm::{Compiled, Target};
-use phalanx_kernels::Level;
 use phalanx_kernels::math::{self, MathLevel};
+use phalanx_kernels::{Level, LoadFn};
 use std::alloc::Layout;
 use std::ffi::{CStr, CString};
 use std::ptr;
@@ -127,15 +127,24 @@ unsafe extern "C" fn check_access(
 }
 
 /// Each subgroup loads for itself.
-unsafe extern "C" fn tile(
-    _context: *const SubgroupContext,
+unsafe extern "C" fn load_once(
+    context: *const SubgroupContext,
+    load: *const LoadOnce,
+    tiles: *mut u8,
     _notes: *mut Note,
-    _count: u32,
-    _address: *const u8,
-    _left: u64,
-    _stride: i64,
-) -> u32 {
-    1 << 31
+    base: *const u8,
+    size: u64,
+    offset: u64,
+    stride: i64,
+) -> *mut u8 {
+    // SAFETY: compiled code passes the context it was called with, and a constant that names a `LoadFn` of the table.
+    let (load, kernel) = unsafe {
+        let kernel = (*(*context).dispatch).kernels.add((*load).kernel as usize).read();
+        (&*load, std::mem::transmute::<usize, LoadFn>(kernel))
+    };
+    // SAFETY: and what the kernel is to be given.
+    unsafe { kernel(&load.access, tiles, base, size, offset, stride) };
+    tiles
 }
 
 /// Memory with the alignment that the interface promises.
@@ -188,7 +197,7 @@ pub(crate) fn run(compiled: &Compiled, target: &Target, inputs: &Inputs<'_>) -> 
         inputs.bindings.iter().map(|b| BindingDesc { descs: b.as_ptr(), count: b.len() as u64 }).collect();
     let stop = AtomicU32::new(inputs.stop);
     // Tests here ask for no warnings, so whatever tells of one may do so in any way, and have no images.
-    let services = Services { printf, warn: printf, image, check: check_access, tile };
+    let services = Services { printf, warn: printf, image, check: check_access, load_once };
     let kernels: *const phalanx_kernels::Table =
         target.processor().isa().expect("tests run what is available").table();
     let dispatch = Shared(DispatchContext {
