@@ -7,6 +7,7 @@
 
 use crate::lanes::leaves_registers;
 use inkwell::OptimizationLevel;
+use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::values::{BasicValue, CallSiteValue, FunctionValue, InstructionOpcode, InstructionValue};
 use rustc_hash::FxHashMap;
 
@@ -117,9 +118,11 @@ pub(crate) fn reach(function: FunctionValue<'_>) -> usize {
     made.values().map(|(first, last)| last - first).sum()
 }
 
-/// Whether this calls a kernel or a service: something that is not in the module.
+/// Whether this calls a kernel or a service, something that is not in the module, and not rarely.
 fn calls_kernel(inst: InstructionValue<'_>) -> bool {
-    CallSiteValue::try_from(inst).is_ok_and(|call| call.get_called_fn_value().is_none())
+    let cold = Attribute::get_named_enum_kind_id("cold");
+    let is_rare = |call: &CallSiteValue<'_>| call.get_enum_attribute(AttributeLoc::Function, cold).is_some();
+    CallSiteValue::try_from(inst).is_ok_and(|call| call.get_called_fn_value().is_none() && !is_rare(&call))
 }
 
 /// Whether this calls a function that may change registers. Intrinsics are instructions.

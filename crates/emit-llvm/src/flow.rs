@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::{Emit, V};
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
-use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
-use inkwell::values::{BasicMetadataValueEnum, FunctionValue, PointerValue};
+use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum, FunctionType};
+use inkwell::values::{BasicMetadataValueEnum, CallSiteValue, FunctionValue, PointerValue};
 
 impl<'c> Emit<'c> {
     /// Calls a function of C's convention through its address.
@@ -20,12 +20,32 @@ impl<'c> Emit<'c> {
             Some(r) => r.fn_type(&params, false),
             None => self.cx.void_type().fn_type(&params, false),
         };
+        Ok(self.call_of(ty, function, args)?.try_as_basic_value().basic())
+    }
+
+    /// The same of one without a result that is called rarely: LLVM knows the call as *cold*.
+    pub fn call_rarely(&self, function: PointerValue<'c>, args: &[V<'c>]) -> Result<()> {
+        let params: Vec<BasicMetadataTypeEnum<'c>> = args.iter().map(|a| a.get_type().into()).collect();
+        let call = self.call_of(self.cx.void_type().fn_type(&params, false), function, args)?;
+        call.add_attribute(AttributeLoc::Function, self.flag("cold"));
+        Ok(())
+    }
+
+    fn call_of(
+        &self,
+        ty: FunctionType<'c>,
+        function: PointerValue<'c>,
+        args: &[V<'c>],
+    ) -> Result<CallSiteValue<'c>> {
         let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|&a| a.into()).collect();
         let call = self.b.build_indirect_call(ty, function, &args, "")?;
         // Nothing compiled code calls unwinds; without this, frames would need landing data.
-        let nounwind = self.cx.create_enum_attribute(Attribute::get_named_enum_kind_id("nounwind"), 0);
-        call.add_attribute(AttributeLoc::Function, nounwind);
-        Ok(call.try_as_basic_value().basic())
+        call.add_attribute(AttributeLoc::Function, self.flag("nounwind"));
+        Ok(call)
+    }
+
+    fn flag(&self, name: &str) -> Attribute {
+        self.cx.create_enum_attribute(Attribute::get_named_enum_kind_id(name), 0)
     }
 
     /// Calls a function of this module by its own convention.

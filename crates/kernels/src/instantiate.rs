@@ -11,6 +11,7 @@ use crate::mul_add::wishes::Wishes;
 use crate::mul_add::{MulAddParams, general, prepare, saturating};
 use crate::portable;
 use crate::simd::{Dot, RoundWords, Simd, with_round};
+use crate::transfer::lanes::{self, LaneAccess, Lanes};
 use crate::transfer::tensor::{self, TensorAccess, TensorWords};
 use crate::transfer::{Access, load, store};
 use crate::vector::places::Columns;
@@ -371,6 +372,8 @@ macro_rules! table {
                 load: load_,
                 load_parts: load_,
                 store: store_,
+                load_lanes,
+                store_lanes,
                 load_tensor,
                 store_tensor,
                 fill,
@@ -427,6 +430,32 @@ mod plain {
     use super::*;
 
     // Rare, or gathering single elements, which gains little from vectors: these serve all instruction sets.
+    pub(super) unsafe extern "C" fn load_lanes(
+        p: *const LaneAccess,
+        array: *mut u8,
+        base: *const u8,
+        places: *const u8,
+        size: u64,
+        mask: u64,
+        start: u64,
+    ) {
+        // SAFETY: the contract of `LoadLanesFn`.
+        unsafe { lanes::load(&*p, array, base, Lanes { places, size, mask, start }) }
+    }
+
+    pub(super) unsafe extern "C" fn store_lanes(
+        p: *const LaneAccess,
+        array: *const u8,
+        base: *mut u8,
+        places: *const u8,
+        size: u64,
+        mask: u64,
+        start: u64,
+    ) {
+        // SAFETY: the contract of `StoreLanesFn`.
+        unsafe { lanes::store(&*p, array, base, Lanes { places, size, mask, start }) }
+    }
+
     pub(super) unsafe extern "C" fn splat_lanes(p: *const ComponentParams, dst: *mut u8, values: *const u8) {
         // SAFETY: the contract of `SplatLanesFn`.
         unsafe { arith::splat_lanes(&*p, dst, values) }
@@ -492,7 +521,9 @@ pub(crate) use plain::TABLE as PORTABLE;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
-    use super::plain::{bitcast, extract_lanes, insert_lanes, scale_lanes, splat_lanes};
+    use super::plain::{
+        bitcast, extract_lanes, insert_lanes, load_lanes, scale_lanes, splat_lanes, store_lanes,
+    };
     use super::*;
     use crate::arch::x86_64::avx2::{self, Avx2};
     basic!(Avx2, #[target_feature(enable = "avx2,fma,f16c")]);
@@ -546,7 +577,9 @@ pub(crate) use avx2::TABLE as AVX2;
 
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
-    use super::plain::{bitcast, extract_lanes, insert_lanes, scale_lanes, splat_lanes};
+    use super::plain::{
+        bitcast, extract_lanes, insert_lanes, load_lanes, scale_lanes, splat_lanes, store_lanes,
+    };
     use super::*;
     use crate::arch::x86_64::avx512::{self, Avx512};
     use crate::arch::x86_64::fp16;
@@ -752,7 +785,9 @@ pub(crate) use avx512::TABLE as AVX512;
 
 #[cfg(target_arch = "aarch64")]
 mod neon {
-    use super::plain::{bitcast, extract_lanes, insert_lanes, scale_lanes, splat_lanes};
+    use super::plain::{
+        bitcast, extract_lanes, insert_lanes, load_lanes, scale_lanes, splat_lanes, store_lanes,
+    };
     use super::*;
     use crate::arch::aarch64::neon::{self, Neon};
     basic!(Neon, #[target_feature(enable = "neon")]);

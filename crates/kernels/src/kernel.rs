@@ -9,6 +9,7 @@ use crate::isa::{Isa, Level};
 use crate::mul_add::MulAddParams;
 use crate::mul_add::wishes::Wishes;
 use crate::transfer::Access;
+use crate::transfer::lanes::LaneAccess;
 use crate::transfer::tensor::{TensorAccess, TensorWords};
 use crate::vector::{VecMatMulParams, VecOuterAddParams};
 
@@ -16,6 +17,11 @@ use crate::vector::{VecMatMulParams, VecOuterAddParams};
 pub type LoadFn = unsafe extern "C" fn(*const Access, *mut u8, *const u8, u64, u64, i64);
 /// Writes a tile to memory: `(access, tile, base, size, offset, stride_bytes)`.
 pub type StoreFn = unsafe extern "C" fn(*const Access, *const u8, *mut u8, u64, u64, i64);
+/// Reads the scalars of lanes to an array: `(access, array, base, places, size, mask, start)`. The mask has a bit for each of
+/// at most 64 lanes, and each lane of it a place; `start` is added to all offsets.
+pub type LoadLanesFn = unsafe extern "C" fn(*const LaneAccess, *mut u8, *const u8, *const u8, u64, u64, u64);
+/// Writes the scalars of lanes from an array: `(access, array, base, places, size, mask, start)`, as in [`LoadLanesFn`].
+pub type StoreLanesFn = unsafe extern "C" fn(*const LaneAccess, *const u8, *mut u8, *const u8, u64, u64, u64);
 /// Reads a matrix through a tensor layout: `(access, words, tile, base, size, offset, object, scratch)`. Elements
 /// that the view clips come from the tile `object`, which may be the result's, and is not read if none are.
 /// `scratch` is 64-byte aligned and as large as the access says.
@@ -120,6 +126,10 @@ entries! {
     load_parts LOAD_PARTS: LoadFn,
     /// Tile to memory.
     store STORE: StoreFn,
+    /// Memory to scalars of lanes.
+    load_lanes LOAD_LANES: LoadLanesFn,
+    /// Scalars of lanes to memory.
+    store_lanes STORE_LANES: StoreLanesFn,
     /// Tensor to tile.
     load_tensor LOAD_TENSOR: LoadTensorFn,
     /// Tile to tensor.

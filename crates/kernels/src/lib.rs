@@ -37,8 +37,8 @@ pub use element::{ComponentParams, ConvertParams, ElementParams};
 pub use isa::{Isa, KernelSet, Level, Ready};
 pub use kernel::{
     BinaryFn, ConvertFn, ExtractFn, ExtractLanesFn, FillFn, InsertFn, InsertLanesFn, KernelId, LoadFn,
-    LoadTensorFn, MulAddFn, RotateFn, ScaleFn, ScaleLanesFn, SplatLanesFn, StoreFn, StoreTensorFn, Table,
-    UnaryFn, VecMatMulFn, VecOuterAddFn,
+    LoadLanesFn, LoadTensorFn, MulAddFn, RotateFn, ScaleFn, ScaleLanesFn, SplatLanesFn, StoreFn,
+    StoreLanesFn, StoreTensorFn, Table, UnaryFn, VecMatMulFn, VecOuterAddFn,
 };
 pub use layout::TileLayout;
 pub use mul_add::wishes::Wishes;
@@ -46,6 +46,7 @@ pub use mul_add::{Grid, MulAdd, MulAddParams, Plan};
 pub use processor::{Arch, Processor, ProcessorError};
 pub use relayout::{Relayout, RelayoutParams};
 pub use transfer::Access;
+pub use transfer::lanes::LaneAccess;
 pub use transfer::tensor::{Clamp, MAX_DIMS, TensorAccess, TensorWords};
 pub use vector::{
     MAX_VECTOR_LANES, Piece, VecMatMul, VecMatMulParams, VecOuterAdd, VecOuterAddParams, VecPlan,

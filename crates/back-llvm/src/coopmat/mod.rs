@@ -343,7 +343,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// The address of static parameters.
-    fn static_params(&mut self, params: &[u8]) -> PointerValue<'c> {
+    pub(crate) fn static_params(&mut self, params: &[u8]) -> PointerValue<'c> {
         match self.mats.params.get(params) {
             Some(&p) => p,
             None => {

@@ -5,6 +5,7 @@
 //! outside the buffer read as zero and are not written.
 
 pub(crate) mod bounds;
+pub(crate) mod lanes;
 pub(crate) mod load;
 pub(crate) mod store;
 pub(crate) mod tensor;

@@ -2,6 +2,7 @@
 
 mod common;
 mod element;
+mod lanes;
 mod mul_add;
 mod relayout;
 mod rotate;
