@@ -122,3 +122,33 @@ impl<'c> Lower<'_, 'c> {
         Ok(self.e.b.build_load(ty, out.into_pointer_value(), "")?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::optimized;
+
+    #[test]
+    fn exponentials_that_vanish_are_no_denormals_on_the_way() {
+        let module = "kernel \"main\"
+workgroup_size 16 1 1
+subgroup_size 16
+binding buf0 = 0.0 storage writable
+{
+  %0: i32 = const 0
+  %lane: i32 = local_invocation_id<x>
+  %p: ptr<buffer> = buffer_ptr<buf0> %0
+  %at: ptr<buffer> = ptr_add<scale=4> %p, %lane
+  %x: f32 = load %at
+  %y: f32 = OP %x
+  store %at, %y
+}
+";
+        for op in ["exp", "exp2"] {
+            let code = optimized(&module.replace("OP", op), "skylake-avx512");
+            // Scaled by 2^-2000 instead of a power for which the instruction needs a hundred times as long.
+            assert!(code.contains("scalef.ps.512") && code.contains("float -2.000000e+03"), "{code}");
+            let code = optimized(&module.replace("OP", op), "haswell");
+            assert!(!code.contains("scalef") && !code.contains("float -2.000000e+03"), "{code}");
+        }
+    }
+}

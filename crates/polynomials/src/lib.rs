@@ -15,12 +15,13 @@
 pub const LN2_PARTS: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
 /// (e^x − 1 − x) / x² for |x| ≤ ½ ln 2.
 pub const EXP: [f32; 5] = [0.49999994, 0.16666517, 0.041668102, 0.0083691925, 0.0013838903];
-/// Beyond these e^x is infinite, or below half of the least denormal.
-pub const EXP_LIMITS: [f32; 2] = [-104.0, 89.0];
+/// Beyond these e^x is infinite, or so far below the least denormal that processors do not take it for one: a product that is
+/// rounded to a denormal, or to zero instead of one, takes some of them a hundred times as long as others.
+pub const EXP_LIMITS: [f32; 2] = [-112.0, 89.0];
 /// (2^x − 1) / x for |x| ≤ ½.
 pub const EXP2: [f32; 6] = [0.69314724, 0.24022655, 0.055502728, 0.009617067, 0.0013417995, 0.00015819572];
-/// Beyond these 2^x is infinite, or below half of the least denormal.
-pub const EXP2_LIMITS: [f32; 2] = [-151.0, 129.0];
+/// Beyond these 2^x is infinite, or as far below the least denormal.
+pub const EXP2_LIMITS: [f32; 2] = [-161.0, 129.0];
 /// (2^x − 1) / x for |x| ≤ ½, with an error of 2^-31.
 pub const EXP2_F64: [f64; 7] = [
     0.6931471838164462,

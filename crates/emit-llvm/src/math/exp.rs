@@ -8,6 +8,10 @@ use phalanx_polynomials::{EXP, EXP_LIMITS, EXP2, EXP2_LIMITS, LN2_PARTS, SINH, T
 /// What the exponent of the `f32` 1 is.
 const ONE: u32 = 127;
 
+/// A power of two by which VSCALEFPS makes zero of any number as fast as anything else. From 2^-127 to 2^-500, at least, a Xeon
+/// (Sapphire Rapids) takes 70 ns instead of half of one.
+const FAR_BELOW: f32 = -2000.0;
+
 /// A number times a power of two.
 #[derive(Clone, Copy, Debug)]
 struct Scaled<'c> {
@@ -22,21 +26,21 @@ impl<'c> Emit<'c> {
     /// e^x.
     pub(super) fn exp(&mut self, x: V<'c>) -> Result<V<'c>> {
         self.by_few_registers(x, |e, x| {
-            let x = e.clamped(x, EXP_LIMITS)?;
+            let (x, is_zero) = e.limited(x, EXP_LIMITS)?;
             let y = e.exp_parts(x)?;
-            e.scaled(y)
+            e.scaled_or_zero(y, is_zero)
         })
     }
 
     /// 2^x.
     pub(super) fn exp2(&mut self, x: V<'c>) -> Result<V<'c>> {
         self.by_few_registers(x, |e, x| {
-            let x = e.clamped(x, EXP2_LIMITS)?;
+            let (x, is_zero) = e.limited(x, EXP2_LIMITS)?;
             let (power, bits) = e.round_biased(x, 1.0_f32, 2 * ONE)?;
             let rest = e.fsub(x, power)?;
             let p = e.even_odd(rest, &EXP2)?;
             let number = e.madd_num(p, rest, 1.0_f32)?;
-            e.scaled(Scaled { number, power, bits })
+            e.scaled_or_zero(Scaled { number, power, bits }, is_zero)
         })
     }
 
@@ -111,10 +115,23 @@ impl<'c> Emit<'c> {
         self.shl(bits, self.int_like(bits, 23))
     }
 
+    /// The same of what is zero where it says so, and is so small there that it would be anyway.
+    fn scaled_or_zero(&mut self, mut x: Scaled<'c>, is_zero: V<'c>) -> Result<V<'c>> {
+        if self.lanes_to_scale(x.number).is_some() {
+            x.power = self.select(is_zero, self.num(FAR_BELOW, x.power), x.power)?;
+        }
+        self.scaled(x)
+    }
+
+    /// The lanes of a vector that an instruction of x86 scales.
+    fn lanes_to_scale(&self, number: V<'c>) -> Option<u32> {
+        lanes(number).filter(|&n| self.caps.is_x86 && self.caps.mask_registers && n >= 4)
+    }
+
     /// Right also where the result is a denormal or the power alone overflows.
     fn scaled(&mut self, x: Scaled<'c>) -> Result<V<'c>> {
-        match lanes(x.number) {
-            Some(n) if self.caps.is_x86 && self.caps.mask_registers && n >= 4 => {
+        match self.lanes_to_scale(x.number) {
+            Some(n) => {
                 let register = (self.caps.register_bytes / 4).min(n);
                 let part = |l: &Self, v: V<'c>, k: u32| l.permute(v, k * register..(k + 1) * register);
                 let mut parts = Vec::new();
@@ -124,7 +141,7 @@ impl<'c> Emit<'c> {
                 }
                 self.concat(parts)
             }
-            _ => self.scale_in_steps(x.number, x.bits),
+            None => self.scale_in_steps(x.number, x.bits),
         }
     }
 

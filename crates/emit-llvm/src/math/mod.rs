@@ -180,10 +180,16 @@ impl<'c> Emit<'c> {
     }
 
     /// `x` within limits; a NaN stays one.
-    fn clamped(&self, x: V<'c>, [low, high]: [impl Into<f64>; 2]) -> Result<V<'c>> {
+    fn clamped(&self, x: V<'c>, limits: [impl Into<f64>; 2]) -> Result<V<'c>> {
+        Ok(self.limited(x, limits)?.0)
+    }
+
+    /// The same, and whether it was below them.
+    fn limited(&self, x: V<'c>, [low, high]: [impl Into<f64>; 2]) -> Result<(V<'c>, V<'c>)> {
         let (low, high) = (self.num(low, x), self.num(high, x));
         let x = self.choose(x, FloatPredicate::OGT, high, high, x)?;
-        self.choose(x, FloatPredicate::OLT, low, low, x)
+        let is_below = self.fcmp(FloatPredicate::OLT, x, low)?;
+        Ok((self.select(is_below, low, x)?, is_below))
     }
 
     /// The bits of a float.
