@@ -21,6 +21,7 @@ mod opt_dce;
 mod opt_extract;
 mod opt_fold;
 mod opt_forward;
+mod opt_hoist;
 mod opt_join;
 mod opt_pack;
 mod opt_reload;
@@ -107,6 +108,7 @@ const FOR_LANES: &[Pass] = &[
     Pass { name: "pack", run: opt_pack::run },
     Pass { name: "slice", run: opt_slice::run },
     Pass { name: "terms", run: terms::run },
+    Pass { name: "hoist", run: opt_hoist::run },
     Pass { name: "dce", run: opt_dce::run },
 ];
 
