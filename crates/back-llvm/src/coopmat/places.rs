@@ -12,7 +12,7 @@
 //!
 //! Every other value gets a slot of its own in the subgroup's scratch memory.
 
-use super::uses::{Element, Event, Uses, access};
+use super::uses::{Element, Event, Uses, access, nested};
 use phalanx_ir::{Block, Function, Inst, Op, Value, Var};
 use std::collections::BTreeSet;
 
@@ -82,13 +82,13 @@ impl Places {
         };
         if let Some(Place::Var(var, element)) = place {
             self.place[value.index()] = place;
-            for at in uses.uses[value.index()].clone() {
-                uses.events[block.index()].add(var, element, Event { pos: at, writes: false });
-            }
+            let positions = uses.uses[value.index()].clone();
+            note_reads(func, uses, block, positions, (value, var, element));
         }
     }
 
     /// The variable that the value defined at `pos` is stored to, if it may be computed there.
+    /// What the variable holds may be looked at until it is written again, by branches, too.
     fn sink(&mut self, func: &Function, uses: &Uses, block: Block, pos: usize) -> Option<Place> {
         let insts = func.block(block);
         let info = func.inst(insts[pos]);
@@ -108,14 +108,34 @@ impl Places {
         }
         let events = &uses.events[block.index()];
         let last = uses.uses[value.index()].last().copied().unwrap_or(store_pos);
-        let disturbed = events.any(var, element, pos + 1..store_pos, false)
-            || events.any(var, element, store_pos + 1..last + 1, true);
         let place = Place::Var(var, element);
+        let is_read_first = |at: usize| match func.inst(insts[at]).op {
+            Op::If { then, otherwise } => {
+                [then, otherwise].into_iter().all(|block| self.is_read_first(func, uses, block, value, place))
+            }
+            _ => false,
+        };
+        let disturbed = events.any(var, element, pos + 1..store_pos, false)
+            || events.any(var, element, store_pos + 1..last, true)
+            || last > store_pos && events.any(var, element, last..last + 1, true) && !is_read_first(last);
         if disturbed || self.reads_unsafely(info.args.as_slice(), &info.op, place, func) {
             return None;
         }
         self.elided.insert(insts[store_pos]);
         Some(place)
+    }
+
+    /// Whether what a block reads of a value it reads before it writes the variable that the value lives in.
+    fn is_read_first(&self, func: &Function, uses: &Uses, block: Block, value: Value, place: Place) -> bool {
+        let Place::Var(var, element) = place else { return false };
+        let insts = func.block(block);
+        let is_written = |&pos: &usize| {
+            let computed =
+                || func.inst(insts[pos]).results.iter().any(|&v| self.of_value(v).may_alias(place));
+            uses.events[block.index()].any(var, element, pos..pos + 1, true) || computed()
+        };
+        let written = (0..insts.len()).find(is_written).unwrap_or(insts.len());
+        (written..insts.len()).all(|pos| !reads(func, insts[pos], value))
     }
 
     /// Whether an operation whose result is at `place` could overwrite an operand before it has
@@ -132,6 +152,31 @@ impl Places {
             };
             operand.may_alias(place) && !(in_place && operand == place)
         })
+    }
+}
+
+/// Whether an instruction, or one within it, has a value as an operand.
+fn reads(func: &Function, inst: Inst, value: Value) -> bool {
+    let info = func.inst(inst);
+    let mut within = nested(&info.op).flat_map(|block| func.block(block));
+    info.args.contains(&value) || within.any(|&inst| reads(func, inst, value))
+}
+
+/// Notes that the uses of a value in a block read a variable, in blocks within it as well.
+fn note_reads(
+    func: &Function,
+    uses: &mut Uses,
+    block: Block,
+    positions: impl IntoIterator<Item = usize>,
+    (value, var, element): (Value, Var, Element),
+) {
+    for pos in positions {
+        uses.events[block.index()].add(var, element, Event { pos, writes: false });
+        for nested in nested(&func.inst(func.block(block)[pos]).op) {
+            let insts = func.block(nested).iter().enumerate();
+            let positions = insts.filter(|&(_, &inst)| reads(func, inst, value)).map(|(pos, _)| pos);
+            note_reads(func, uses, nested, positions.collect::<Vec<_>>(), (value, var, element));
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use super::uses::{Element, Uses};
 use super::views::Views;
 use crate::testing::assembly;
 use phalanx_ir::{
-    Barrier, Builder, Function, MatType, MemFlags, MulAddFlags, Op, Scalar, Scope, Type, Use, Value, Var,
-    text,
+    Barrier, BinaryOp, Builder, CompareOp, Function, MatType, MemFlags, MulAddFlags, Op, Scalar, Scope, Type,
+    Use, Value, Var, text,
 };
 
 fn mat(use_: Use) -> MatType {
@@ -83,6 +83,80 @@ fn accumulation_is_in_place_and_a_grid() {
 }
 
 #[test]
+fn what_a_branch_changes_is_where_it_will_be() {
+    // What the branch does with the sum, with another matrix, and whether each lives in the variable.
+    type Branch = fn(&mut Builder<'_>, Var, Value, Value) -> Value;
+    let cases: [(Branch, bool, bool); 4] = [
+        // It is read and then written.
+        (
+            |b, acc, sum, _| {
+                let twice = b.binary(BinaryOp::Fadd, sum, sum);
+                b.var_store(acc, None, twice);
+                twice
+            },
+            true,
+            true,
+        ),
+        // It is read again behind that.
+        (
+            |b, acc, sum, other| {
+                b.var_store(acc, None, other);
+                let twice = b.binary(BinaryOp::Fadd, sum, sum);
+                b.var_store(acc, None, twice);
+                twice
+            },
+            false,
+            true,
+        ),
+        // What is stored is there before it is read.
+        (
+            |b, acc, sum, other| {
+                let twice = b.binary(BinaryOp::Fadd, other, other);
+                let index = b.i32(1);
+                let both = b.binary(BinaryOp::Fadd, sum, sum);
+                b.var_store(acc, Some(index), both);
+                b.var_store(acc, None, twice);
+                twice
+            },
+            true,
+            false,
+        ),
+        // Or before that is done further within.
+        (
+            |b, acc, sum, other| {
+                let twice = b.binary(BinaryOp::Fadd, other, other);
+                b.scoped(|b, _| {
+                    let index = b.i32(1);
+                    let both = b.binary(BinaryOp::Fadd, sum, sum);
+                    b.var_store(acc, Some(index), both);
+                });
+                b.var_store(acc, None, twice);
+                twice
+            },
+            true,
+            false,
+        ),
+    ];
+    for (number, (branch, sum_is_there, changed_is_there)) in cases.into_iter().enumerate() {
+        let mut values = Vec::new();
+        let (_, _, places, _) = Code::new().build(|b, acc| {
+            let (a, x, c) = (load(b, Use::A), load(b, Use::B), load(b, Use::Accumulator));
+            let other = load(b, Use::Accumulator);
+            let sum = mul_add(b, a, x, c);
+            b.var_store(acc, None, sum);
+            let zero = b.i32(0);
+            let holds = b.compare(CompareOp::Ieq, zero, zero);
+            b.if_else(holds, |b| values.extend([sum, branch(b, acc, sum, other)]), |_| ());
+            let seen = b.var_load(acc, None);
+            b.binary(BinaryOp::Fadd, seen, seen);
+        });
+        let is_there = |v| places.of_value(v) == Place::Var(Var::new(0), Element::Const(0));
+        let expected = [sum_is_there, changed_is_there];
+        assert_eq!(values.iter().map(|&v| is_there(v)).collect::<Vec<_>>(), expected, "case {number}");
+    }
+}
+
+#[test]
 fn chains_become_one_sum() {
     let mut results = Vec::new();
     let (_, _, _, schedule) = Code::new().build(|b, acc| {
@@ -117,7 +191,7 @@ fn a_sum_that_is_seen_is_computed_first() {
         let c = b.var_load(acc, None);
         let first = mul_add(b, a, x, c);
         let second = mul_add(b, a, x, first);
-        let both = b.binary(phalanx_ir::BinaryOp::Fadd, first, second);
+        let both = b.binary(BinaryOp::Fadd, first, second);
         b.var_store(acc, None, both);
     });
     assert_eq!(schedule.groups().count(), 2);
