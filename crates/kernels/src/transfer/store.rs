@@ -116,6 +116,12 @@ unsafe fn columns<S: Simd, W: Widen>(access: &Access, src: *const u8, first: *mu
         let width = (cols - col).min(S::LANES);
         for row in (0..rows).step_by(S::LANES) {
             let height = (rows - row).min(S::LANES);
+            // The first cache is asked for what is written next: the same columns further down, or the next ones.
+            let soon = match (row + S::LANES < rows, col + S::LANES < cols) {
+                (true, _) => Some((col, row + S::LANES)),
+                (false, true) => Some((col + S::LANES, 0)),
+                (false, false) => None,
+            };
             // SAFETY: the square lies inside tile and lines, cut to `height` by `width` words.
             unsafe {
                 let mut block = [S::zero(); MAX_LANES];
@@ -124,6 +130,9 @@ unsafe fn columns<S: Simd, W: Widen>(access: &Access, src: *const u8, first: *mu
                 }
                 S::transpose(&mut block);
                 for (x, words) in block.iter().enumerate().take(width) {
+                    if let Some((col, row)) = soon {
+                        want_soon(line(first, stride, col + x).wrapping_add(row * W::BYTES));
+                    }
                     W::store::<S>(line(first, stride, col + x).add(row * W::BYTES), height, *words);
                 }
             }
