@@ -23,6 +23,9 @@ const MAX_LOG2: u32 = 10;
 /// Steps from a value back to push constants; what is further away is not looked for.
 const MAX_DEPTH: u32 = 32;
 
+/// Products within products that are looked at: a tensor has few dimensions.
+const MAX_FACTORS: u32 = 5;
+
 /// Push constants that are multiples of powers of two.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assumptions {
@@ -59,13 +62,17 @@ impl Assumptions {
             found: nothing,
             depth: 0,
         };
-        for inst in worth_assuming(&module.body) {
+        let gains = |&inst: &Inst| match &module.body.inst(inst).results[..] {
+            &[result] => known.value(result) == Shape::Varying && hoped.value(result) != Shape::Varying,
+            _ => false,
+        };
+        let gaining = worth_assuming(&module.body).into_iter().filter(gains);
+        // Which length of a product should be a multiple is best known when those that stand alone are.
+        let (later, first): (Vec<Inst>, Vec<Inst>) =
+            gaining.partition(|&inst| is_of_product(&module.body, inst));
+        for inst in first.into_iter().chain(later) {
             let inst = module.body.inst(inst);
-            let &[result] = &inst.results[..] else { continue };
-            let gains = known.value(result) == Shape::Varying && hoped.value(result) != Shape::Varying;
-            if gains {
-                search.site(&inst.op, &inst.args);
-            }
+            search.site(&inst.op, &inst.args);
         }
         search.found
     }
@@ -110,6 +117,17 @@ fn worth_assuming(func: &Function) -> Vec<Inst> {
     match loops.is_empty() {
         true => tree.order().to_vec(),
         false => loops.into_iter().flat_map(|body| tree.within(body)).copied().collect(),
+    }
+}
+
+/// Whether this divides by a product, or compares with one.
+fn is_of_product(func: &Function, inst: Inst) -> bool {
+    let is_product = |&v: &Value| matches!(func.def(v).op, Op::Binary(BinaryOp::Imul));
+    let inst = func.inst(inst);
+    match inst.op {
+        Op::Binary(BinaryOp::Udiv | BinaryOp::Sdiv) => is_product(&inst.args[1]),
+        Op::Compare(_) => inst.args.iter().any(is_product),
+        _ => false,
     }
 }
 
@@ -169,6 +187,11 @@ impl Search<'_> {
     fn site(&mut self, op: &Op, args: &[Value]) {
         use BinaryOp as B;
         let wants = match (op, args) {
+            // Where it is no power of two that is divided by, it has to be a multiple of one, too: first, as what is divided
+            // may be what multiples of it have left.
+            (Op::Binary(B::Udiv | B::Sdiv), &[x, y]) if self.func.const_bits(y).is_none() => {
+                [(y, self.low_bits(x)), (x, self.low_bits(x))]
+            }
             (
                 Op::Binary(B::And | B::Lshr | B::Ashr | B::Udiv | B::Umod | B::Sdiv | B::Srem | B::Smod),
                 &[x, y],
@@ -202,6 +225,9 @@ impl Search<'_> {
         // How a value varies is the matter of other sites.
         let zeros = if known.shape == Shape::Varying { 0 } else { known.zeros };
         if zeros & wanted == wanted {
+            return true;
+        }
+        if self.assumed_align(v, MAX_FACTORS) >= log2 {
             return true;
         }
         if self.depth >= MAX_DEPTH {
@@ -261,6 +287,21 @@ impl Search<'_> {
                 is_met
             }
             _ => false,
+        }
+    }
+
+    /// A power of two that divides a length or a product of lengths by what is assumed already, as exponent.
+    fn assumed_align(&self, v: Value, depth: u32) -> u32 {
+        let (def, Some(depth)) = (self.func.def(v), depth.checked_sub(1)) else { return 0 };
+        match (&def.op, &def.args[..]) {
+            (Op::Load(_), &[pointer]) => {
+                let n = def.results.iter().position(|&r| r == v).unwrap_or(0);
+                self.found.align_of(self.func, pointer, n, self.func.ty(v))
+            }
+            (Op::Binary(BinaryOp::Imul), &[x, y]) => {
+                self.assumed_align(x, depth).saturating_add(self.assumed_align(y, depth))
+            }
+            _ => 0,
         }
     }
 

@@ -108,12 +108,23 @@ impl Lanes {
                 (None, None) => None,
             },
             B::Lshr | B::Ashr => self.shift_bits(ty, x, y.known()? as u32 % bits(ty)),
-            B::Udiv => self.shift_bits(ty, x, power_of_two?.trailing_zeros()),
-            B::Sdiv if is_unsigned => self.shift_bits(ty, x, power_of_two?.trailing_zeros()),
+            B::Udiv | B::Sdiv if is_unsigned || op == B::Udiv => match power_of_two {
+                Some(c) => self.shift_bits(ty, x, c.trailing_zeros()),
+                None => self.are_in_one_row(op, ty, x, y).then(|| Fact::uniform(ty)),
+            },
             B::Umod => self.mask_bits(ty, x, power_of_two? - 1),
             B::Srem | B::Smod if is_unsigned => self.mask_bits(ty, x, power_of_two? - 1),
             _ => None,
         }
+    }
+
+    /// Whether all lanes have the quotient of their base: what they add to a multiple of a power of two is less than that,
+    /// and the divisor is one as well. A divisor of 0 gives 0.
+    fn are_in_one_row(&self, op: BinaryOp, ty: Type, x: &Fact, y: &Fact) -> bool {
+        let is_positive = op == BinaryOp::Udiv || y.range.0 >= 0;
+        let zeros = x.align().min(y.align());
+        let is_known = y.shape == Shape::Uniform && self.low_bits_of(ty, x).is_some_and(|low| low <= zeros);
+        is_known && is_positive
     }
 
     fn scale(&self, ty: Type, x: &Fact, factor: i64) -> Option<Fact> {

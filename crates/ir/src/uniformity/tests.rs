@@ -515,6 +515,53 @@ fn assumptions_are_what_masks_shifts_and_comparisons_need() {
 }
 
 #[test]
+fn rows_as_long_as_subgroups_hold_all_lanes_of_one() {
+    // Where an element of a tensor is, as from the last dimension to the first.
+    let tensor = "%p1: ptr<push> = ptr_add<disp=4> %push
+        %p2: ptr<push> = ptr_add<disp=8> %push
+        %n0: i32 = load %push
+        %n1: i32 = load %p1
+        %n2: i32 = load %p2
+        %i: i32 = global_invocation_id<x>
+        %n01: i32 = imul %n1, %n0
+        %n012: i32 = imul %n2, %n01
+        %is_first: bool = ult %i, %n012
+        %i3: i32 = udiv %i, %n012
+        %o3: i32 = imul %i3, %n012
+        %r3: i32 = isub %i, %o3
+        %i2: i32 = udiv %r3, %n01
+        %o2: i32 = imul %i2, %n01
+        %r2: i32 = isub %r3, %o2
+        %i1: i32 = udiv %r2, %n0
+        %o1: i32 = imul %i1, %n0
+        %i0: i32 = isub %r2, %o1";
+    let module = module("", tensor);
+    let known = Uniformity::analyse(&module);
+    let assumed = Assumptions::useful(&module, &known);
+    assert_eq!(assumed.aligned().collect::<Vec<_>>(), [(0, 5)]);
+    let u = Uniformity::analyse_if(&module, &assumed);
+    let of = |op: BinaryOp| {
+        let insts = module.body.insts.iter().filter(move |i| i.op == Op::Binary(op));
+        insts.map(|i| u.value(i.results[0])).collect::<Vec<_>>()
+    };
+    assert_eq!(of(BinaryOp::Udiv), [Shape::Uniform; 3]);
+    assert_eq!(of(BinaryOp::Isub), [Shape::Affine { stride: 1 }; 3]);
+    // Of a length that is known, and what is not for all lanes.
+    let with = |code: &str| assumptions("", &format!("%i: i32 = global_invocation_id<x>\n{code}"));
+    let n = "%n: i32 = load %push";
+    assert_eq!(with(&format!("{n}\n%q: i32 = sdiv %i, %n")), [], "it may be below 0");
+    assert_eq!(with(&format!("{n}\n%q: i32 = umod %i, %n")), [], "it may be 0");
+    assert_eq!(with(&format!("{n}\n%j: i32 = iadd %i, %one\n%q: i32 = udiv %j, %n")), []);
+    for (length, shape) in [(96, Shape::Uniform), (48, Shape::Varying)] {
+        let code =
+            format!("%i: i32 = global_invocation_id<x>\n%n: i32 = const {length}\n%q: i32 = udiv %i, %n");
+        let module = super::tests::module("", &code);
+        let quotient = module.body.insts.iter().find(|i| i.op == Op::Binary(BinaryOp::Udiv)).unwrap();
+        assert_eq!(Uniformity::analyse(&module).value(quotient.results[0]), shape, "{length}");
+    }
+}
+
+#[test]
 fn nothing_is_assumed_for_what_comes_after_products_of_matrices() {
     let product = "%s: ptr<shared> = shared_ptr<offset=0, bytes=64>
         %stride: i64 = const 32
