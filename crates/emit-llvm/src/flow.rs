@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::{Emit, V};
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::basic_block::BasicBlock;
-use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum, FunctionType};
+use inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
 use inkwell::values::{BasicMetadataValueEnum, CallSiteValue, FunctionValue, PointerValue};
 
 impl<'c> Emit<'c> {
@@ -15,28 +15,26 @@ impl<'c> Emit<'c> {
         args: &[V<'c>],
         result: Option<BasicTypeEnum<'c>>,
     ) -> Result<Option<V<'c>>> {
-        let params: Vec<BasicMetadataTypeEnum<'c>> = args.iter().map(|a| a.get_type().into()).collect();
-        let ty = match result {
-            Some(r) => r.fn_type(&params, false),
-            None => self.cx.void_type().fn_type(&params, false),
-        };
-        Ok(self.call_of(ty, function, args)?.try_as_basic_value().basic())
+        Ok(self.call_of(function, args, result)?.try_as_basic_value().basic())
     }
 
     /// The same of one without a result that is called rarely: LLVM knows the call as *cold*.
     pub fn call_rarely(&self, function: PointerValue<'c>, args: &[V<'c>]) -> Result<()> {
-        let params: Vec<BasicMetadataTypeEnum<'c>> = args.iter().map(|a| a.get_type().into()).collect();
-        let call = self.call_of(self.cx.void_type().fn_type(&params, false), function, args)?;
-        call.add_attribute(AttributeLoc::Function, self.flag("cold"));
+        self.call_of(function, args, None)?.add_attribute(AttributeLoc::Function, self.flag("cold"));
         Ok(())
     }
 
     fn call_of(
         &self,
-        ty: FunctionType<'c>,
         function: PointerValue<'c>,
         args: &[V<'c>],
+        result: Option<BasicTypeEnum<'c>>,
     ) -> Result<CallSiteValue<'c>> {
+        let params: Vec<BasicMetadataTypeEnum<'c>> = args.iter().map(|a| a.get_type().into()).collect();
+        let ty = match result {
+            Some(r) => r.fn_type(&params, false),
+            None => self.cx.void_type().fn_type(&params, false),
+        };
         let args: Vec<BasicMetadataValueEnum<'c>> = args.iter().map(|&a| a.into()).collect();
         let call = self.b.build_indirect_call(ty, function, &args, "")?;
         // Nothing compiled code calls unwinds; without this, frames would need landing data.
