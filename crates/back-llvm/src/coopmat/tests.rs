@@ -85,36 +85,30 @@ fn accumulation_is_in_place_and_a_grid() {
 #[test]
 fn what_a_branch_changes_is_where_it_will_be() {
     // What the branch does with the sum, with another matrix, and whether each lives in the variable.
-    type Branch = fn(&mut Builder<'_>, Var, Value, Value) -> Value;
-    let cases: [(Branch, bool, bool); 4] = [
+    type Branch<'a> = dyn Fn(&mut Builder<'_>, Var, Value, Value) -> Value + 'a;
+    let double = |b: &mut Builder<'_>, acc, at, v| {
+        let twice = b.binary(BinaryOp::Fadd, v, v);
+        let index = b.i32(at);
+        b.var_store(acc, Some(index), twice);
+        twice
+    };
+    let cases: [(&Branch<'_>, bool, bool); 4] = [
         // It is read and then written.
-        (
-            |b, acc, sum, _| {
-                let twice = b.binary(BinaryOp::Fadd, sum, sum);
-                b.var_store(acc, None, twice);
-                twice
-            },
-            true,
-            true,
-        ),
+        (&|b, acc, sum, _| double(b, acc, 0, sum), true, true),
         // It is read again behind that.
         (
-            |b, acc, sum, other| {
+            &|b, acc, sum, other| {
                 b.var_store(acc, None, other);
-                let twice = b.binary(BinaryOp::Fadd, sum, sum);
-                b.var_store(acc, None, twice);
-                twice
+                double(b, acc, 0, sum)
             },
             false,
             true,
         ),
         // What is stored is there before it is read.
         (
-            |b, acc, sum, other| {
+            &|b, acc, sum, other| {
                 let twice = b.binary(BinaryOp::Fadd, other, other);
-                let index = b.i32(1);
-                let both = b.binary(BinaryOp::Fadd, sum, sum);
-                b.var_store(acc, Some(index), both);
+                double(b, acc, 1, sum);
                 b.var_store(acc, None, twice);
                 twice
             },
@@ -123,12 +117,10 @@ fn what_a_branch_changes_is_where_it_will_be() {
         ),
         // Or before that is done further within.
         (
-            |b, acc, sum, other| {
+            &|b, acc, sum, other| {
                 let twice = b.binary(BinaryOp::Fadd, other, other);
                 b.scoped(|b, _| {
-                    let index = b.i32(1);
-                    let both = b.binary(BinaryOp::Fadd, sum, sum);
-                    b.var_store(acc, Some(index), both);
+                    double(b, acc, 1, sum);
                 });
                 b.var_store(acc, None, twice);
                 twice
