@@ -240,7 +240,8 @@ impl<'c> Lower<'_, 'c> {
         layout: Layout,
         is_store: bool,
     ) -> Result<()> {
-        let indexed = self.indexed(self.f.inst(a.inst).args[0], &a.ptr)?;
+        // A place without a scale is an offset, so indices that count nothing are none.
+        let indexed = self.indexed(self.f.inst(a.inst).args[0], &a.ptr)?.filter(|i| i.scale != 0);
         let (start, offsets) = match indexed {
             Some(Indexed { start, index, .. }) => (start, index),
             None => (self.e.i64(0), self.vector(a.ptr.offset)?),
