@@ -93,13 +93,7 @@ impl Places {
         let insts = func.block(block);
         let info = func.inst(insts[pos]);
         let value = info.results[0];
-        let (store_pos, var, element) = uses.uses[value.index()].iter().find_map(|&at| {
-            let inst = insts[at];
-            match (&func.inst(inst).op, access(func, inst)) {
-                (Op::VarStore(_), Some((var, element, true))) => Some((at, var, element)),
-                _ => None,
-            }
-        })?;
+        let (store_pos, var, element) = target(func, uses, insts, value)?;
         if let Element::Dynamic(index) = element {
             let (index_block, index_pos) = uses.def[index.index()];
             if index_block == block && index_pos >= pos {
@@ -116,6 +110,7 @@ impl Places {
             _ => false,
         };
         let disturbed = events.any(var, element, pos + 1..store_pos, false)
+            || insts[pos + 1..store_pos].iter().any(|&inst| leaves(func, inst))
             || events.any(var, element, store_pos + 1..last, true)
             || last > store_pos && events.any(var, element, last..last + 1, true) && !is_read_first(last);
         if disturbed || self.reads_unsafely(info.args.as_slice(), &info.op, place, func) {
@@ -153,6 +148,22 @@ impl Places {
             operand.may_alias(place) && !(in_place && operand == place)
         })
     }
+}
+
+/// Where in a block, and to which element of a variable, a value is stored.
+fn target(func: &Function, uses: &Uses, insts: &[Inst], value: Value) -> Option<(usize, Var, Element)> {
+    let users = &uses.uses[value.index()];
+    users.iter().find_map(|&at| match (&func.inst(insts[at]).op, access(func, insts[at])) {
+        (Op::VarStore(_), Some((var, element, true))) => Some((at, var, element)),
+        _ => None,
+    })
+}
+
+/// Whether an instruction may go on elsewhere than behind it.
+fn leaves(func: &Function, inst: Inst) -> bool {
+    let op = &func.inst(inst).op;
+    matches!(op, Op::Br(_) | Op::Return | Op::Decline)
+        || nested(op).flat_map(|block| func.block(block)).any(|&inst| leaves(func, inst))
 }
 
 /// Whether an instruction, or one within it, has a value as an operand.
