@@ -202,7 +202,11 @@ fn prepare(module: &Verified, scratch: Scratch, isa: KernelSet) -> Result<Option
         let module = expanded.as_ref().unwrap_or(module);
         passes::chain(module, &|func, round| coopmat::rounds(func, isa, round), &options).map_err(bug)?
     };
-    Ok(chained.or(expanded))
+    let module = chained.as_ref().or(expanded.as_ref()).unwrap_or(module);
+    let (maps, folds) = (|m| coopmat::maps(module, isa, m), |from, to| coopmat::folds(module, isa, from, to));
+    let elements = passes::Elements { maps: &maps, folds: &folds };
+    let fewer = passes::elements(module, elements, &options).map_err(bug)?;
+    Ok(fewer.or(chained).or(expanded))
 }
 
 /// The entry: calls a function for the first subgroup, or another for the others.

@@ -62,9 +62,13 @@ pub(crate) fn prepare(module: &Verified) -> Res<Verified> {
         IrOp::MatRotate | IrOp::MatMap { .. } if is_full => {
             let ty = info.results.first().and_then(|&v| func.ty(v).mat());
             let is_even = |m: MatType| m.len().is_multiple_of(lanes.into());
-            ty.is_some_and(|m| {
-                m.components(lanes) <= 64 && (matches!(info.op, IrOp::MatRotate) || is_even(m))
-            })
+            // Of a narrower operand other invocations have the elements.
+            let mut operands = info.args.iter().filter_map(|&v| func.ty(v).mat());
+            let has_one_width = operands.all(|m| ty.is_some_and(|ty| ty.cols == m.cols));
+            has_one_width
+                && ty.is_some_and(|m| {
+                    m.components(lanes) <= 64 && (matches!(info.op, IrOp::MatRotate) || is_even(m))
+                })
         }
         _ => false,
     };

@@ -142,7 +142,8 @@ pub enum Op {
         columns: bool,
     },
     /// `([matrix, …]) → (matrix)`: each element of the result is what the region makes of its place and
-    /// of the operands' elements there, if there are any. All have one shape and scope.
+    /// of the operands' elements there, if there are any. All have one shape and scope, but operands may have fewer
+    /// columns: of these it is the row's first element.
     ///
     /// The region's parameters: row and column (`i32`), then an element of each operand.
     MatMap {

@@ -25,18 +25,36 @@ use crate::value::{Lowered, Val};
 use inkwell::IntPredicate;
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::PointerValue;
-use phalanx_ir::{BinaryOp, Block, Function, Inst, InstInfo, MatType, Module, Op, Scalar, Value};
+use phalanx_ir::{BinaryOp, Block, Function, Inst, InstInfo, MatType, Module, Op, Scalar, Scope, Value};
 use phalanx_kernels::{KernelSet, TileLayout};
 
 /// Whether an operation of a module is lowered here.
 pub(crate) fn is_direct(module: &Module, isa: KernelSet, func: &Function, info: &InstInfo) -> bool {
-    let lanes = module.subgroup_size;
-    // The lanes of the last subgroup that do not exist cannot work on their elements.
-    let is_full = module.workgroup_invocations().is_multiple_of(lanes);
-    let is_map = matches!(info.op, Op::MatMap { .. });
-    let mut mats = info.args.iter().chain(&info.results).filter_map(|&v| func.ty(v).mat());
-    let is_direct_map = is_map && mats.all(|m| is_row(layout(isa, m), m, lanes));
-    is_full && (is_direct_map || reduce::is_direct(isa, func, info, lanes))
+    match info.op {
+        Op::MatMap { .. } => {
+            let mats = || info.args.iter().chain(&info.results).filter_map(|&v| func.ty(v).mat());
+            // Rows of narrower operands are found where a vector has no parts of rows.
+            let has_one_width = mats().all(|m| mats().all(|other| m.cols == other.cols));
+            let are_found = mats().all(|m| m.cols.is_power_of_two());
+            (has_one_width || are_found) && mats().all(|m| maps(module, isa, m))
+        }
+        _ => is_full(module) && reduce::is_direct(isa, func, info, module.subgroup_size),
+    }
+}
+
+/// The lanes of the last subgroup that do not exist cannot work on their elements.
+fn is_full(module: &Module) -> bool {
+    module.workgroup_invocations().is_multiple_of(module.subgroup_size)
+}
+
+/// Whether maps go straight through such matrices.
+pub(crate) fn maps(module: &Module, isa: KernelSet, m: MatType) -> bool {
+    is_full(module) && m.scope == Scope::Subgroup && is_row(layout(isa, m), m, module.subgroup_size)
+}
+
+/// Whether the rows of such a matrix are folded straight into such a one.
+pub(crate) fn folds(module: &Module, isa: KernelSet, from: MatType, to: MatType) -> bool {
+    [from, to].into_iter().all(|m| maps(module, isa, m)) && reduce::has_plan(from, to, module.subgroup_size)
 }
 
 /// Whether the elements are one vector behind the other, but for what pads rows of whole vectors, in a type that is
@@ -107,7 +125,10 @@ impl<'c> Lower<'_, 'c> {
             let first = l.e.mul(component, l.e.i32(l.w))?;
             let mut params = l.row_and_col(first, cols)?.to_vec();
             for m in operands {
-                let x = l.read_component(m, component)?;
+                let x = match m.ty.cols < cols {
+                    true => l.read_first_of_rows(m, component, cols)?,
+                    false => l.read_component(m, component)?,
+                };
                 params.push(Val::varying(x));
             }
             if let Some(y) = l.region(body, &params)? {
@@ -164,11 +185,7 @@ impl<'c> Lower<'_, 'c> {
         for &inst in f.block(body) {
             let info = f.inst(inst);
             match info.op {
-                Op::Params => {
-                    for (&v, &x) in info.results.iter().zip(params) {
-                        self.define(v, Lowered::Scalar(x));
-                    }
-                }
+                Op::Params => self.define_all(&info.results, params),
                 Op::Yield => {
                     self.exec = exec;
                     return Ok(info.args.first().copied());
@@ -184,6 +201,12 @@ impl<'c> Lower<'_, 'c> {
             }
         }
         Err(Error::bug("a region without an end"))
+    }
+
+    fn define_all(&mut self, params: &[Value], values: &[Val<'c>]) {
+        for (&v, &x) in params.iter().zip(values) {
+            self.define(v, Lowered::Scalar(x));
+        }
     }
 
     /// The type of a tile's elements.
@@ -215,6 +238,34 @@ impl<'c> Lower<'_, 'c> {
         let at = self.component_at(m, component)?;
         let ty = self.e.vec_of(self.storage_ty(m), self.w);
         let x = self.e.load(ty, at, m.ty.elem.bytes())?;
+        self.as_element(m, x)
+    }
+
+    /// For a component of all lanes of a matrix of so many columns: the first element of each one's row in a narrower one.
+    fn read_first_of_rows(&mut self, m: &MatValue<'c>, component: V<'c>, cols: u32) -> Result<V<'c>> {
+        let (layout, storage) = (self.layout_of(m.ty), self.storage_ty(m));
+        // A row is some vectors, or a vector some rows; both are powers of two then.
+        let (vectors, rows) = ((cols / self.w).max(1), (self.w / cols).max(1));
+        let component = self.e.zext_trunc(component, 64)?;
+        let row = self.binary(BinaryOp::Udiv, Scalar::I64, component, self.e.i64(vectors.into()), true)?;
+        let bytes = i64::from(rows * layout.ld) * layout.storage.bytes() as i64;
+        let offset = self.e.mul(row, self.e.i64(bytes))?;
+        let at = self.e.offset(m.tile.into(), offset)?.into_pointer_value();
+        let align = m.ty.elem.bytes();
+        let x = if rows == 1 {
+            let x = self.e.load(storage, at, align)?;
+            self.e.splat(x, self.w)?
+        } else {
+            // As far as the first element of the last row.
+            let ty = self.e.vec_of(storage, (rows - 1) * layout.ld + 1);
+            let x = self.e.load(ty, at, align)?;
+            self.e.permute(x, (0..self.w).map(|lane| lane / cols * layout.ld))?
+        };
+        self.as_element(m, x)
+    }
+
+    /// Elements, as they are stored.
+    fn as_element(&mut self, m: &MatValue<'c>, x: V<'c>) -> Result<V<'c>> {
         match m.ty.elem {
             _ if !self.is_widened(m) => Ok(x),
             // The upper half: the rest is zero.

@@ -65,6 +65,11 @@ pub(super) fn is_direct(isa: KernelSet, func: &Function, info: &InstInfo, lanes:
     are_rows && Plan::new(from, to, lanes).is_some() && is_pure(func, body)
 }
 
+/// Whether there is a plan for rows that are powers of two.
+pub(super) fn has_plan(from: MatType, to: MatType, lanes: u32) -> bool {
+    Plan::new(from, to, lanes).is_some()
+}
+
 /// Whether a region only computes something of its operands and of constants.
 fn is_pure(func: &Function, body: Block) -> bool {
     let list = func.block(body);

@@ -90,6 +90,7 @@ impl Choice<'_> {
                 // What looks at an invocation is executed by the one that holds the element as a component.
                 let holds = |&m: &MatType| has_components_in_registers(self.ir, m);
                 is_alike
+                    && types.iter().all(|m| m.cols == types[0].cols)
                     && (self.is_repeatable(body, 1)
                         || self.looks_at_own(body) && types.last().is_some_and(holds))
             }

@@ -77,8 +77,13 @@ impl Exec<'_, '_, '_> {
         let m = self.mat_type(info.results[0]);
         let cols = m.cols as usize;
         let made = self.for_each(body, &m, |exec, params, lane, element| {
-            let operands: Vec<u64> = info.args.iter().map(|&v| exec.matrix(v)[element]).collect();
-            let place = [(element / cols) as u64, (element % cols) as u64];
+            let (row, col) = (element / cols, element % cols);
+            let operand = |&v: &Value| {
+                let width = exec.mat_type(v).cols as usize;
+                exec.matrix(v)[row * width + if width < cols { 0 } else { col }]
+            };
+            let operands: Vec<u64> = info.args.iter().map(operand).collect();
+            let place = [row as u64, col as u64];
             exec.set_params(params, lane, place.into_iter().chain(operands));
             true
         })?;

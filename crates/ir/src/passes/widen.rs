@@ -208,7 +208,7 @@ impl<'a> Sums<'a> {
                 Op::VarLoad(v) | Op::VarStore(v) => v == var,
                 Op::MatLoad { flags, .. } | Op::MatStore { flags, .. } => !flags.volatile,
                 Op::MatMulAdd(_) | Op::MatScale | Op::Unary(_) | Op::Binary(_) | Op::Convert(_) => true,
-                Op::MatMap { body } => is_even_map(func, body),
+                Op::MatMap { body } => is_even_map(func, body) && has_one_shape(func, info),
                 _ => false,
             };
             if !is_followed {
@@ -268,6 +268,13 @@ fn is_even_map(func: &Function, body: Block) -> bool {
         let is_plain = matches!(info.op, Op::Params | Op::Yield) || info.op.computes();
         is_plain && !info.args.iter().any(|arg| place.contains(arg))
     })
+}
+
+/// Whether all matrices of an operation have as many columns.
+fn has_one_shape(func: &Function, info: &InstInfo) -> bool {
+    let mut widths = info.args.iter().chain(&info.results).filter_map(|&v| func.ty(v).mat()).map(|m| m.cols);
+    let first = widths.next();
+    widths.all(|width| Some(width) == first)
 }
 
 /// Whether a number is plainly the same for all invocations.

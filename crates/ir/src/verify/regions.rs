@@ -65,18 +65,19 @@ impl Checker<'_> {
     }
 
     fn map(&mut self, i: &InstInfo) {
-        if i.args.is_empty() {
-            return self.sig(i, &[], &[Want::Mat]);
-        }
-        let Some(Type::Mat(first)) = self.arg_ty(i, 0) else {
-            return self.sig(i, &[Want::Mat], &[Want::Mat]);
+        let Some(Type::Mat(to)) = self.result_ty(i) else {
+            let args = vec![Want::Mat; i.args.len()];
+            return self.sig(i, &args, &[Want::Mat]);
         };
         let fitted = |ty: Option<Type>| match ty {
-            Some(Type::Mat(m)) => Want::Is(MatType { elem: m.elem, use_: m.use_, ..first }.into()),
+            Some(Type::Mat(m)) => {
+                let cols = m.cols.min(to.cols);
+                Want::Is(MatType { elem: m.elem, use_: m.use_, cols, ..to }.into())
+            }
             _ => Want::Mat,
         };
         let args: Vec<Want> = (0..i.args.len()).map(|k| fitted(self.arg_ty(i, k))).collect();
-        self.sig(i, &args, &[fitted(self.result_ty(i))]);
+        self.sig(i, &args, &[Want::Mat]);
     }
 
     fn reduce(&mut self, i: &InstInfo, kind: MatReduceKind) {

@@ -340,10 +340,18 @@ fn whole_matrices() {
         let body = region(b, &[Type::F32; 2], give);
         b.value(Op::MatReduce { kind: crate::MatReduceKind::Square, body }, &[m], f32s(2, 3));
     });
-    fails("operand 1 has type mat<4x4xf32, subgroup, acc>, expected mat<4x8xf32, subgroup, acc>", |b| {
-        let (m, n) = (make(b, f32s(4, 8)), make(b, f32s(4, 4)));
+    let map = |b: &mut Builder<'_>, shape: Type| {
+        let (m, n) = (make(b, f32s(4, 8)), make(b, shape));
         let body = region(b, &[Type::I32, Type::I32, Type::F32, Type::F32], give);
         b.value(Op::MatMap { body }, &[m, n], f32s(4, 8));
+    };
+    // Operands may be narrower.
+    build(|b| map(b, f32s(4, 2))).unwrap();
+    fails("operand 1 has type mat<4x16xf32, subgroup, acc>, expected mat<4x8xf32, subgroup, acc>", |b| {
+        map(b, f32s(4, 16));
+    });
+    fails("operand 1 has type mat<2x8xf32, subgroup, acc>, expected mat<4x8xf32, subgroup, acc>", |b| {
+        map(b, f32s(2, 8));
     });
 }
 

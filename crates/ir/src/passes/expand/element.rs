@@ -56,26 +56,32 @@ impl Expand<'_> {
         let mut areas = SmallVec::<[_; 4]>::new();
         for (i, &v) in info.args.iter().enumerate() {
             let (matrix, ty) = (self.arg(info, i), self.mat(v));
-            areas.push(self.spill(matrix, ty, false));
+            areas.push((self.spill(matrix, ty, false), ty.cols));
         }
         // An element's operands are read before it is written, by the same invocation.
-        let out = areas.iter().copied().find(|a| a.elem.bytes() == m.elem.bytes());
+        let out = areas.iter().find(|(a, cols)| a.elem.bytes() == m.elem.bytes() && *cols == m.cols);
         let out = match out {
-            Some(area) => super::Area { elem: m.elem, ..area },
+            Some(&(area, _)) => super::Area { elem: m.elem, ..area },
             None => self.area(m.elem, m.len()),
         };
         self.settle();
         self.share(m.len() as u32, |this, e| {
             let (row, col) = this.row_and_col(e, m.cols);
             let mut params: SmallVec<[Value; 4]> = SmallVec::from_slice(&[row, col]);
-            for &area in &areas {
-                params.push(this.read(area, e));
+            for &(area, cols) in &areas {
+                let at = if cols < m.cols { this.times(row, cols) } else { e };
+                params.push(this.read(area, at));
             }
             let x = this.inline(body, &params);
             this.write(out, e, x);
         });
         self.settle();
         self.fill(info, m, out);
+    }
+
+    fn times(&mut self, x: Value, by: u32) -> Value {
+        let by = self.int(by);
+        self.binary(BinaryOp::Imul, x, by)
     }
 
     /// Row and column of a row-major element.
