@@ -1,6 +1,6 @@
 // What there is one number of for each row, in matrices as wide as those that it is for, or narrow: largest elements and sums of
 // rows from round to round, as attention has them. The sums are those of a reduction, or of a product with ones; what shrinks
-// mostly shrinks by one. All numbers are such that no order of additions changes any.
+// mostly shrinks by one. How many rounds there are is known, or not. All numbers are such that no order of additions changes any.
 //
 // Some are looked at as wide matrices after all: stored, or by a function that knows the column, or as a component.
 //
@@ -11,6 +11,7 @@
 // define C COLUMNS
 // define W WIDTH
 // define T TYPE
+// define ROUNDS TIMES
 // subgroup LANES
 // in 0.0 f16 rand 4096 1 -2 2 1
 // in 0.1 f16 rand 16384 2 -2 2 1
@@ -18,9 +19,11 @@
 // out 0.3 f32 8192 same
 // out 0.4 f32 8192 same
 // out 0.5 f32 8192 same
-// keys WAY=0 WHO=gl_ScopeSubgroup ROWS=32 COLUMNS=64 WIDTH=64 TYPE=float LANES=32
+// keys WAY=0 WHO=gl_ScopeSubgroup ROWS=32 COLUMNS=64 WIDTH=64 TYPE=float LANES=32 TIMES=4*gl_NumWorkGroups.x
 // case wide:
 // case ones: WAY=1
+// case unrolled: TIMES=4
+// case unrolled-ones: TIMES=4 WAY=1 TYPE=float16_t
 // case ones-in-halves: WAY=1 TYPE=float16_t
 // case stored: WAY=2
 // case by-columns: WAY=3
@@ -54,7 +57,7 @@ float added(const in float x, const in float y) { return x + y; }
 float first(const in float x, const in float y) { return x; }
 float larger_at(const in uint32_t r, const in uint32_t c, const in float x, const in float y) { return max(x, y); }
 float weight(const in uint32_t r, const in uint32_t c, const in float d) { return max(8.0 + d, 0.0); }
-float shrinking(const in uint32_t r, const in uint32_t c, const in float d) { return d < -64.0 ? 0.5 : 1.0; }
+float shrinking(const in uint32_t r, const in uint32_t c, const in float d) { return d < 0.0 ? 0.5 : 1.0; }
 float odd(const in uint32_t r, const in uint32_t c, const in float x) { return c % 2 == 1 ? x + 1.0 : x; }
 float row_only(const in uint32_t r, const in uint32_t c, const in float x) { return r % 3 == 1 ? x : x + 0.0; }
 
@@ -67,7 +70,8 @@ void main()
     MAT(T, R, 64, Accumulator) result = MAT(T, R, 64, Accumulator)(T(0.0));
     MAT(float, R, W, Accumulator) top = MAT(float, R, W, Accumulator)(-1000.0);
     MAT(float, R, W, Accumulator) sum = MAT(float, R, W, Accumulator)(0.0);
-    for (uint j = 0; j < 4; ++j) {
+    const uint rounds = ROUNDS;
+    for (uint j = 0; j < rounds; ++j) {
         MAT(float16_t, 16, C, B) right;
         coopMatLoad(right, k, j * 2048, C, ROW_MAJOR);
         MAT(float, R, C, Accumulator) scores = coopMatMulAdd(left, right, MAT(float, R, C, Accumulator)(0.0));

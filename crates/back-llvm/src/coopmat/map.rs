@@ -73,7 +73,10 @@ impl<'c> Lower<'_, 'c> {
         let result = self.mat_result(inst)?;
         self.here.is_element = true;
         match self.known_before(body)? {
-            None => self.map_components(body, &operands, &result)?,
+            None => match self.factors(inst, body, &operands, &result) {
+                Some(factors) => self.multiply_rows(&factors, &operands, &result)?,
+                None => self.map_components(body, &operands, &result)?,
+            },
             Some(cond) => {
                 // A loop for each way, in which LLVM finds no choice.
                 let truth = self.scalar(cond)?;
@@ -203,14 +206,14 @@ impl<'c> Lower<'_, 'c> {
         Err(Error::bug("a region without an end"))
     }
 
-    fn define_all(&mut self, params: &[Value], values: &[Val<'c>]) {
+    pub(super) fn define_all(&mut self, params: &[Value], values: &[Val<'c>]) {
         for (&v, &x) in params.iter().zip(values) {
             self.define(v, Lowered::Scalar(x));
         }
     }
 
     /// The type of a tile's elements.
-    fn storage_ty(&self, m: &MatValue<'c>) -> BasicTypeEnum<'c> {
+    pub(super) fn storage_ty(&self, m: &MatValue<'c>) -> BasicTypeEnum<'c> {
         if self.is_widened(m) { self.e.cx.f32_type().into() } else { self.e.scalar_ty(m.ty.elem) }
     }
 
@@ -265,7 +268,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// Elements, as they are stored.
-    fn as_element(&mut self, m: &MatValue<'c>, x: V<'c>) -> Result<V<'c>> {
+    pub(super) fn as_element(&mut self, m: &MatValue<'c>, x: V<'c>) -> Result<V<'c>> {
         match m.ty.elem {
             _ if !self.is_widened(m) => Ok(x),
             // The upper half: the rest is zero.

@@ -11,7 +11,7 @@
 //! - `wishes`: what multiplications are told of the reads between them.
 //!
 //! `emit` then makes the kernel calls, instruction by instruction; `tensor` those for tensor layouts,
-//! `component` those that deal with components of single lanes. `map` and `reduce` have no kernels: they make code
+//! `component` those that deal with components of single lanes. `map`, `factors` and `reduce` have no kernels: they make code
 //! for all elements.
 //!
 //! A matrix instruction is executed by all lanes of the subgroup or by none (SPV_KHR_cooperative_matrix,
@@ -19,6 +19,7 @@
 
 mod component;
 mod emit;
+mod factors;
 mod map;
 mod once;
 mod places;

@@ -116,7 +116,9 @@ impl Places {
         if disturbed || self.reads_unsafely(info.args.as_slice(), &info.op, place, func) {
             return None;
         }
-        self.elided.insert(insts[store_pos]);
+        if func.inst(insts[store_pos]).args.last() == Some(&value) {
+            self.elided.insert(insts[store_pos]);
+        }
         Some(place)
     }
 
@@ -150,13 +152,25 @@ impl Places {
     }
 }
 
-/// Where in a block, and to which element of a variable, a value is stored.
+/// Where in a block, and to which element of a variable, a value is stored, or the sum that it is the addend of.
 fn target(func: &Function, uses: &Uses, insts: &[Inst], value: Value) -> Option<(usize, Var, Element)> {
-    let users = &uses.uses[value.index()];
-    users.iter().find_map(|&at| match (&func.inst(insts[at]).op, access(func, insts[at])) {
-        (Op::VarStore(_), Some((var, element, true))) => Some((at, var, element)),
-        _ => None,
-    })
+    let stored = |value: Value| {
+        uses.uses[value.index()].iter().find_map(|&at| {
+            match (&func.inst(insts[at]).op, access(func, insts[at])) {
+                (Op::VarStore(_), Some((var, element, true))) => Some((at, var, element)),
+                _ => None,
+            }
+        })
+    };
+    let sum = || {
+        let &[at] = &uses.uses[value.index()][..] else { return None };
+        let info = func.inst(insts[at]);
+        let is_addend = matches!(info.op, Op::MatMulAdd(_)) && info.args[2] == value;
+        // Chains of sums are one sum without a variable.
+        let is_first = !matches!(func.def(value).op, Op::MatMulAdd(_));
+        info.results.first().copied().filter(|&sum| is_addend && is_first && func.ty(sum) == func.ty(value))
+    };
+    stored(value).or_else(|| stored(sum()?))
 }
 
 /// Whether an instruction may go on elsewhere than behind it.

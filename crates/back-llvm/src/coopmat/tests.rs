@@ -149,6 +149,32 @@ fn what_a_branch_changes_is_where_it_will_be() {
 }
 
 #[test]
+fn what_a_sum_begins_with_is_where_the_sum_will_be() {
+    let places = |is_looked_at: bool, is_read: bool| {
+        let mut begin = None;
+        let (_, _, places, _) = Code::new().build(|b, acc| {
+            let (a, x) = (load(b, Use::A), load(b, Use::B));
+            let before = b.var_load(acc, None);
+            let twice = b.binary(BinaryOp::Fadd, before, before);
+            if is_looked_at {
+                b.binary(BinaryOp::Fadd, twice, twice);
+            }
+            if is_read {
+                b.binary(BinaryOp::Fadd, before, before);
+            }
+            let sum = mul_add(b, a, x, twice);
+            b.var_store(acc, None, sum);
+            begin = Some(twice);
+        });
+        places.of_value(begin.unwrap())
+    };
+    assert_eq!(places(false, false), Place::Var(Var::new(0), Element::Const(0)));
+    // It is needed once more, or what the variable held is.
+    assert!(matches!(places(true, false), Place::Slot(_)));
+    assert!(matches!(places(false, true), Place::Slot(_)));
+}
+
+#[test]
 fn chains_become_one_sum() {
     let mut results = Vec::new();
     let (_, _, _, schedule) = Code::new().build(|b, acc| {
