@@ -216,7 +216,7 @@ struct Edits {
 /// the values of the function.
 pub fn without_constant(func: &Function, facts: Option<&Uniformity>, mut index: Value) -> (Value, i64) {
     let mut sum = 0;
-    while let Op::Binary(BinaryOp::Iadd) = func.def(index).op {
+    while func.ty(index) == Type::Scalar(Scalar::I32) && func.def(index).op == Op::Binary(BinaryOp::Iadd) {
         let args = &func.def(index).args;
         let with = |x: Value, c: Value| Some((x, func.const_bits(c)?));
         let Some((x, c)) = with(args[0], args[1]).or_else(|| with(args[1], args[0])) else { break };
@@ -225,7 +225,7 @@ pub fn without_constant(func: &Function, facts: Option<&Uniformity>, mut index: 
         let carries = c >> zeros.min(63) != 0;
         let is_sum = !carries || known.most + c <= u64::from(i32::MAX.cast_unsigned());
         let Ok(c) = i32::try_from(c) else { break };
-        if func.ty(index) != Type::Scalar(Scalar::I32) || !is_sum {
+        if !is_sum {
             break;
         }
         sum += i64::from(c);
@@ -270,6 +270,41 @@ impl Known {
             (BinaryOp::Udiv, Some(by @ 1..)) => Self { zeros: 0, most: x.most / by },
             (BinaryOp::Umod, Some(by @ 1..)) => Self { zeros: 0, most: x.most.min(by - 1) },
             _ => Self::NOTHING,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_constant;
+    use crate::{text, verify};
+
+    #[test]
+    fn constants_are_taken_from_indices_of_32_bits() {
+        // What is added to an index, its type, and what is known to be added to it.
+        for (ty, constant, known) in
+            [("i32", "4", 4), ("i32", "0xffffffff", 0), ("i64", "-1", 0), ("i64", "4", 0)]
+        {
+            let code = format!(
+                "workgroup_size 32 1 1 subgroup_size 32 binding buf0 = 0.0 storage {{
+                %0: i32 = const 0
+                %four: i32 = const 3
+                %lane: i32 = local_invocation_id<x>
+                %even: i32 = shl %lane, %four
+                %index: {ty} = {} %even
+                %c: {ty} = const {constant}
+                %sum: {ty} = iadd %index, %c
+                %p: ptr<buffer> = buffer_ptr<buf0> %0
+                %at: ptr<buffer> = ptr_add<scale=4> %p, %sum
+                %x: i32 = load %at }}",
+                if ty == "i32" { "iadd %0," } else { "u_to_u" }
+            );
+            let module = verify(text::parse(&code).unwrap_or_else(|e| panic!("{e}\n{code}"))).unwrap();
+            let at = module.body.insts.iter().find_map(|info| match info.op {
+                crate::Op::PtrAdd { .. } => info.args.get(1).copied(),
+                _ => None,
+            });
+            assert_eq!(without_constant(&module.body, None, at.unwrap()).1, known, "{ty} {constant}");
         }
     }
 }
