@@ -18,7 +18,7 @@ impl Generator<'_> {
     }
 
     fn begin_matrix(&mut self, b: &mut Builder<'_>, scope: Scope) {
-        let (rows, cols) = (self.rng.pick(&[4, 8, 3]), self.rng.pick(&[4, 8, 5]));
+        let (rows, cols) = (self.rng.pick(&[4, 8, 3]), self.rng.pick(&[4, 8, 5, 16, 16]));
         let ty = MatType { elem: Scalar::I32, scope, rows, cols, use_: Use::Accumulator };
         let var = b.func.new_var(ty.into(), 2, "");
         for i in 0..2 {
@@ -174,8 +174,11 @@ impl Generator<'_> {
     pub(super) fn write_matrix(&mut self, b: &mut Builder<'_>, mat: Value) {
         let scope = b.func.ty(mat).mat().map_or(Scope::Subgroup, |m| m.scope);
         let ptr = self.tile(b, scope);
-        let stride = b.i64(8 * 4 + 4 * self.rng.below(3) as i64);
-        let op = Op::MatStore { column_major: self.rng.one_in(2), flags: MemFlags::default() };
+        let m = b.func.ty(mat).mat();
+        let column_major = self.rng.one_in(2);
+        let side = m.map_or(8, |m| if column_major { m.rows } else { m.cols }).max(8);
+        let stride = b.i64(i64::from(side) * 4 + 4 * self.rng.below(3) as i64);
+        let op = Op::MatStore { column_major, flags: MemFlags::default() };
         b.effect(op, &[ptr, mat, stride]);
     }
 

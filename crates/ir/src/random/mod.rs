@@ -18,6 +18,7 @@
 mod expr;
 mod lines;
 mod matrix;
+mod rows;
 mod stmt;
 mod vector;
 mod whole;

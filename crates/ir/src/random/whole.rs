@@ -10,7 +10,7 @@ use crate::types::{MatType, Scalar, Space, Type, Use};
 impl Generator<'_> {
     /// A matrix of the same type, made from one.
     pub(super) fn whole_matrix(&mut self, b: &mut Builder<'_>, mat: Value, ty: MatType) -> Value {
-        match self.rng.below(9) {
+        match self.rng.below(11) {
             0 => self.mapped(b, mat, ty),
             1 => self.reduced(b, mat, ty),
             2 => {
@@ -27,6 +27,7 @@ impl Generator<'_> {
             }
             4 => self.load_tensor(b, mat, ty, true),
             5 | 6 => self.lines(b, mat, ty),
+            8 | 9 => self.numbers_of_rows(b, mat, ty),
             7 => {
                 let other = self.read_matrix(b, ty);
                 let near = b.i32(self.rng.below(ty.len() as usize + 3) as i32 - 1);
@@ -44,7 +45,7 @@ impl Generator<'_> {
     }
 
     /// Fills a region: `fill` makes its result of its parameters.
-    fn region(
+    pub(super) fn region(
         &mut self,
         b: &mut Builder<'_>,
         params: &[Type],
