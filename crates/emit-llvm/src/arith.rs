@@ -122,6 +122,15 @@ impl<'c> Emit<'c> {
             B::Fsub => self.float_op(InstructionOpcode::FSub, s, x, y, exact),
             B::Fmul => self.float_op(InstructionOpcode::FMul, s, x, y, exact),
             B::Fdiv => self.float_op(InstructionOpcode::FDiv, s, x, y, exact),
+            B::Fmin | B::Fmax
+                if s == Scalar::F16
+                    && let (Some(x), Some(y)) = (self.known_f32(x), self.known_f32(y)) =>
+            {
+                // One of two halves is a half.
+                let picked =
+                    self.float_pick(if op == B::Fmin { Pick::Smaller } else { Pick::Larger }, x, y)?;
+                self.as_narrow(s, picked)
+            }
             B::Fmin | B::Fmax if s == Scalar::F16 && !self.caps.native_f16 && lanes(x).is_some() => {
                 self.pick_half(if op == B::Fmin { IntPredicate::SLT } else { IntPredicate::SGT }, x, y)
             }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::vector::splatted;
 use crate::{Emit, V, elem_ty, int_bits, lanes};
 use inkwell::types::BasicTypeEnum;
-use inkwell::values::InstructionOpcode as I;
+use inkwell::values::{BasicValue, InstructionOpcode as I};
 use inkwell::{FloatPredicate, IntPredicate};
 use phalanx_ir::{ConvertKind, ConvertOp, Rounding, Scalar};
 use std::ops::RangeInclusive;
@@ -63,6 +63,21 @@ impl<'c> Emit<'c> {
     /// `f32` rounded to a type.
     pub fn round_f32(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
         self.convert(ConvertOp::new(ConvertKind::FToF), Scalar::F32, s, x)
+    }
+
+    /// Numbers of `f32` that a narrower type has as it. Whoever widens them has these again, without that they are rounded.
+    pub fn as_narrow(&mut self, s: Scalar, x: V<'c>) -> Result<V<'c>> {
+        let narrow = self.round_f32(s, x)?;
+        // Constants are the same value wherever they come from.
+        if narrow != x && !narrow.is_const() {
+            self.exact.insert(narrow, x);
+        }
+        Ok(narrow)
+    }
+
+    /// The numbers of `f32` that a narrower value is, if they are there.
+    pub(crate) fn known_f32(&self, x: V<'c>) -> Option<V<'c>> {
+        self.exact.get(&x).copied()
     }
 
     /// Towards zero and saturating, NaN to 0.

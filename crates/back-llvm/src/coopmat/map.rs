@@ -277,7 +277,7 @@ impl<'c> Lower<'_, 'c> {
                 let high = self.e.lshr(bits, self.e.int_like(bits, 16))?;
                 self.e.zext_trunc(high, 16)
             }
-            elem => self.e.round_f32(elem, x),
+            elem => self.e.as_narrow(elem, x),
         }
     }
 
