@@ -19,6 +19,10 @@
 // case f32-5x18-18: TT=f32 G=float R=5 C=18 N=18
 // case f32-32x8-64: TT=f32 G=float R=32 C=8 N=64
 // case f32-64x64-1: TT=f32 G=float R=64 C=64 N=1
+// case f32-32x64-16: TT=f32 G=float R=32 C=64 N=16
+// case f16-32x64-32: TT=f16 G=float16_t R=32 C=64 N=32
+// case f16-64x16-32: TT=f16 G=float16_t R=64 C=16 N=32
+// case i32-64x64-64: TT=i32 G=int R=64 C=64 N=64
 // case f16-1x1-1: TT=f16 G=float16_t R=1 C=1 N=1
 // case f16-3x7-2: TT=f16 G=float16_t R=3 C=7 N=2
 // case f16-7x3-5: TT=f16 G=float16_t R=7 C=3 N=5

@@ -12,7 +12,8 @@ use crate::value::{Lowered, Val};
 use bytemuck::bytes_of;
 use inkwell::values::PointerValue;
 use phalanx_ir::{
-    BinaryOp, ConvertKind, ConvertOp, Inst, MatType, Op, Rounding, Scalar, Space, UnaryOp, Value, Var,
+    BinaryOp, ConvertKind, ConvertOp, Inst, MatReduceKind, MatType, Op, Rounding, Scalar, Space, UnaryOp,
+    Value, Var,
 };
 use phalanx_kernels::{Access, ConvertParams, ElementParams, KernelId};
 
@@ -49,8 +50,11 @@ impl<'c> Lower<'_, 'c> {
             Op::MatMap { body } if super::is_direct(self.ir, self.mats.isa, f, f.inst(inst)) => {
                 self.mat_map(inst, body)
             }
-            Op::MatReduce { body, .. } if super::is_direct(self.ir, self.mats.isa, f, f.inst(inst)) => {
-                self.mat_reduce_rows(inst, body)
+            Op::MatReduce { kind, body } if super::is_direct(self.ir, self.mats.isa, f, f.inst(inst)) => {
+                match kind {
+                    MatReduceKind::Row => self.mat_reduce_rows(inst, body),
+                    _ => self.mat_reduce_columns(inst, kind, body),
+                }
             }
             // What `expand` takes apart is here only if it does not fit.
             Op::MatTranspose

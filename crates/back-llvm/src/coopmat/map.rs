@@ -17,7 +17,7 @@
 //! elements go the same way, each has a loop of its own.
 //! Everything else is left to [`phalanx_ir::passes::expand_but`].
 
-use super::{MatValue, layout, reduce};
+use super::{MatValue, columns, layout, reduce};
 use crate::emit::{V, const_int};
 use crate::error::{Error, Result};
 use crate::lower::{Flow, Lower};
@@ -38,7 +38,12 @@ pub(crate) fn is_direct(module: &Module, isa: KernelSet, func: &Function, info: 
             let are_found = mats().all(|m| m.cols.is_power_of_two());
             (has_one_width || are_found) && mats().all(|m| maps(module, isa, m))
         }
-        _ => is_full(module) && reduce::is_direct(isa, func, info, module.subgroup_size),
+        _ => {
+            let lanes = module.subgroup_size;
+            let is_reduced =
+                || reduce::is_direct(isa, func, info, lanes) || columns::is_direct(isa, func, info, lanes);
+            is_full(module) && is_reduced()
+        }
     }
 }
 

@@ -11,12 +11,13 @@
 //! - `wishes`: what multiplications are told of the reads between them.
 //!
 //! `emit` then makes the kernel calls, instruction by instruction; `tensor` those for tensor layouts,
-//! `component` those that deal with components of single lanes. `map`, `factors` and `reduce` have no kernels: they make code
+//! `component` those that deal with components of single lanes. `map`, `factors`, `reduce` and `columns` have no kernels: they make code
 //! for all elements.
 //!
 //! A matrix instruction is executed by all lanes of the subgroup or by none (SPV_KHR_cooperative_matrix,
 //! *tangled* instructions), so masks matter only where components are written.
 
+mod columns;
 mod component;
 mod emit;
 mod factors;
@@ -97,7 +98,9 @@ impl State<'_> {
         let schedule = Schedule::of(func, &uses, &places);
         let mut plans = FxHashMap::default();
         let insts = (0..func.insts.len()).map(Inst::new);
-        let mut scratch = insts.map(|inst| tensor::scratch_bytes(func, isa, inst)).max().unwrap_or(0);
+        let bytes =
+            |inst| tensor::scratch_bytes(func, isa, inst).max(columns::scratch_bytes(func, isa, inst));
+        let mut scratch = insts.map(bytes).max().unwrap_or(0);
         let tile_bytes = |ty: Type| ty.mat().map_or(0, |m| layout(isa, m).bytes() as u64);
         let mut once = Once::of(func, subgroups, tile_bytes);
         for group in schedule.groups() {

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The tree is that of `mat_reduce`: element `i` with element `h + i`. All else is left to
-//! [`phalanx_ir::passes::expand_but`]: other kinds, lengths that are no powers of two, and regions that look at more than
-//! their operands.
+//! [`phalanx_ir::passes::expand_but`], if not to `columns`: lengths that are no powers of two, and regions that look at more
+//! than their operands.
 
 use super::map::is_row;
 use super::{MatValue, layout};
@@ -71,7 +71,7 @@ pub(super) fn has_plan(from: MatType, to: MatType, lanes: u32) -> bool {
 }
 
 /// Whether a region only computes something of its operands and of constants.
-fn is_pure(func: &Function, body: Block) -> bool {
+pub(super) fn is_pure(func: &Function, body: Block) -> bool {
     let list = func.block(body);
     list.iter().all(|&inst| {
         let info = func.inst(inst);
@@ -112,7 +112,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// The region for two elements in each lane.
-    fn fold(&mut self, body: Block, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
+    pub(super) fn fold(&mut self, body: Block, x: V<'c>, y: V<'c>) -> Result<V<'c>> {
         let y = self.region(body, &[Val::varying(x), Val::varying(y)])?;
         let y = self.scalar(y.ok_or_else(|| Error::bug("a reduction that never ends"))?)?;
         self.vector(y)
