@@ -21,6 +21,13 @@ use phalanx_ir::uniformity::Assumptions;
 use phalanx_ir::{Distribution, Function, InstInfo, Uniformity, Verified};
 use phalanx_kernels::KernelSet;
 
+/// What a module is compiled with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub(crate) isa: KernelSet,
+    pub(crate) passes: passes::Options,
+}
+
 /// The forms of a module.
 pub(crate) struct Forms {
     /// That for everything.
@@ -48,14 +55,14 @@ pub(crate) enum Form {
 
 impl Forms {
     /// Finds the forms of a module.
-    pub(crate) fn of(module: &Verified, isa: KernelSet) -> Result<Self> {
+    pub(crate) fn of(module: &Verified, settings: Settings) -> Result<Self> {
         if module.distribution != Distribution::Rows {
             let name = module.distribution.name();
             return Err(Error::unsupported(format!("components of matrices distributed as {name}")));
         }
         let distributed = passes::distribute(module, Distribution::Rows).map_err(bug)?;
         let module = distributed.as_ref().unwrap_or(module);
-        let split = passes::split(module, &passes::Options::default()).map_err(|error| match error {
+        let split = passes::split(module, &settings.passes).map_err(|error| match error {
             SpreadError::Bug(error) => bug(error),
             error => Error::unsupported(error.to_string()),
         })?;
@@ -63,22 +70,23 @@ impl Forms {
             Some(Split { leader, followers: Some(followers) }) => {
                 Ok(Self { general: Form::Led { leader, followers }, special: None })
             }
-            Some(Split { leader, followers: None }) => Self::of_all_subgroups(&leader, isa),
-            None => Self::of_all_subgroups(module, isa),
+            Some(Split { leader, followers: None }) => Self::of_all_subgroups(&leader, settings),
+            None => Self::of_all_subgroups(module, settings),
         }
     }
 
-    fn of_all_subgroups(whole: &Verified, isa: KernelSet) -> Result<Self> {
+    fn of_all_subgroups(whole: &Verified, settings: Settings) -> Result<Self> {
         let subgroups = whole.num_subgroups();
-        let blocks = |func: &_, round: &_, bytes| coopmat::blocks(func, isa, subgroups, round, bytes);
-        let staged = passes::stage(whole, &blocks, &passes::Options::default()).map_err(bug)?;
+        let blocks =
+            |func: &_, round: &_, bytes| coopmat::blocks(func, settings.isa, subgroups, round, bytes);
+        let staged = passes::stage(whole, &blocks, &settings.passes).map_err(bug)?;
         let whole = staged.as_ref().unwrap_or(whole);
-        let passed = prepare(whole, Scratch::of(whole), isa)?;
+        let passed = prepare(whole, Scratch::of(whole), settings)?;
         let module = passed.unwrap_or_else(|| whole.clone());
         let uniformity = Uniformity::analyse_if(&module, &Assumptions::of_components());
         let assumptions = Assumptions::useful(&module, &uniformity);
         let special = if assumptions.is_empty() {
-            let coarse = passes::coarsen(whole, &passes::Options::default()).map_err(bug)?;
+            let coarse = passes::coarsen(whole, &settings.passes).map_err(bug)?;
             coarse.map(|coarse| Form::Block { module: coarse.module, block: coarse.block })
         } else {
             Some(Form::Aligned { module: module.clone(), assumptions })
@@ -94,15 +102,15 @@ impl Form {
         &self,
         e: Emit<'c>,
         common: &mut Common,
-        isa: KernelSet,
+        settings: Settings,
     ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
         let start = |e: &Emit<'c>| Prologue::new(e, abi::ENTRY_SYMBOL, Linkage::External);
         let (e, function, meta) = match self {
-            Self::Led { leader, followers } => return led(e, common, leader, followers, isa),
+            Self::Led { leader, followers } => return led(e, common, leader, followers, settings),
             Self::Single { module, uniformity, is_rare } => {
                 let mut start = start(&e);
                 start.is_rare = *is_rare;
-                Lower::module(e, common, start, module, uniformity, isa, module.num_subgroups())?
+                Lower::module(e, common, start, module, uniformity, settings.isa, module.num_subgroups())?
             }
             Self::Aligned { module, assumptions } => {
                 let uniformity = Uniformity::analyse_if(module, assumptions);
@@ -113,15 +121,22 @@ impl Form {
                     None => (module, uniformity),
                 };
                 let start = start(&e);
-                let (e, function, meta) =
-                    Lower::module(e, common, start, module, &uniformity, isa, module.num_subgroups())?;
+                let (e, function, meta) = Lower::module(
+                    e,
+                    common,
+                    start,
+                    module,
+                    &uniformity,
+                    settings.isa,
+                    module.num_subgroups(),
+                )?;
                 (e, function, Meta { aligned: assumptions.aligned().collect(), ..meta })
             }
             Self::Block { module, block } => {
                 let start = start(&e);
                 let subgroups = module.num_subgroups();
                 let (e, function, meta) =
-                    one_of_two(e, common, start, module, Scratch::of(module), isa, subgroups)?;
+                    one_of_two(e, common, start, module, Scratch::of(module), settings, subgroups)?;
                 (e, function, Meta { block: Some(*block), ..meta })
             }
         };
@@ -151,17 +166,17 @@ fn led<'c>(
     common: &mut Common,
     leader: &Verified,
     followers: &Verified,
-    isa: KernelSet,
+    settings: Settings,
 ) -> Result<(Emit<'c>, Vec<FunctionValue<'c>>, Meta)> {
     let alone = Scratch { subgroups: 1, ..Scratch::of(leader) };
     let mut start = Prologue::new(&e, "leader", Linkage::Internal);
     start.stops = true;
     // What both note of common memory would have to be the same.
-    let (e, lead, first) = one_of_two(e, common, start, leader, alone, isa, 1)?;
+    let (e, lead, first) = one_of_two(e, common, start, leader, alone, settings, 1)?;
     let behind = Scratch { start: first.shared_bytes, ..Scratch::of(followers) };
     let mut start = Prologue::new(&e, "followers", Linkage::Internal);
     start.stops = true;
-    let (e, follow, others) = one_of_two(e, common, start, followers, behind, isa, 1)?;
+    let (e, follow, others) = one_of_two(e, common, start, followers, behind, settings, 1)?;
     choose(&e, lead, follow)?;
     let meta = Meta {
         shared_bytes: first.shared_bytes.max(others.shared_bytes),
@@ -182,20 +197,20 @@ fn one_of_two<'c>(
     mut start: Prologue<'c>,
     module: &Verified,
     scratch: Scratch,
-    isa: KernelSet,
+    settings: Settings,
     subgroups: u32,
 ) -> Result<(Emit<'c>, FunctionValue<'c>, Meta)> {
-    let passed = prepare(module, scratch, isa)?;
+    let passed = prepare(module, scratch, settings)?;
     let module = passed.as_ref().unwrap_or(module);
     let uniformity = Uniformity::analyse_if(module, &Assumptions::of_components());
     start.may_run_groups = false;
-    Lower::module(e, common, start, module, &uniformity, isa, subgroups)
+    Lower::module(e, common, start, module, &uniformity, settings.isa, subgroups)
 }
 
 /// What the passes make of a form, if it is another module then.
-fn prepare(module: &Verified, scratch: Scratch, isa: KernelSet) -> Result<Option<Verified>> {
+fn prepare(module: &Verified, scratch: Scratch, settings: Settings) -> Result<Option<Verified>> {
+    let Settings { isa, passes: options } = settings;
     let is_whole = |f: &Function, i: &InstInfo| coopmat::is_whole(module, isa, f, i);
-    let options = passes::Options::default();
     let scratch = Scratch { decodes_in_components: true, ..scratch };
     let expanded = passes::expand_but(&is_whole, module, scratch, &options).map_err(bug)?;
     let chained = {

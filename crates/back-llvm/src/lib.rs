@@ -52,11 +52,11 @@ mod vars;
 mod vector;
 mod window;
 
-use forms::{Form, Forms};
+use forms::{Form, Forms, Settings};
 use inkwell::context::Context;
 use lower::Common;
 use phalanx_emit_llvm::{self as emit, error};
-use phalanx_ir::Verified;
+use phalanx_ir::{Verified, passes};
 use phalanx_kernels::KernelSet;
 use std::ops::Add;
 use std::time::{Duration, Instant};
@@ -92,8 +92,10 @@ pub struct Times {
 }
 
 /// What the caller wants besides the code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
+    /// How the target's own passes are run.
+    pub passes: passes::Options,
     /// Fill [`Dumps::llvm_lowered`] and [`Dumps::llvm_optimized`].
     pub dump_llvm: bool,
     /// Fill [`Dumps::asm`].
@@ -162,7 +164,7 @@ pub fn compile_by(
 ) -> Result<Compiled, Error> {
     let start = Instant::now();
     let isa = coopmat::kernels(&module.body, target.kernels());
-    let Forms { general, special } = Forms::of(module, isa)?;
+    let Forms { general, special } = Forms::of(module, Settings { isa, passes: options.passes })?;
     let lower = start.elapsed();
     let task = Task { name: module.name.clone(), target: target.clone(), options: *options, isa };
     let mut common = Common { checks_addresses: options.check_addresses, ..Common::default() };
@@ -203,7 +205,8 @@ impl Task {
         let cx = Context::create();
         let mut emit = emit::Emit::new(&cx, &self.name, self.target.caps());
         emit.has_notes = self.options.profile;
-        let (emit, functions, meta) = form.lower(emit, common, self.isa)?;
+        let (emit, functions, meta) =
+            form.lower(emit, common, Settings { isa: self.isa, passes: self.options.passes })?;
         let lower = start.elapsed();
         let compiled = optimize::to_object(&cx, &emit.module, &functions, &self.target, &self.options)?;
         let Meta { stack_bytes, frame_bytes, frame_align, .. } = compiled.meta;

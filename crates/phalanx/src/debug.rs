@@ -65,7 +65,12 @@ impl Debug {
 
     /// What to ask the compiler for.
     pub(crate) fn dumps(self) -> phalanx_cpu::Options {
-        phalanx_cpu::Options { dump_llvm: self.llvm, dump_asm: self.asm, ..Default::default() }
+        phalanx_cpu::Options {
+            passes: self.passes(),
+            dump_llvm: self.llvm,
+            dump_asm: self.asm,
+            ..Default::default()
+        }
     }
 
     /// How to run the passes.
