@@ -95,8 +95,11 @@ void main()
         } else {
             coopMatReduceNV(add, weights, gl_CooperativeMatrixReduceRowNV, added);
         }
-        if (KIND == 4)
-            add[0] = add[0] * 2.0;
+        if (KIND == 4) {
+            // All components, whosever they are, but not as a function of elements.
+            for (int i = int(add.length()) - 1; i >= 0; --i)
+                add[i] = add[i] * 2.0;
+        }
         sum = shrink * sum + add;
         if (KIND == 2)
             coopMatStore(top, tops, 0, W, ROW_MAJOR);
