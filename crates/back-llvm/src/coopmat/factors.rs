@@ -67,15 +67,13 @@ impl<'c, 'f> Lower<'f, 'c> {
             [x, y] if y == element => x,
             _ => return None,
         };
+        // A number from around the region is not one of each row.
+        let is_of_row = params.contains(&number) || insts.contains(&f.values[number.index()].def);
         let are_blocks = [result.ty.cols, result.ty.rows].iter().all(|n| n.is_multiple_of(self.w));
         let are_words = operands.iter().all(|m| self.layout_of(m.ty).storage.bytes() >= 4);
-        (are_blocks && are_words && may_be_used(number) && insts.iter().all(is_plain)).then_some(Factors {
-            insts,
-            number,
-            product,
-            params,
-            matrix,
-        })
+        let is_plain = may_be_used(number) && insts.iter().all(is_plain);
+        let found = Factors { insts, number, product, params, matrix };
+        (are_blocks && are_words && is_of_row && is_plain).then_some(found)
     }
 
     /// Multiplies the rows whose number is not one, of which as many as there are lanes are looked at together.
@@ -110,13 +108,7 @@ impl<'c, 'f> Lower<'f, 'c> {
             let one = l.e.int_like(bits, from_f64(result.ty.elem, 1.0));
             let others = l.e.icmp(IntPredicate::NE, bits, one)?;
             let any = l.e.any(others)?;
-            let [multiply, done] = ["rows", "rows_done"].map(|name| l.new_block(name));
-            l.e.cond_br(any, multiply, done)?;
-            l.e.b.position_at_end(multiply);
-            l.count_up(l.w, |l, row| l.multiply_row(factors, slot, result, (first, row)))?;
-            l.e.br(done)?;
-            l.e.b.position_at_end(done);
-            Ok(())
+            l.only_if(any, |l| l.count_up(l.w, |l, row| l.multiply_row(factors, slot, result, (first, row))))
         })
     }
 
@@ -135,23 +127,30 @@ impl<'c, 'f> Lower<'f, 'c> {
         let bits = self.e.as_bits(elem, number)?;
         let one = self.e.int_like(bits, from_f64(elem, 1.0));
         let is_other = self.e.icmp(IntPredicate::NE, bits, one)?;
-        let [multiply, done] = ["row", "row_done"].map(|name| self.new_block(name));
-        self.e.cond_br(is_other, multiply, done)?;
-        self.e.b.position_at_end(multiply);
-        let number = self.e.splat(number, self.w)?;
-        self.define_all(&[factors.number], &[Val::varying(number)]);
-        let vectors = result.ty.cols / self.w;
-        let row = self.e.add(first, row)?;
-        let before = self.e.mul(row, self.e.i32(vectors))?;
-        self.count_up(vectors, |l, vector| {
-            let component = l.e.add(before, vector)?;
-            let x = l.read_component(result, component)?;
-            l.define_all(&factors.params[2 + factors.matrix..][..1], &[Val::varying(x)]);
-            l.inst(factors.product)?;
-            let y = l.scalar(l.f.inst(factors.product).results[0])?;
-            let y = l.vector(y)?;
-            l.write_component(result, component, y)
-        })?;
+        self.only_if(is_other, |l| {
+            let number = l.e.splat(number, l.w)?;
+            l.define_all(&[factors.number], &[Val::varying(number)]);
+            let vectors = result.ty.cols / l.w;
+            let row = l.e.add(first, row)?;
+            let before = l.e.mul(row, l.e.i32(vectors))?;
+            l.count_up(vectors, |l, vector| {
+                let component = l.e.add(before, vector)?;
+                let x = l.read_component(result, component)?;
+                l.define_all(&factors.params[2 + factors.matrix..][..1], &[Val::varying(x)]);
+                l.inst(factors.product)?;
+                let y = l.scalar(l.f.inst(factors.product).results[0])?;
+                let y = l.vector(y)?;
+                l.write_component(result, component, y)
+            })
+        })
+    }
+
+    /// Appends code that is executed where a truth value holds.
+    fn only_if(&mut self, cond: V<'c>, body: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let [yes, done] = ["holds", "done"].map(|name| self.new_block(name));
+        self.e.cond_br(cond, yes, done)?;
+        self.e.b.position_at_end(yes);
+        body(self)?;
         self.e.br(done)?;
         self.e.b.position_at_end(done);
         Ok(())
