@@ -57,7 +57,6 @@ use inkwell::context::Context;
 use lower::Common;
 use phalanx_emit_llvm::{self as emit, error};
 use phalanx_ir::{Verified, passes};
-use phalanx_kernels::KernelSet;
 use std::ops::Add;
 use std::time::{Duration, Instant};
 
@@ -164,9 +163,10 @@ pub fn compile_by(
 ) -> Result<Compiled, Error> {
     let start = Instant::now();
     let isa = coopmat::kernels(&module.body, target.kernels());
-    let Forms { general, special } = Forms::of(module, Settings { isa, passes: options.passes })?;
+    let settings = Settings { isa, passes: options.passes };
+    let Forms { general, special } = Forms::of(module, settings)?;
     let lower = start.elapsed();
-    let task = Task { name: module.name.clone(), target: target.clone(), options: *options, isa };
+    let task = Task { name: module.name.clone(), target: target.clone(), options: *options, settings };
     let mut common = Common { checks_addresses: options.check_addresses, ..Common::default() };
     let mut compiled = match special {
         None => task.compile(&general, &mut common)?,
@@ -195,7 +195,7 @@ struct Task {
     name: String,
     target: Target,
     options: Options,
-    isa: KernelSet,
+    settings: Settings,
 }
 
 impl Task {
@@ -205,8 +205,7 @@ impl Task {
         let cx = Context::create();
         let mut emit = emit::Emit::new(&cx, &self.name, self.target.caps());
         emit.has_notes = self.options.profile;
-        let (emit, functions, meta) =
-            form.lower(emit, common, Settings { isa: self.isa, passes: self.options.passes })?;
+        let (emit, functions, meta) = form.lower(emit, common, self.settings)?;
         let lower = start.elapsed();
         let compiled = optimize::to_object(&cx, &emit.module, &functions, &self.target, &self.options)?;
         let Meta { stack_bytes, frame_bytes, frame_align, .. } = compiled.meta;

@@ -77,11 +77,7 @@ impl<'c> Lower<'_, 'c> {
         let mut row = row.collect::<Result<Vec<_>>>()?;
         row[0] = self.fold_vector((elem, body), row[0], [rows * cols.min(lanes), cols.min(lanes)])?;
         if kind == MatReduceKind::All {
-            while row.len() > 1 {
-                let upper = row.split_off(row.len() / 2);
-                let pairs = row.into_iter().zip(upper);
-                row = pairs.map(|(x, y)| self.fold(body, x, y)).collect::<Result<_>>()?;
-            }
+            row = self.fold_vectors(body, row)?;
             row[0] = self.fold_vector((elem, body), row[0], [cols.min(lanes), 1])?;
         }
         self.write_row(&result, &row, if kind == MatReduceKind::All { 1 } else { cols.min(lanes) })?;

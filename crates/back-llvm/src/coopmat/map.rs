@@ -12,6 +12,7 @@
 //!     store y to %r.tile + i * lanes
 //! ```
 //!
+//! Of a narrower operand all elements of a row get its first one there.
 //! An element is read before it is written, so a result may take the place of an operand of its type.
 //! Loads that decode come here as maps without operands, which choose between a quick way and one for everything; as all
 //! elements go the same way, each has a loop of its own.

@@ -11,8 +11,8 @@
 //! - `wishes`: what multiplications are told of the reads between them.
 //!
 //! `emit` then makes the kernel calls, instruction by instruction; `tensor` those for tensor layouts,
-//! `component` those that deal with components of single lanes. `map`, `factors`, `reduce` and `columns` have no kernels: they make code
-//! for all elements.
+//! `component` those that deal with components of single lanes. `map`, `factors`, `reduce` and `columns` have no kernels:
+//! they make code for all elements.
 //!
 //! A matrix instruction is executed by all lanes of the subgroup or by none (SPV_KHR_cooperative_matrix,
 //! *tangled* instructions), so masks matter only where components are written.

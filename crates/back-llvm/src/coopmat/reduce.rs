@@ -62,7 +62,7 @@ pub(super) fn is_direct(isa: KernelSet, func: &Function, info: &InstInfo, lanes:
         return false;
     };
     let are_rows = [from, to].into_iter().all(|m| is_row(layout(isa, m), m, lanes));
-    are_rows && Plan::new(from, to, lanes).is_some() && is_pure(func, body)
+    are_rows && has_plan(from, to, lanes) && is_pure(func, body)
 }
 
 /// Whether there is a plan for rows that are powers of two.
@@ -96,19 +96,24 @@ impl<'c> Lower<'_, 'c> {
                     let component = l.e.add(first, l.e.i32(i * plan.chunks + k))?;
                     l.read_component(&operand, component)
                 });
-                let mut chunks = chunks.collect::<Result<Vec<_>>>()?;
-                while chunks.len() > 1 {
-                    let upper = chunks.split_off(chunks.len() / 2);
-                    let pairs = chunks.into_iter().zip(upper);
-                    chunks = pairs.map(|(x, y)| l.fold(body, x, y)).collect::<Result<_>>()?;
-                }
-                vectors.extend(chunks);
+                let chunks = chunks.collect::<Result<Vec<_>>>()?;
+                vectors.extend(l.fold_vectors(body, chunks)?);
             }
             let rows = l.fold_segments(body, vectors, plan)?;
             l.write_rows(&result, group, rows, plan.rows)
         })?;
         self.here.is_element = false;
         Ok(())
+    }
+
+    /// Folds the upper half of a row's vectors onto the lower half until one is left.
+    pub(super) fn fold_vectors(&mut self, body: Block, mut vectors: Vec<V<'c>>) -> Result<Vec<V<'c>>> {
+        while vectors.len() > 1 {
+            let upper = vectors.split_off(vectors.len() / 2);
+            let pairs = vectors.into_iter().zip(upper);
+            vectors = pairs.map(|(x, y)| self.fold(body, x, y)).collect::<Result<_>>()?;
+        }
+        Ok(vectors)
     }
 
     /// The region for two elements in each lane.

@@ -285,7 +285,6 @@ impl<'s, 'f> Rewrite<'s, 'f> {
             self.inst(inst, &mut list);
             self.search.func.inst(inst).op.bodies().for_each(|body| self.block(body));
         }
-        // The bodies of what became a map of narrow matrices are as they were.
         self.new.blocks[block.index()] = list;
     }
 
