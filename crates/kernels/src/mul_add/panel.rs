@@ -270,13 +270,21 @@ unsafe fn blocks<D: Dot, R: Sums, const MR: usize, const NV: usize, const ASKS: 
                     for x in 0..NV {
                         (lo[x], hi[x]) = b_vector(params, panel.operands.b, panel.columns[x], kt);
                     }
-                    if let Some(turn) = &mut turn {
-                        turn.ask();
-                    }
                     if ASKS {
+                        // Amid the products: at the ends of a block there is enough else to do besides them.
+                        let half = words / 2;
+                        multiply_add::<D, MR, NV>(&mut acc, a, (lo, hi), &apart, half);
+                        if let Some(turn) = &mut turn {
+                            turn.ask();
+                        }
                         panel.ahead.ask_for_wishes();
+                        let further = |b: *const u8| b.wrapping_add(half * apart.vector);
+                        let halves = (lo.map(further), hi.map(further));
+                        let a = a.wrapping_add(half * apart.word);
+                        multiply_add::<D, MR, NV>(&mut acc, a, halves, &apart, words - half);
+                    } else {
+                        multiply_add::<D, MR, NV>(&mut acc, a, (lo, hi), &apart, words);
                     }
-                    multiply_add::<D, MR, NV>(&mut acc, a, (lo, hi), &apart, words);
                     if R::ROUND && (kt == last || !params.relaxed) {
                         for row in &mut acc {
                             for acc in row {
