@@ -4,7 +4,7 @@ use crate::abi::{self, Layout};
 use crate::ahead::{Ahead, Halves};
 use crate::arch::Arch;
 use crate::control::Constructs;
-use crate::coopmat::stream::{Plan, Ring, Role};
+use crate::coopmat::stream::{Pairs, Plan, Ring, Role};
 use crate::coopmat::{self, Matrices};
 use crate::image;
 use crate::spill::Homes;
@@ -96,6 +96,8 @@ pub(crate) struct Lower<'a, 'c> {
     pub(crate) loops: u32,
     /// The accesses that are inside, where a block is executed one way or the other.
     pub(crate) known_inside: Option<HashSet<Inst>>,
+    /// What elements of a run convert two by two.
+    pub(crate) pairs: Option<Pairs<'c>>,
     /// The block in which memory for variables is reserved, which ends with a branch to the code.
     entry: BasicBlock<'c>,
     values: Vec<Option<Lowered<'c>>>,
@@ -164,6 +166,7 @@ impl<'a, 'c> Lower<'a, 'c> {
             blocks: None,
             loops: 0,
             known_inside: None,
+            pairs: None,
             entry,
             values: vec![None; ir.body.values.len()],
         };
@@ -447,10 +450,10 @@ impl<'c> Lower<'_, 'c> {
             (Op::Fma, &[x, y, z]) => self.e.fma(from, x, y, z)?,
             (Op::Select, &[c, x, y]) => self.e.select(c, x, y)?,
             (Op::Convert(op), &[x]) => {
-                let small = match to {
-                    Scalar::F16 => self.small_as_half(info.args[0], op.kind, x)?,
-                    _ => None,
-                };
+                let mut small = self.half_of_pair(inst)?;
+                if to == Scalar::F16 && small.is_none() {
+                    small = self.small_as_half(info.args[0], op.kind, x)?;
+                }
                 match small {
                     Some(half) => half,
                     None => self.e.convert(*op, from, to, x)?,

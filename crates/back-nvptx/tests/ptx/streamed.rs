@@ -141,6 +141,32 @@ fn bytes_by_rows_are_turned_where_they_are_brought() {
     assert_has(&ptx, &["prmt.b32", "st.shared.v4.b32", "m64n64k32.s32.s8.s8"]);
 }
 
+#[test]
+fn bytes_become_halves_two_at_a_time() {
+    let decoded = |align: u32| {
+        let address = format!(
+            "%nought: f16 = const 0.0\n%where: i64 = const 65536\n%block: ptr<global> = int_to_ptr %where\n\
+             %four: i32 = const 4\n%nibble: i32 = const 15\n%half: i32 = const 16\n\
+             %weights: ptr<global> = ptr_add<disp={align}> %block"
+        );
+        let function = "mat_splat %nought\n%a: mat<64x32xf16, workgroup, a> = mat_map %old {\n\
+            %row: i32, %at: i32, %x: f16 = params\n%low: i32 = umod %at, %half\n\
+            %word: i32 = udiv %at, %half\n\
+            %from: ptr<global> = ptr_add<scale=32> %weights, %row\n%place: ptr<global> = ptr_add<scale=1> %from, %low\n\
+            %byte: i8 = load %place\n%wide: i32 = u_to_u %byte\n%by: i32 = imul %word, %four\n\
+            %down: i32 = lshr %wide, %by\n%bits: i32 = and %down, %nibble\n%decoded: f16 = u_to_f %bits\nyield %decoded\n}";
+        let load = "%a: mat<64x32xf16, workgroup, a> = mat_load %p, %l";
+        let source =
+            streamed(&address, "").replace(load, &format!("%old: mat<64x32xf16, workgroup, a> = {function}"));
+        assert!(is_streamed(&source, Arch::Sm90a));
+        compile(&module(&source), Arch::Sm90a).expect("it is supported").ptx
+    };
+    // Each thread has eight bytes, of which both nibbles are weights.
+    let pairs = |ptx: &str| ptx.matches("prmt.b32").count();
+    assert_eq!((pairs(&decoded(2)), pairs(&decoded(1))), (8, 0));
+    assert_has(&decoded(2), &["f16x2"]);
+}
+
 /// Whether a streamed product adds its addend behind the loop, with something between the two.
 fn is_added_late(elem: &str, sum: &str, between: &str, change: impl Fn(String) -> String) -> bool {
     let c = format!("mat<64x64x{sum}, workgroup, acc>");

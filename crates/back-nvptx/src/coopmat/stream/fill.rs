@@ -5,12 +5,13 @@
 //! branches, a thread computes words of neighbours, so that what they have in common is computed once.
 
 use super::PRODUCERS;
+use super::runs::{Runs, is_straight};
 use super::slot::Part;
 use crate::lower::{Lower, Ptr};
 use inkwell::IntPredicate;
 use inkwell::values::InstructionOpcode as I;
 use phalanx_emit_llvm::{Error, Result, V, const_int};
-use phalanx_ir::{Block, Function, Inst, MemFlags, Op, Scalar, Space, Use, Value};
+use phalanx_ir::{Inst, MemFlags, Op, Scalar, Space, Use, Value};
 
 /// Bytes of a word.
 pub(super) const WORD: u32 = 16;
@@ -24,45 +25,6 @@ pub(super) struct Source<'c> {
     align: u64,
     column_major: bool,
     flags: MemFlags,
-}
-
-/// Words that each producer computes.
-struct Runs {
-    /// Words of a line, and elements of a word.
-    of_line: u32,
-    elements: u32,
-    /// Words between the two that one thread computes. Blocks of 32 weights of 4 bits have those of their second half in the same bytes
-    /// as those of the first, which are then read once.
-    apart: u32,
-    /// How often a thread computes two words.
-    rounds: u32,
-}
-
-/// Most elements that one thread computes for a slot, as each is code of its own.
-const MAX_COMPUTED: u32 = 128;
-
-impl Runs {
-    /// Runs for a part, if its words can be dealt out evenly.
-    fn of(part: &Part) -> Option<Self> {
-        let elem = part.m.elem.bytes();
-        let (of_line, elements, apart) = (part.line_bytes() / WORD, WORD / elem, elem);
-        let pairs = part.lines() * of_line / 2;
-        let is_even = of_line.is_multiple_of(2 * apart)
-            && PRODUCERS.is_multiple_of(of_line / 2)
-            && pairs.is_multiple_of(PRODUCERS);
-        let rounds = pairs / PRODUCERS;
-        (is_even && 2 * rounds * elements <= MAX_COMPUTED).then_some(Self {
-            of_line,
-            elements,
-            apart,
-            rounds,
-        })
-    }
-}
-
-/// Whether a region is without branches, so that a thread computes words of neighbours.
-pub(super) fn is_straight(f: &Function, body: Block) -> bool {
-    f.block(body).iter().all(|&inst| f.inst(inst).op.bodies().next().is_none())
 }
 
 impl<'c> Lower<'_, 'c> {
@@ -101,14 +63,14 @@ impl<'c> Lower<'_, 'c> {
                 for &arg in &info.args {
                     scalars.push(self.scalar(self.f.def(arg).args[0])?);
                 }
+                if let Some(runs) = Runs::of(&part).filter(|_| is_straight(self.f, body)) {
+                    return self.fill_runs(&part, &runs, slot, (body, &scalars));
+                }
                 let element = |l: &mut Self, row: V<'c>, col: V<'c>| {
                     let params = [&[row, col], &scalars[..]].concat();
                     l.region(body, &params)
                 };
-                match Runs::of(&part).filter(|_| is_straight(self.f, body)) {
-                    Some(runs) => self.fill_runs(&part, &runs, slot, element),
-                    None => self.fill_each(&part, slot, element),
-                }
+                self.fill_each(&part, slot, element)
             }
             _ => Err(Error::bug("nothing that gives a factor")),
         }
@@ -265,70 +227,6 @@ impl<'c> Lower<'_, 'c> {
         let p = Ptr { offset, ..source.p };
         let align = source.align.min(elem.bytes().into());
         Ok(self.read_each(&p, elem, 1, align, source.flags)?[0])
-    }
-
-    /// Fills the part by words of which a thread computes all elements. They are stored behind all that is read, which
-    /// can be under way together.
-    fn fill_runs(
-        &mut self,
-        part: &Part,
-        runs: &Runs,
-        slot: V<'c>,
-        mut element: impl FnMut(&mut Self, V<'c>, V<'c>) -> Result<V<'c>>,
-    ) -> Result<()> {
-        let elem = part.m.elem;
-        let producer = self.producer()?;
-        let pairs = runs.of_line / 2;
-        let first_line = self.e.bin(I::UDiv, producer, self.e.i32(pairs))?;
-        let first_line = match PRODUCERS / pairs >= 2 * runs.apart {
-            true => self.swap_bits(first_line, runs.apart)?,
-            false => first_line,
-        };
-        let pair = self.e.bin(I::URem, producer, self.e.i32(pairs))?;
-        let further = self.e.bin(I::UDiv, pair, self.e.i32(runs.apart))?;
-        let first = self.e.bin(I::URem, pair, self.e.i32(runs.apart))?;
-        let further = self.e.mul(further, self.e.i32(2 * runs.apart))?;
-        let first = self.e.add(first, further)?;
-        let mut stores = Vec::new();
-        for round in 0..runs.rounds {
-            let line = self.e.add(first_line, self.e.i32(round * (PRODUCERS / pairs)))?;
-            for word in [0, runs.apart] {
-                let word = self.e.add(first, self.e.i32(word))?;
-                let start = self.e.mul(word, self.e.i32(runs.elements))?;
-                let int = if elem.bytes() == 1 { self.e.cx.i8_type() } else { self.e.cx.i16_type() };
-                let mut all = int.vec_type(runs.elements).const_zero();
-                for i in 0..runs.elements {
-                    let along = self.e.add(start, self.e.i32(i))?;
-                    let (row, col) = if part.by_cols() { (along, line) } else { (line, along) };
-                    let x = element(self, row, col)?;
-                    let x = self.as_bits(elem, x)?;
-                    let i = self.e.i32(i).into_int_value();
-                    all = self.e.b.build_insert_element(all, x.into_int_value(), i, "")?;
-                }
-                let byte = self.e.mul(word, self.e.i32(WORD))?;
-                stores.push((part.place(&mut self.e, line, byte)?, all));
-            }
-        }
-        for (at, all) in stores {
-            let at = self.e.add(slot, at)?;
-            let at = self.e.cast(I::IntToPtr, at, self.space_ty(Space::Shared))?.into_pointer_value();
-            self.e.store(all.into(), at, WORD)?;
-        }
-        Ok(())
-    }
-
-    /// Exchanges the lowest bit of a number with that of weight `bit`. A slot has the words of a line in an order that is
-    /// turned by the line's number, so the threads of two lines that differ in this bit store to all banks, where those of
-    /// neighbouring lines store to half of them twice.
-    fn swap_bits(&mut self, number: V<'c>, bit: u32) -> Result<V<'c>> {
-        if bit == 1 {
-            return Ok(number);
-        }
-        let above = self.e.bin(I::LShr, number, self.e.i32(bit.ilog2()))?;
-        let differ = self.e.bin(I::Xor, number, above)?;
-        let differ = self.e.and(differ, self.e.i32(1))?;
-        let both = self.e.mul(differ, self.e.i32(bit + 1))?;
-        self.e.bin(I::Xor, number, both)
     }
 
     /// Fills the part element by element; neighbours fill neighbours of a line.

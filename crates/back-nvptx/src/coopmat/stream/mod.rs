@@ -15,11 +15,14 @@
 
 mod ask;
 mod delay;
+mod fields;
 mod fill;
 mod late;
 mod multiply;
+mod pairs;
 mod plan;
 mod ring;
+mod runs;
 mod scale;
 mod skip;
 mod slot;
@@ -27,6 +30,7 @@ mod turn;
 mod turns;
 
 pub(crate) use multiply::FENCE;
+pub(crate) use pairs::Pairs;
 pub(crate) use plan::{Plan, may_stream, plan};
 pub(crate) use ring::{Ring, Role};
 pub(crate) use slot::Part;

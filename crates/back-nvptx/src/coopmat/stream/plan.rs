@@ -1,8 +1,8 @@
 //! Which multiply-adds get their factors from producers, and what producers execute.
 
 use super::delay::Delay;
-use super::fill::is_straight;
 use super::late::{Blank, Late};
+use super::runs::is_straight;
 use super::skip::{self, Skip};
 use super::slot::{ALIGN, Part, ROWS};
 use super::turns::Turns;
