@@ -1,7 +1,7 @@
 // Functions that take some bits of a byte for each element of a factor which a loop loads and multiplies: a GPU may convert
 // two neighbours at once. Nibbles whose halves of a block are in the same bytes, bytes with and without a sign, fields of two
 // bits, words of two and four bytes, several numbers of a block, and what neighbours do not take alike: nibbles side by side,
-// blocks at odd addresses, numbers that are too large or wrap, bits from two places, bytes that depend on others.
+// blocks at odd addresses, bytes the other way round, numbers that are too large or wrap, bits from two places, bytes that depend on others.
 //
 // test run
 // define KIND WAY
@@ -30,6 +30,8 @@
 // case high-nibbles: WAY=13
 // case reversed: BYTES=34 WAY=14
 // case from-a-table: BYTES=48 WAY=15
+// case one-of-two: BYTES=34 WAY=16
+// case one-of-two-turned: BYTES=34 WAY=17
 #version 460
 #include "matrices2.glsl"
 
@@ -48,6 +50,9 @@ layout(buffer_reference, std430, buffer_reference_align = 2) buffer Block {
 #elif KIND == 5 || KIND == 6
     float16_t scale;
     int8_t x[32];
+#elif KIND == 16 || KIND == 17
+    float16_t scale;
+    int16_t x[16];
 #elif KIND == 3
     uint32_t x[4];
 #elif KIND == 12
@@ -97,6 +102,10 @@ float16_t decode(const in Block b, const in uint32_t block[2], const in uint32_t
     return float16_t(int(uint(b.x[i % 16]) / 16) - int(i / 16));
 #elif KIND == 14
     return float16_t(uint(b.x[31 - i]));
+#elif KIND == 16
+    return float16_t(int(unpack8(b.x[(i & 30) / 2])[i & 1]));
+#elif KIND == 17
+    return float16_t(int(unpack8(b.x[(i & 30) / 2])[1 - (i & 1)]));
 #else
     return float16_t(uint(b.x[32 + uint(b.x[i]) % 16]));
 #endif

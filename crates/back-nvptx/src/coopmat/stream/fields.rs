@@ -4,7 +4,9 @@
 //! It follows from the bits of an element's own number: those in which the elements of a run differ are zero in that of the
 //! first. A value moves by a constant for each of them as long as nothing carries into or out of them.
 
-use phalanx_ir::{BinaryOp, Block, ConvertKind, Function, Inst, Op, Scalar, Space, Type, Uniformity, Value};
+use phalanx_ir::{
+    BinaryOp, Block, CompareOp, ConvertKind, Function, Inst, Op, Scalar, Space, Type, Uniformity, Value,
+};
 use std::collections::HashMap;
 
 /// Bits of memory as a number: `(loaded >> shift & mask) + added`, for each element.
@@ -165,6 +167,18 @@ impl<A: Fn(Value) -> u64> Search<'_, A> {
         Some((0..1 << self.bits).map(|element| moves.of(element).cast_unsigned() | first).collect())
     }
 
+    /// Whether a condition holds for each element, where it depends on nothing else.
+    fn decisions(&self, v: Value) -> Option<Vec<bool>> {
+        let info = self.f.def(v);
+        let is_equal = match info.op {
+            Op::Compare(CompareOp::Ieq) => true,
+            Op::Compare(CompareOp::Ine) => false,
+            _ => return None,
+        };
+        let (x, y) = (self.constants(info.args[0])?, self.constants(info.args[1])?);
+        Some(x.into_iter().zip(y).map(|(x, y)| (x == y) == is_equal).collect())
+    }
+
     fn width(&self, v: Value) -> u32 {
         self.f.ty(v).scalar().map_or(64, Scalar::bits)
     }
@@ -276,6 +290,17 @@ impl<A: Fn(Value) -> u64> Search<'_, A> {
         let x = |i: usize| self.fields.get(info.args.get(i)?);
         match info.op {
             Op::Load(_) => self.loaded(inst),
+            Op::Select => {
+                let (x, y, which) = (x(1)?, x(2)?, self.decisions(info.args[0])?);
+                let mut field = y.clone();
+                for element in (0..which.len()).filter(|&element| which[element]) {
+                    field.place[element] = x.place[element];
+                    field.shift[element] = x.shift[element];
+                    field.mask[element] = x.mask[element];
+                    field.added[element] = x.added[element];
+                }
+                ((x.load, x.is_signed) == (y.load, y.is_signed)).then_some(field)
+            }
             Op::Convert(op) => {
                 let (x, width) = (x(0)?, self.width(info.args[0]).min(self.width(info.results[0])));
                 let within = u64::MAX >> (64 - width);
@@ -462,6 +487,14 @@ mod tests {
         let first = (0..8).map(|place| (place, 0x0f, 0, 0));
         let second = (0..8).map(|place| (place, 0xf0, 4, 0));
         assert_eq!(found(2, body), Some(first.chain(second).collect()));
+        // As by a choice of one of two bytes.
+        let chosen = "%i: i32 = udiv %in, %c2\n%q: ptr<global> = ptr_add<scale=2> %p, %i\n%w: i16 = load %q\n\
+                      %c: i16 = const 8\n%a: i8 = u_to_u %w\n%d: i16 = lshr %w, %c\n%b: i8 = u_to_u %d\n\
+                      %odd: i32 = and %in, %c1\n%is: bool = ieq %odd, %c1\n%one: i8 = select %is, %b, %a\n\
+                      %s: i32 = s_to_s %one\n%h: f16 = s_to_f %s";
+        let bytes = (0..8).chain(16..24).map(|place| (place, 0xff, 0, -128));
+        assert_eq!(found(2, chosen), Some(bytes.collect()));
+        assert_eq!(found(2, &chosen.replace("ieq", "ine")), None, "neighbours lie the other way round");
         let across =
             body.replace("imul %word, %c4", "imul %word, %c2").replace("and %d, %c15", "and %d, %c32");
         assert!(found(2, &across).is_some_and(|all| all[8] == (0, 0x80, 2, 0)));
