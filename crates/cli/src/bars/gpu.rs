@@ -82,7 +82,7 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     fn read(&self, line: &str) -> Result<Vec<Box<dyn Workload>>> {
-        let purpose = if self.is_quick { Purpose::Demo } else { Purpose::Bench };
+        let purpose = if self.is_quick { Purpose::Demo } else { Purpose::BenchOfGpu };
         Ok(WorkloadLine::read(line)?.problems(purpose)?.0)
     }
 

@@ -31,8 +31,8 @@ const TEXT: &[u8] = concat!(
 )
 .as_bytes();
 
-/// The queries of a work-group in the form `matrix2`, and the keys of a step.
-const QUERIES: u32 = 128;
+/// The queries that a work-group may have in the form `matrix2`, and the keys of a step.
+const QUERIES: [u32; 3] = [128, 64, 256];
 const KEYS: u32 = 128;
 
 /// How large the vectors of bytes are: the largest score of a query stands out, and many small ones still count.
@@ -69,6 +69,7 @@ pub(crate) fn all(args: &AttentionArgs, purpose: Purpose) -> Result<Vec<Box<dyn 
                 is_causal,
                 &args.kernels,
                 args.scope,
+                purpose.on(args.output.device),
             )?));
         }
     }
@@ -81,6 +82,7 @@ impl Attention {
         is_causal: bool,
         forms: &[Form],
         scope: Scope,
+        purpose: Purpose,
     ) -> Result<Self> {
         ensure!((1..=1 << 20).contains(&tokens), "{tokens} tokens: there are from 1 to 1048576");
         ensure!((1..=256).contains(&heads), "{heads} heads: there are from 1 to 256");
@@ -92,7 +94,12 @@ impl Attention {
             is_causal,
             kernels: Vec::new(),
         };
-        attention.kernels = forms.iter().map(|&form| attention.kernel(form, scope)).collect();
+        let of_form = |&form: &Form| {
+            let queries = if form == Form::Matrix2 { purpose.tiles(&QUERIES) } else { &[CONVERSION_ROWS] };
+            queries.iter().map(move |&queries| (form, queries))
+        };
+        let kernels = forms.iter().flat_map(of_form);
+        attention.kernels = kernels.map(|(form, queries)| attention.kernel(form, scope, queries)).collect();
         Ok(attention)
     }
 
@@ -111,14 +118,13 @@ impl Attention {
         1.0 / (self.head_size as f64).sqrt()
     }
 
-    fn kernel(&self, form: Form, scope: Scope) -> Kernel {
+    fn kernel(&self, form: Form, scope: Scope, queries: u32) -> Kernel {
         let common = include_str!("../../shaders/attention/common.glsl");
         let head_size = self.head_size as u32;
-        let (name, source, queries, subgroup_size, definitions, local_size) = match form {
+        let (name, source, subgroup_size, definitions, local_size) = match form {
             Form::Matrix2 => (
                 "matrix2",
                 include_str!("../../shaders/attention/matrix2.comp"),
-                QUERIES,
                 SUBGROUP_SIZE,
                 scope.definitions(),
                 scope.invocations(),
@@ -126,7 +132,6 @@ impl Attention {
             Form::Qcom => (
                 "qcom",
                 include_str!("../../shaders/attention/qcom.comp"),
-                CONVERSION_ROWS,
                 CONVERSION_ROWS,
                 Vec::new(),
                 CONVERSION_ROWS,
@@ -383,7 +388,7 @@ mod tests {
     use crate::measure::tests::{assert_right, assert_right_everywhere};
 
     fn attention(sizes: [u32; 3], is_causal: bool, forms: &[Form]) -> Attention {
-        Attention::new(sizes, is_causal, forms, Scope::Subgroup).expect("a good size")
+        Attention::new(sizes, is_causal, forms, Scope::Subgroup, Purpose::Demo).expect("a good size")
     }
 
     #[test]
@@ -392,7 +397,8 @@ mod tests {
             assert_right(&attention(sizes, is_causal, &[Form::Matrix2]));
         }
         assert_right_everywhere(&attention([1, 1, 64], false, &[Form::Matrix2]));
-        let held_together = Attention::new([130, 1, 64], true, &[Form::Matrix2], Scope::Workgroup);
+        let held_together =
+            Attention::new([130, 1, 64], true, &[Form::Matrix2], Scope::Workgroup, Purpose::Demo);
         assert_right(&held_together.expect("a good size"));
     }
 
@@ -463,7 +469,7 @@ mod tests {
     #[test]
     fn sizes_that_the_kernels_do_not_take_are_refused() {
         for sizes in [[0, 1, 64], [10, 0, 64], [10, 1, 32]] {
-            assert!(Attention::new(sizes, false, &[], Scope::Subgroup).is_err(), "{sizes:?}");
+            assert!(Attention::new(sizes, false, &[], Scope::Subgroup, Purpose::Demo).is_err(), "{sizes:?}");
         }
     }
 }

@@ -24,9 +24,8 @@ use crate::progress::Interrupt;
 use crate::reference::{Operands, Reference};
 use crate::runtime::{Buffer, Device};
 
-/// How many channels a work-group computes in the form `matrix2`, and the step along the channels of the input.
-const TILE_N: u32 = 128;
-const TILE_K: u32 = 64;
+/// How many channels a work-group may compute in the form `matrix2`, and the step along the channels of the input.
+const TILES: [[u32; 2]; 3] = [[128, 64], [256, 64], [256, 128]];
 
 /// About how many pixels it computes.
 const TILE_PIXELS: u32 = 256;
@@ -62,13 +61,22 @@ pub(crate) fn all(args: &ConvArgs, purpose: Purpose) -> Result<Vec<Box<dyn Workl
         dilation: args.dilation,
         pad: args.pad,
     };
-    Ok(vec![Box::new(Conv::new(shape, &args.kernels, args.scope)?)])
+    Ok(vec![Box::new(Conv::new(shape, &args.kernels, args.scope, purpose.on(args.output.device))?)])
 }
 
 impl Conv {
-    fn new(shape: Shape, forms: &[Form], scope: Scope) -> Result<Self> {
+    fn new(shape: Shape, forms: &[Form], scope: Scope, purpose: Purpose) -> Result<Self> {
         shape.check()?;
-        let kernels = forms.iter().map(|&form| kernel(&shape, form, scope)).collect();
+        let mut kernels: Vec<Kernel> = Vec::new();
+        for &form in forms {
+            for &tile in purpose.tiles(&TILES) {
+                let kernel = kernel(&shape, form, scope, tile);
+                // Few channels make one of several, and conversions have tiles of their own.
+                if !kernels.iter().any(|k| (&k.name, &k.tile) == (&kernel.name, &kernel.tile)) {
+                    kernels.push(kernel);
+                }
+            }
+        }
         Ok(Self { shape, kernels })
     }
 
@@ -171,7 +179,7 @@ fn pattern([y, x]: [f64; 2], channel: usize) -> f64 {
     if dy * dy + dx * dx < 0.08 { rings } else { 0.5 * stripes.signum() }
 }
 
-fn kernel(shape: &Shape, form: Form, scope: Scope) -> Kernel {
+fn kernel(shape: &Shape, form: Form, scope: Scope, [tile_n, tile_k]: [u32; 2]) -> Kernel {
     let common = include_str!("../../shaders/conv/common.glsl");
     let [out_height, out_width] = shape.out();
     let n = shape.out_channels;
@@ -180,8 +188,8 @@ fn kernel(shape: &Shape, form: Form, scope: Scope) -> Kernel {
     let (name, source, tile, groups, subgroup_size, definitions) = match form {
         Form::Matrix2 => {
             let [tile_height, tile_width] = pixel_tile(out_height, out_width);
-            let tile_n = TILE_N.min(n.next_multiple_of(16));
-            let tile_k = TILE_K.min(shape.channels.next_multiple_of(16));
+            let tile_n = tile_n.min(n.next_multiple_of(16));
+            let tile_k = tile_k.min(shape.channels.next_multiple_of(16));
             constants[0] = scope.invocations();
             constants.extend([tile_height, tile_width, tile_n, tile_k]);
             let tiles = out_height.div_ceil(tile_height) * out_width.div_ceil(tile_width);
@@ -354,19 +362,27 @@ mod tests {
     #[test]
     fn matrix2_is_right_whatever_the_shape() {
         for shape in odd_shapes() {
-            assert_right(&Conv::new(shape, &[Form::Matrix2], Scope::Subgroup).expect("possible"));
+            assert_right(
+                &Conv::new(shape, &[Form::Matrix2], Scope::Subgroup, Purpose::Demo).expect("possible"),
+            );
         }
-        assert_right(&Conv::new(odd_shapes()[3], &[Form::Matrix2], Scope::Workgroup).expect("possible"));
-        assert_right_everywhere(&Conv::new(TINY, &[Form::Matrix2], Scope::Workgroup).expect("possible"));
+        assert_right(
+            &Conv::new(odd_shapes()[3], &[Form::Matrix2], Scope::Workgroup, Purpose::Demo).expect("possible"),
+        );
+        assert_right_everywhere(
+            &Conv::new(TINY, &[Form::Matrix2], Scope::Workgroup, Purpose::Demo).expect("possible"),
+        );
     }
 
     #[test]
     fn conversions_are_right_whatever_the_shape() {
         // What is left out differs in nothing that a vector of one pixel notices.
         for shape in odd_shapes().into_iter().skip(1).take(3) {
-            assert_right(&Conv::new(shape, &[Form::Qcom], Scope::Subgroup).expect("possible"));
+            assert_right(&Conv::new(shape, &[Form::Qcom], Scope::Subgroup, Purpose::Demo).expect("possible"));
         }
-        assert_right_everywhere(&Conv::new(TINY, &[Form::Qcom], Scope::Subgroup).expect("possible"));
+        assert_right_everywhere(
+            &Conv::new(TINY, &[Form::Qcom], Scope::Subgroup, Purpose::Demo).expect("possible"),
+        );
     }
 
     /// The definition, element by element.
@@ -403,7 +419,7 @@ mod tests {
     #[test]
     fn gathering_and_multiplying_is_convolution() {
         for shape in odd_shapes() {
-            let conv = Conv::new(shape, &[], Scope::Subgroup).expect("possible");
+            let conv = Conv::new(shape, &[], Scope::Subgroup, Purpose::Demo).expect("possible");
             let images = bytes_of(DType::F16, conv.images().expect("small"));
             let weights = bytes_of(DType::F16, conv.weights().expect("small"));
             let expected = naive(&conv, &values_of(DType::F16, &images), &values_of(DType::F16, &weights));
@@ -425,7 +441,8 @@ mod tests {
     #[test]
     fn impossible_shapes_are_refused() {
         let refuse = |shape: Shape, expected: &str| {
-            let error = Conv::new(shape, &[], Scope::Subgroup).expect_err("impossible").to_string();
+            let error =
+                Conv::new(shape, &[], Scope::Subgroup, Purpose::Demo).expect_err("impossible").to_string();
             assert!(error.contains(expected), "{error}");
         };
         refuse(Shape { filter: [11, 3], pad: 0, ..SMALL }, "11 pixels high, and the image");

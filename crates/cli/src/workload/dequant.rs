@@ -18,8 +18,9 @@ use crate::runtime::{Buffer, Device};
 /// Weights of a block.
 pub(super) const BLOCK: usize = 32;
 
-/// What a work-group computes with a decode function, and its step along K.
-const DECODE_TILE: Mnk = Mnk { m: 128, n: 256, k: 64 };
+/// What a work-group may compute with a decode function, and its step along K.
+const DECODE_TILES: [Mnk; 3] =
+    [Mnk { m: 128, n: 256, k: 64 }, Mnk { m: 256, n: 256, k: 64 }, Mnk { m: 256, n: 256, k: 128 }];
 
 /// How many columns a subgroup computes by conversions.
 const CONVERSION_TILE_N: u32 = 128;
@@ -96,17 +97,34 @@ pub(crate) fn all(args: &DequantArgs, purpose: Purpose) -> Result<Vec<Box<dyn Wo
     let mut workloads: Vec<Box<dyn Workload>> = Vec::new();
     for &size in sizes {
         for &quantisation in &args.blocks {
-            workloads.push(Box::new(Dequant::new(size, quantisation, &args.kernels, args.scope)?));
+            workloads.push(Box::new(Dequant::new(
+                size,
+                quantisation,
+                &args.kernels,
+                args.scope,
+                purpose.on(args.output.device),
+            )?));
         }
     }
     Ok(workloads)
 }
 
 impl Dequant {
-    fn new(size: Mnk, quantisation: Quantisation, forms: &[DequantForm], scope: Scope) -> Result<Self> {
+    fn new(
+        size: Mnk,
+        quantisation: Quantisation,
+        forms: &[DequantForm],
+        scope: Scope,
+        purpose: Purpose,
+    ) -> Result<Self> {
         let k = size.k;
         ensure!(k.is_multiple_of(BLOCK as u32), "{size}: K must be a multiple of {BLOCK}");
-        let kernels = forms.iter().map(|&form| kernel(size, quantisation, form, scope)).collect();
+        let of_form = |&form: &DequantForm| {
+            let tiles = purpose.tiles(&DECODE_TILES);
+            let tiles = if form == DequantForm::Qcom { &tiles[..1] } else { tiles };
+            tiles.iter().map(move |&tile| kernel(size, quantisation, form, scope, tile))
+        };
+        let kernels = forms.iter().flat_map(of_form).collect();
         Ok(Self { size, quantisation, kernels })
     }
 
@@ -134,7 +152,13 @@ impl Dequant {
     }
 }
 
-fn kernel(size: Mnk, quantisation: Quantisation, form: DequantForm, scope: Scope) -> Kernel {
+fn kernel(
+    size: Mnk,
+    quantisation: Quantisation,
+    form: DequantForm,
+    scope: Scope,
+    decode_tile: Mnk,
+) -> Kernel {
     let common = include_str!("../../shaders/dequant/common.glsl");
     let Mnk { m, n, k } = size;
     let mut definitions = match quantisation {
@@ -149,7 +173,7 @@ fn kernel(size: Mnk, quantisation: Quantisation, form: DequantForm, scope: Scope
                 definitions.push(("DECODE_VECTOR", String::new()));
             }
             let source = include_str!("../../shaders/dequant/decode.comp");
-            let tile = DECODE_TILE;
+            let tile = decode_tile;
             let constants = vec![scope.invocations(), tile.m, tile.n, tile.k];
             (name, source, tile, constants, SUBGROUP_SIZE)
         }
@@ -227,7 +251,8 @@ mod tests {
 
     fn dequant(size: [u32; 3], quantisation: Quantisation, forms: &[DequantForm]) -> Dequant {
         let [m, n, k] = size;
-        Dequant::new(Mnk { m, n, k }, quantisation, forms, Scope::Subgroup).expect("a good size")
+        Dequant::new(Mnk { m, n, k }, quantisation, forms, Scope::Subgroup, Purpose::Demo)
+            .expect("a good size")
     }
 
     #[test]
@@ -240,7 +265,7 @@ mod tests {
             assert_right_everywhere(&dequant([1, 1, 32], quantisation, &forms));
         }
         let size = Mnk { m: 130, n: 33, k: 96 };
-        let held_together = Dequant::new(size, Quantisation::Q4, &forms, Scope::Workgroup);
+        let held_together = Dequant::new(size, Quantisation::Q4, &forms, Scope::Workgroup, Purpose::Demo);
         assert_right(&held_together.expect("a good size"));
     }
 
@@ -284,6 +309,6 @@ mod tests {
 
     #[test]
     fn a_k_that_blocks_do_not_divide_is_refused() {
-        assert!(Dequant::new(Mnk::cube(48), Quantisation::Q4, &[], Scope::Subgroup).is_err());
+        assert!(Dequant::new(Mnk::cube(48), Quantisation::Q4, &[], Scope::Subgroup, Purpose::Demo).is_err());
     }
 }

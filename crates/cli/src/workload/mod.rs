@@ -19,20 +19,35 @@ use anyhow::Result;
 use crate::args::workload::{OutputArgs, Scope, WorkloadCommand};
 use crate::data::DType;
 use crate::measure::{Source, Workload, with_includes};
+use crate::runtime::DeviceKind;
 
 /// What a workload is run for; it decides the sizes that the user does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Demo,
     Bench,
+    BenchOfGpu,
 }
 
 impl Purpose {
     fn choose<T>(self, demo: T, bench: T) -> T {
         match self {
             Self::Demo => demo,
-            Self::Bench => bench,
+            Self::Bench | Self::BenchOfGpu => bench,
         }
+    }
+
+    /// The same on a device.
+    fn on(self, device: DeviceKind) -> Self {
+        match (self, device) {
+            (Self::Bench, DeviceKind::Cuda { .. }) => Self::BenchOfGpu,
+            _ => self,
+        }
+    }
+
+    /// The tiles that a kernel is run with, of which the first is for any device: all where a processor's speed is measured.
+    fn tiles<T>(self, all: &[T]) -> &[T] {
+        if self == Self::Bench { all } else { &all[..1] }
     }
 }
 

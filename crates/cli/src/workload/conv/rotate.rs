@@ -50,7 +50,7 @@ impl ConvRotate {
             dilation: 1,
             pad: 1,
         };
-        let conv = Conv::new(shape, &[], Scope::Subgroup)?;
+        let conv = Conv::new(shape, &[], Scope::Subgroup, Purpose::Demo)?;
         let kernels = forms.iter().map(|&form| kernel(&shape, form)).collect();
         Ok(Self { conv, kernels })
     }
