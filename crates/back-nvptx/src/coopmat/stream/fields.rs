@@ -223,6 +223,7 @@ impl<A: Fn(Value) -> u64> Search<'_, A> {
         let (x, y) = if is_turned { (&args[1], &args[0]) } else { (&args[0], &args[1]) };
         let constant = self.f.const_bits(if is_turned { of[0] } else { of[1] });
         let power = constant.filter(|bits| bits.is_power_of_two()).map(u64::trailing_zeros);
+        let count = constant.map(|bits| shift_count(bits, width));
         let within = u64::MAX >> (64 - width);
         let down = |by: u32| x.bitwise(x.low.saturating_sub(by), |bits| bits.checked_shr(by));
         // What the first element has may leave the word above, but not what others add.
@@ -234,8 +235,8 @@ impl<A: Fn(Value) -> u64> Search<'_, A> {
             BinaryOp::And => x.bitwise(x.low, |bits| Some(bits & constant?)),
             BinaryOp::Umod if !is_turned => x.bitwise(x.low, |bits| Some(bits & ((1 << power?) - 1))),
             BinaryOp::Udiv if !is_turned => down(power?),
-            BinaryOp::Lshr if !is_turned => down(constant?.try_into().ok()?),
-            BinaryOp::Shl if !is_turned => up(constant?.try_into().ok()?),
+            BinaryOp::Lshr if !is_turned => down(count?),
+            BinaryOp::Shl if !is_turned => up(count?),
             BinaryOp::Imul => match power {
                 Some(power) => up(power),
                 None => {
@@ -329,6 +330,7 @@ impl<A: Fn(Value) -> u64> Search<'_, A> {
                     (None, Some(x)) if op == BinaryOp::And => (x, self.constants(info.args[0])?),
                     _ => return None,
                 };
+                let width = self.width(info.results[0]);
                 let down = |shift: u32, mask: u64, by: u32| Some((shift + by, mask.checked_shr(by)?));
                 x.with(|element, shift, mask| {
                     let by = by[element];
@@ -336,7 +338,7 @@ impl<A: Fn(Value) -> u64> Search<'_, A> {
                     match op {
                         BinaryOp::And => Some((shift, mask & by)),
                         BinaryOp::Umod => Some((shift, mask & ((1 << power()?) - 1))),
-                        BinaryOp::Lshr => down(shift, mask, by.try_into().ok()?),
+                        BinaryOp::Lshr => down(shift, mask, shift_count(by, width)),
                         BinaryOp::Udiv => down(shift, mask, power()?),
                         _ => None,
                     }
@@ -363,6 +365,11 @@ impl<A: Fn(Value) -> u64> Search<'_, A> {
         let is_half = self.f.ty(info.results[0]).scalar() == Some(Scalar::F16);
         (is_small && is_half && x.is_of_pairs()).then_some(x)
     }
+}
+
+/// How far a count shifts a word: it is taken modulo the width.
+fn shift_count(count: u64, width: u32) -> u32 {
+    (count % u64::from(width)) as u32
 }
 
 /// The conversions of a body to halves whose bits come in pairs.
@@ -457,6 +464,8 @@ mod tests {
         assert_eq!(found(2, &unsigned), None, "what is below zero is another number");
         let alike = body.replace("imul %c4, %word", "imul %c4, %row");
         assert_eq!(found(2, &alike), None, "how far they are shifted is not known");
+        let counted = |by: u32| body.replace("imul %c4, %word", &format!("const {by}"));
+        assert_eq!(found(2, &counted(u32::MAX - 27)), found(2, &counted(4)), "a count is modulo the width");
         let side_by_side = body.replace("imul %c4, %word", "imul %c4, %low");
         assert_eq!(found(2, &side_by_side), None, "neighbours take other bits");
     }
@@ -498,6 +507,11 @@ mod tests {
         let across =
             body.replace("imul %word, %c4", "imul %word, %c2").replace("and %d, %c15", "and %d, %c32");
         assert!(found(2, &across).is_some_and(|all| all[8] == (0, 0x80, 2, 0)));
+        let far =
+            body.replace("udiv %low, %c2", "lshr %low, %far").replacen("%i:", "%far: i32 = const 33\n%i:", 1);
+        assert_eq!(found(2, &far), found(2, body), "a count is modulo the width");
+        let left = far.replace("lshr %low, %far", "shl %low, %far").replace("const 33", "const 4294967295");
+        assert_eq!(found(2, &left), None, "neighbours lie far apart");
         let between = body.replace("imul %word, %c4", "iadd %word, %c4");
         assert_eq!(found(2, &between), None, "bits of two bytes");
     }
