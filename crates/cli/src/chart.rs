@@ -93,11 +93,16 @@ impl Panel {
 
     fn rates(problem: &[&Record]) -> Self {
         let first = problem[0];
-        // Matrices of one shape need no mention.
-        let is_one = |rung: &str| problem.iter().filter(|record| record.rung == rung).count() == 1;
-        let name = |record: &Record| match is_one(&record.rung) {
-            true => record.rung.clone(),
-            false => format!("{} {}", record.rung, record.shape),
+        // Matrices of one shape need no mention, nor does a tile of which there is one.
+        let name = |record: &Record| {
+            let alike = || problem.iter().filter(|other| other.rung == record.rung);
+            match () {
+                () if alike().count() == 1 => record.rung.clone(),
+                () if alike().filter(|other| other.shape == record.shape).count() == 1 => {
+                    format!("{} {}", record.rung, record.shape)
+                }
+                () => format!("{} {}", record.rung, record.tile),
+            }
         };
         let bar = |record: &&Record| Bar {
             name: name(record),
@@ -276,6 +281,21 @@ mod tests {
         }
         assert_eq!(svg.matches("peak 500").count(), 2);
         assert_eq!(svg.matches("#2B6CB0").count(), 3);
+    }
+
+    #[test]
+    fn bars_of_one_rung_have_names_of_their_own() {
+        let with = |shape: &str, tile: &str| Record {
+            shape: shape.to_owned(),
+            tile: tile.to_owned(),
+            ..sample("tiled", 400.0)
+        };
+        let names = |records: &[Record], texts: &[&str]| {
+            let svg = draw(records).expect("there is something to draw");
+            texts.iter().for_each(|text| assert!(svg.contains(text), "{text} is missing"));
+        };
+        names(&[with("16x16x16", "64x64x64"), with("8x8x8", "64x64x64")], &["tiled 16x16x16", "tiled 8x8x8"]);
+        names(&[with("", "64x64x64"), with("", "128x64x64")], &["tiled 64x64x64", "tiled 128x64x64"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::thread;
 
 use anyhow::{Result, ensure};
 
-use super::{CONVERSION_ROWS, Purpose, SUBGROUP_SIZE, bytes_of, complete, values_of, words};
+use super::{CONVERSION_ROWS, Purpose, SUBGROUP_SIZE, bytes_of, complete, kernels_of, values_of, words};
 use crate::args::workload::{AttentionArgs, Form, Mask, Scope};
 use crate::data::random::Random;
 use crate::data::{Array, DType};
@@ -94,12 +94,9 @@ impl Attention {
             is_causal,
             kernels: Vec::new(),
         };
-        let of_form = |&form: &Form| {
-            let queries = if form == Form::Matrix2 { purpose.tiles(&QUERIES) } else { &[CONVERSION_ROWS] };
-            queries.iter().map(move |&queries| (form, queries))
-        };
-        let kernels = forms.iter().flat_map(of_form);
-        attention.kernels = kernels.map(|(form, queries)| attention.kernel(form, scope, queries)).collect();
+        attention.kernels = kernels_of(forms, purpose.tiles(&QUERIES), |form, queries| {
+            attention.kernel(form, scope, queries)
+        });
         Ok(attention)
     }
 
@@ -121,10 +118,11 @@ impl Attention {
     fn kernel(&self, form: Form, scope: Scope, queries: u32) -> Kernel {
         let common = include_str!("../../shaders/attention/common.glsl");
         let head_size = self.head_size as u32;
-        let (name, source, subgroup_size, definitions, local_size) = match form {
+        let (name, source, queries, subgroup_size, definitions, local_size) = match form {
             Form::Matrix2 => (
                 "matrix2",
                 include_str!("../../shaders/attention/matrix2.comp"),
+                queries,
                 SUBGROUP_SIZE,
                 scope.definitions(),
                 scope.invocations(),
@@ -132,6 +130,7 @@ impl Attention {
             Form::Qcom => (
                 "qcom",
                 include_str!("../../shaders/attention/qcom.comp"),
+                CONVERSION_ROWS,
                 CONVERSION_ROWS,
                 Vec::new(),
                 CONVERSION_ROWS,

@@ -15,7 +15,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use self::shape::{Shape, sizes};
-use super::{CONVERSION_ROWS, Purpose, SUBGROUP_SIZE, bytes_of, complete, values_of, words};
+use super::{CONVERSION_ROWS, Purpose, SUBGROUP_SIZE, bytes_of, complete, kernels_of, values_of, words};
 use crate::args::workload::{ConvArgs, Form, Scope};
 use crate::data::{Array, DType};
 use crate::measure::{Constant, Kernel, Peak, Problem, Subject, Watch, Workload, upload};
@@ -67,16 +67,8 @@ pub(crate) fn all(args: &ConvArgs, purpose: Purpose) -> Result<Vec<Box<dyn Workl
 impl Conv {
     fn new(shape: Shape, forms: &[Form], scope: Scope, purpose: Purpose) -> Result<Self> {
         shape.check()?;
-        let mut kernels: Vec<Kernel> = Vec::new();
-        for &form in forms {
-            for &tile in purpose.tiles(&TILES) {
-                let kernel = kernel(&shape, form, scope, tile);
-                // Few channels make one of several, and conversions have tiles of their own.
-                if !kernels.iter().any(|k| (&k.name, &k.tile) == (&kernel.name, &kernel.tile)) {
-                    kernels.push(kernel);
-                }
-            }
-        }
+        let kernels =
+            kernels_of(forms, purpose.tiles(&TILES), |form, tile| kernel(&shape, form, scope, tile));
         Ok(Self { shape, kernels })
     }
 

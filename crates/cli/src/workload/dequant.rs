@@ -7,7 +7,7 @@
 
 use anyhow::{Result, bail, ensure};
 
-use super::{CONVERSION_ROWS, Purpose, SUBGROUP_SIZE, complete, values_of, words};
+use super::{CONVERSION_ROWS, Purpose, SUBGROUP_SIZE, complete, kernels_of, values_of, words};
 use crate::args::workload::{DequantArgs, DequantForm, Quantisation, Scope};
 use crate::data::{Array, DType};
 use crate::ladder::plan::Mnk;
@@ -119,12 +119,9 @@ impl Dequant {
     ) -> Result<Self> {
         let k = size.k;
         ensure!(k.is_multiple_of(BLOCK as u32), "{size}: K must be a multiple of {BLOCK}");
-        let of_form = |&form: &DequantForm| {
-            let tiles = purpose.tiles(&DECODE_TILES);
-            let tiles = if form == DequantForm::Qcom { &tiles[..1] } else { tiles };
-            tiles.iter().map(move |&tile| kernel(size, quantisation, form, scope, tile))
-        };
-        let kernels = forms.iter().flat_map(of_form).collect();
+        let kernels = kernels_of(forms, purpose.tiles(&DECODE_TILES), |form, tile| {
+            kernel(size, quantisation, form, scope, tile)
+        });
         Ok(Self { size, quantisation, kernels })
     }
 
@@ -248,6 +245,7 @@ impl Workload for Dequant {
 mod tests {
     use super::*;
     use crate::measure::tests::{assert_right, assert_right_everywhere};
+    use crate::runtime::DeviceKind;
 
     fn dequant(size: [u32; 3], quantisation: Quantisation, forms: &[DequantForm]) -> Dequant {
         let [m, n, k] = size;
@@ -305,6 +303,19 @@ mod tests {
         let mut block = vec![0x00, 0x3c, 0xff];
         block.resize(34, 2);
         assert_eq!(Quantisation::Q8.decode(&block)[..2], [-1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_processor_is_measured_with_several_tiles_and_a_gpu_with_one() {
+        let forms = [DequantForm::Decode, DequantForm::Qcom];
+        for (purpose, count) in [(Purpose::Bench, 3), (Purpose::BenchOfGpu, 1), (Purpose::Demo, 1)] {
+            let size = Mnk::cube(64);
+            let dequant = Dequant::new(size, Quantisation::Q4, &forms, Scope::Workgroup, purpose);
+            let kernels = dequant.expect("a good size").kernels;
+            assert_eq!(kernels.iter().filter(|kernel| kernel.name == "decode").count(), count, "{purpose:?}");
+            assert_eq!(kernels.len(), count + 1, "conversions have a tile of their own");
+        }
+        assert_eq!(Purpose::Bench.on(DeviceKind::Cuda { ordinal: 0 }), Purpose::BenchOfGpu);
     }
 
     #[test]

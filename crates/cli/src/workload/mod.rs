@@ -18,7 +18,7 @@ use anyhow::Result;
 
 use crate::args::workload::{OutputArgs, Scope, WorkloadCommand};
 use crate::data::DType;
-use crate::measure::{Source, Workload, with_includes};
+use crate::measure::{Kernel, Source, Workload, with_includes};
 use crate::runtime::DeviceKind;
 
 /// What a workload is run for; it decides the sizes that the user does not.
@@ -65,6 +65,19 @@ impl WorkloadCommand {
             Self::NeuralTexture(args) => (neural_texture::all(args, purpose)?, &args.output),
         })
     }
+}
+
+/// A kernel of each form with each tile, but for those that are another once more: conversions have a tile of their own, and
+/// few channels make one of several.
+fn kernels_of<F: Copy, T: Copy>(forms: &[F], tiles: &[T], kernel: impl Fn(F, T) -> Kernel) -> Vec<Kernel> {
+    let mut kernels: Vec<Kernel> = Vec::new();
+    for (form, tile) in forms.iter().flat_map(|&form| tiles.iter().map(move |&tile| (form, tile))) {
+        let kernel = kernel(form, tile);
+        if !kernels.iter().any(|other| (&other.name, &other.tile) == (&kernel.name, &kernel.tile)) {
+            kernels.push(kernel);
+        }
+    }
+    kernels
 }
 
 /// The subgroup of the kernels in the dialect GL_NV_cooperative_matrix2.
