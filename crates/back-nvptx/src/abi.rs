@@ -6,14 +6,19 @@
 //! 32   u64 watch                       the address of a word; not 0 once the dispatch shall end
 //! 40   u64 report                      the address of a [`crate::report::Report`]
 //! 48   u64 spilled                  the address of memory for the work-groups of a launch
+//! 56   u32 mapped                   bit by bit, which of the tensor maps there are
 //! 64   for each binding, for each of its descriptors: u64 address, u64 bytes
 //!      of a binding with more than [`MAX_INLINE`] of them: u64 address of an array of such, u64 length
 //! ...  push constants, at a multiple of 16
+//! ...  tensor maps, of 128 bytes each, at a multiple of 128
 //! ```
 //!
 //! Shared memory is given when the kernel is launched ([`Layout::shared_bytes`]); the grid is the work-groups; a block
 //! has [`Layout::threads`] along x. Of the memory at `spilled`, which is a multiple of [`BUFFER_ALIGN`], each work-group of a
 //! launch has [`Layout::spilled_bytes`], in the order of their numbers along x, then y, then z.
+//!
+//! A tensor map tells the unit that copies boxes where the lines of a factor are ([`Map`]). Work-groups that may share what
+//! they copy are launched in clusters of two along an axis ([`Layout::pairs`]); they find out themselves whether they are.
 
 use crate::report::Report;
 use phalanx_ir::{Binding, Module};
@@ -32,6 +37,18 @@ pub const REPORT: u64 = 40;
 
 /// Where the address of the memory stands that shared memory has no room for.
 pub const SPILLED: u64 = 48;
+
+/// Where the bits of the tensor maps stand.
+pub const MAPPED: u64 = 56;
+
+/// Most tensor maps: as many as there are bits.
+const MAX_MAPS: usize = 32;
+
+/// Bytes of a tensor map.
+pub const MAP_BYTES: u64 = 128;
+
+/// What a tensor map's address is a multiple of.
+pub const MAP_ALIGN: u64 = 128;
 
 /// Where the bindings begin.
 const BINDINGS: u64 = 64;
@@ -75,6 +92,41 @@ pub struct Layout {
     pub report: Report,
     /// Whether the entry itself waits for the kernels before it, so that it may be launched before they have ended.
     pub waits: bool,
+    /// Tensor maps.
+    pub maps: Vec<Map>,
+    /// Where they begin.
+    pub maps_at: u64,
+    /// The axis along which two neighbours are to be a cluster, where there is an even number of them.
+    pub pairs: Option<u32>,
+}
+
+/// A tensor map: lines of a buffer, of which boxes are copied to shared memory.
+///
+/// Places count from the start of the buffer along its first line; line `i` begins `i` strides behind that place, whichever it
+/// is. So a map has as many elements along a line as the buffer has at all, and as many lines as are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Map {
+    /// The buffer, by the number of its binding, which has one descriptor.
+    pub binding: u32,
+    /// Bytes of an element.
+    pub element: u32,
+    /// Bytes from a line to the next.
+    pub stride: Stride,
+    /// Lines.
+    pub lines: u32,
+    /// Bytes of a line of a box, 32, 64 or 128, within which words change places.
+    pub span: u32,
+    /// Lines of a box.
+    pub box_lines: u32,
+}
+
+/// A number of bytes that the host knows: `scale`, or that many times a word of the push constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stride {
+    /// The factor.
+    pub scale: u64,
+    /// Where the word is, without its sign.
+    pub push: Option<u32>,
 }
 
 /// The descriptors of a binding.
@@ -105,12 +157,48 @@ impl Layout {
             shared_bytes: module.shared_bytes,
             spilled_bytes: 0,
             report: Report::of(module),
-            waits: false,
+            ..Self::default()
         }
+    }
+
+    /// How many tensor maps there is room for.
+    pub(crate) fn room_for_maps(&self) -> usize {
+        let room = MAX_BYTES.saturating_sub(self.bytes.next_multiple_of(MAP_ALIGN));
+        MAX_MAPS.min((room / MAP_BYTES) as usize)
+    }
+
+    /// Adds tensor maps at the end.
+    pub(crate) fn add_maps(&mut self, maps: Vec<Map>) {
+        self.maps_at = self.bytes.next_multiple_of(MAP_ALIGN);
+        self.bytes = self.maps_at + MAP_BYTES * maps.len() as u64;
+        self.maps = maps;
+    }
+
+    /// What the address of the block is a multiple of.
+    pub(crate) fn align(&self) -> u64 {
+        if self.maps.is_empty() { 16 } else { MAP_ALIGN }
     }
 
     /// The place of a binding.
     pub(crate) fn binding(&self, binding: Binding) -> Place {
         self.bindings[binding.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tensor_maps_are_aligned_and_as_many_as_there_is_room_for() {
+        let mut layout = Layout { bytes: 200, ..Layout::default() };
+        assert_eq!((layout.room_for_maps(), layout.align()), (30, 16));
+        let stride = Stride { scale: 64, push: None };
+        let map = Map { binding: 0, element: 2, stride, lines: 8, span: 128, box_lines: 8 };
+        layout.add_maps(vec![map; 30]);
+        assert_eq!((layout.maps_at, layout.bytes, layout.align()), (256, MAX_BYTES, 128));
+        assert_eq!(layout.room_for_maps(), 0);
+        assert_eq!(Layout { bytes: MAX_BYTES + 1, ..Layout::default() }.room_for_maps(), 0);
+        assert_eq!(Layout::default().room_for_maps(), 32);
     }
 }

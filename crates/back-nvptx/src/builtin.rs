@@ -78,7 +78,7 @@ impl<'c> Lower<'_, 'c> {
     }
 
     /// A word of the block of arguments.
-    fn argument(&mut self, at: u64) -> Result<V<'c>> {
+    pub(crate) fn argument(&mut self, at: u64) -> Result<V<'c>> {
         let at = self.e.field(self.arguments, at)?;
         self.e.load_invariant(self.e.cx.i32_type(), at, 4)
     }

@@ -121,7 +121,7 @@ impl<'a, 'c> Lower<'a, 'c> {
         let param = |attribute| function.add_attribute(AttributeLoc::Param(0), attribute);
         let byval = Attribute::get_named_enum_kind_id("byval");
         param(e.cx.create_type_attribute(byval, block.as_any_type_enum()));
-        param(e.cx.create_enum_attribute(Attribute::get_named_enum_kind_id("align"), 16));
+        param(e.cx.create_enum_attribute(Attribute::get_named_enum_kind_id("align"), layout.align()));
         function.add_attribute(AttributeLoc::Function, flag("nounwind"));
         function.add_attribute(AttributeLoc::Function, flag("convergent"));
         let arguments = function
@@ -138,8 +138,6 @@ impl<'a, 'c> Lower<'a, 'c> {
         let entry = e.new_block(function, "entry");
         let code = e.new_block(function, "code");
         let ret = e.new_block(function, "ret");
-        e.b.position_at_end(ret);
-        e.b.build_return(None)?;
         e.b.position_at_end(entry);
         e.br(code)?;
         e.b.position_at_end(code);
@@ -198,6 +196,9 @@ impl<'a, 'c> Lower<'a, 'c> {
         if lower.block(Function::ENTRY)? == Flow::Next {
             lower.e.br(ret)?;
         }
+        lower.e.b.position_at_end(ret);
+        lower.end_ring()?;
+        lower.e.b.build_return(None)?;
         Ok((lower.e, lower.layout))
     }
 

@@ -49,6 +49,8 @@ pub(crate) fn compile(module: &Verified, arch: Arch, keeps_llvm: bool) -> Result
     if let Some(plan) = &plan {
         layout.shared_bytes = plan.shared_bytes;
         layout.threads += stream::PRODUCERS;
+        layout.add_maps(plan.boxes.maps.clone());
+        layout.pairs = plan.cluster.as_ref().map(|cluster| cluster.axis);
     }
     if layout.threads > 1024 {
         return Err(Error::unsupported(format!("work-groups of {}, at most 1024", layout.threads)));

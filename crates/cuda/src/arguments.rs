@@ -8,6 +8,8 @@ use phalanx_back_nvptx::image;
 use phalanx_host::Descriptor;
 use phalanx_ir::{BindingInfo, BindingKind};
 
+use crate::maps;
+
 /// What the address of something outside of the block is a multiple of.
 pub(crate) const ALIGN: usize = 16;
 
@@ -85,6 +87,24 @@ impl Arguments<'_> {
             }
         }
         put(block, layout.push as usize, &self.push[..layout.push_bytes as usize]);
+        self.write_maps(block);
+    }
+
+    /// Writes the tensor maps of buffers that can have one, and says which.
+    fn write_maps(&self, block: &mut [u8]) {
+        let layout = self.layout;
+        let push = &self.push[..layout.push_bytes as usize];
+        let mut there = 0_u32;
+        for (i, map) in layout.maps.iter().enumerate() {
+            let descriptor = self.descriptors.get(map.binding as usize).and_then(|table| table.first());
+            let Some(descriptor) = descriptor.filter(|it| it.as_image().is_none()) else { continue };
+            let buffer = descriptor.buffer();
+            if let Some(bytes) = maps::encode(map, buffer.address(), buffer.size(), push) {
+                put(block, layout.maps_at as usize + i * maps::BYTES, &bytes);
+                there |= 1 << i;
+            }
+        }
+        put(block, abi::MAPPED as usize, &there.to_le_bytes());
     }
 }
 

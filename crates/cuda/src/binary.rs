@@ -1,6 +1,6 @@
 //! Code of a GPU as bytes, to be kept.
 
-use phalanx_back_nvptx::abi::{Layout, Place};
+use phalanx_back_nvptx::abi::{Layout, Map, Place, Stride};
 use phalanx_back_nvptx::report::{Report, Warning};
 use phalanx_host::bytes::{Reader, Writer};
 use phalanx_ir::BindingInfo;
@@ -52,12 +52,23 @@ impl Binary {
 }
 
 fn write_layout(out: &mut Writer, layout: &Layout) {
-    let Layout { bindings, push, push_bytes, bytes, threads, shared_bytes, spilled_bytes, report, waits } =
-        layout;
+    let Layout {
+        bindings,
+        push,
+        push_bytes,
+        bytes,
+        threads,
+        shared_bytes,
+        spilled_bytes,
+        report,
+        waits,
+        maps,
+        maps_at,
+        pairs,
+    } = layout;
     out.list(bindings, |out, &Place { offset, inline }| {
         out.u64(offset);
-        out.u32(u32::from(inline.is_some()));
-        out.u32(inline.unwrap_or(0));
+        write_option(out, inline);
     });
     [*push, *bytes, *spilled_bytes].iter().for_each(|&number| out.u64(number));
     [*push_bytes, *threads, *shared_bytes].iter().for_each(|&number| out.u32(number));
@@ -69,13 +80,27 @@ fn write_layout(out: &mut Writer, layout: &Layout) {
     });
     [*record_bytes, *head_bytes, *bytes].iter().for_each(|&number| out.u64(number));
     out.u32(u32::from(*waits));
+    out.list(maps, |out, &Map { binding, element, stride, lines, span, box_lines }| {
+        [binding, element, lines, span, box_lines].iter().for_each(|&number| out.u32(number));
+        out.u64(stride.scale);
+        write_option(out, stride.push);
+    });
+    out.u64(*maps_at);
+    write_option(out, *pairs);
+}
+
+fn write_option(out: &mut Writer, number: Option<u32>) {
+    out.u32(u32::from(number.is_some()));
+    out.u32(number.unwrap_or(0));
+}
+
+fn read_option(input: &mut Reader<'_>) -> Option<Option<u32>> {
+    let (is_some, number) = (input.flag()?, input.u32()?);
+    (is_some || number == 0).then_some(is_some.then_some(number))
 }
 
 fn read_layout(input: &mut Reader<'_>) -> Option<Layout> {
-    let place = |input: &mut Reader<'_>| {
-        let (offset, is_inline, count) = (input.u64()?, input.flag()?, input.u32()?);
-        (is_inline || count == 0).then_some(Place { offset, inline: is_inline.then_some(count) })
-    };
+    let place = |input: &mut Reader<'_>| Some(Place { offset: input.u64()?, inline: read_option(input)? });
     let warning = |input: &mut Reader<'_>| {
         Some(Warning { format: input.u32()?, at: input.u64()?, count: input.u64()?.try_into().ok()? })
     };
@@ -86,7 +111,27 @@ fn read_layout(input: &mut Reader<'_>) -> Option<Layout> {
     let [record_bytes, head_bytes, report_bytes] = [input.u64()?, input.u64()?, input.u64()?];
     let report = Report { warnings, record_bytes, head_bytes, bytes: report_bytes };
     let waits = input.flag()?;
-    Some(Layout { bindings, push, push_bytes, bytes, threads, shared_bytes, spilled_bytes, report, waits })
+    let maps = input.list(|input| {
+        let [binding, element, lines] = [input.u32()?, input.u32()?, input.u32()?];
+        let [span, box_lines] = [input.u32()?, input.u32()?];
+        let stride = Stride { scale: input.u64()?, push: read_option(input)? };
+        Some(Map { binding, element, stride, lines, span, box_lines })
+    })?;
+    let (maps_at, pairs) = (input.u64()?, read_option(input)?);
+    Some(Layout {
+        bindings,
+        push,
+        push_bytes,
+        bytes,
+        threads,
+        shared_bytes,
+        spilled_bytes,
+        report,
+        waits,
+        maps,
+        maps_at,
+        pairs,
+    })
 }
 
 #[cfg(test)]
@@ -103,6 +148,14 @@ mod tests {
             writable: true,
             name: "data".into(),
         };
+        let map = |push| Map {
+            binding: 1,
+            element: 2,
+            stride: Stride { scale: 1 << 33, push },
+            lines: 64,
+            span: 128,
+            box_lines: 32,
+        };
         let warnings = vec![Warning { format: 3, at: 8, count: 2 }];
         let report = Report { warnings, record_bytes: 24, head_bytes: 32, bytes: 1 << 20 };
         let layout = Layout {
@@ -115,6 +168,9 @@ mod tests {
             spilled_bytes: 1 << 33,
             report,
             waits: true,
+            maps: vec![map(Some(4)), map(None)],
+            maps_at: 192,
+            pairs: Some(1),
         };
         Binary {
             name: "main".into(),

@@ -397,19 +397,24 @@ impl Queue {
     }
 
     fn launch(&self, pipeline: &Pipeline, groups: [u32; 3], block: &mut [u8]) -> Result<(), Error> {
-        let mut size = block.len();
-        let mut extra: [*mut c_void; 5] = [
-            ptr::without_provenance_mut(sys::CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize),
-            block.as_mut_ptr().cast(),
-            ptr::without_provenance_mut(sys::CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize),
-            (&raw mut size).cast(),
-            ptr::without_provenance_mut(sys::CU_LAUNCH_PARAM_END_AS_INT as usize),
-        ];
-        let mut overlap = sys::CUlaunchAttribute {
-            id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-            pad: [0; 4],
-            value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
-        };
+        // A parameter of its own, as the driver puts a buffer of parameters where none has to be aligned.
+        let mut parameters: [*mut c_void; 1] = [block.as_mut_ptr().cast()];
+        let attribute = |id, value| sys::CUlaunchAttribute { id, pad: [0; 4], value };
+        let mut attributes = Vec::with_capacity(2);
+        if pipeline.layout.waits {
+            // A kernel that waits by itself is got ready while the one before it ends.
+            attributes.push(attribute(
+                sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+            ));
+        }
+        if let Some([x, y, z]) = cluster(pipeline, groups) {
+            let size = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
+            attributes.push(attribute(
+                sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                sys::CUlaunchAttributeValue { clusterDim: size },
+            ));
+        }
         let config = sys::CUlaunchConfig {
             gridDimX: groups[0],
             gridDimY: groups[1],
@@ -419,15 +424,19 @@ impl Queue {
             blockDimZ: 1,
             sharedMemBytes: pipeline.layout.shared_bytes,
             hStream: self.stream,
-            attrs: &raw mut overlap,
-            // A kernel that waits by itself is got ready while the one before it ends.
-            numAttrs: pipeline.layout.waits.into(),
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as u32,
         };
         // SAFETY: the context is entered; `check` has seen that the function belongs to it, and it is loaded as long as the
         // pipeline, which outlives the dispatch; the block is as long as the kernel's parameter, and the driver copies it, as it
-        // does the attribute.
+        // does the attributes, of which there are as many as is said.
         let result = unsafe {
-            sys::cuLaunchKernelEx(&raw const config, pipeline.function, ptr::null_mut(), extra.as_mut_ptr())
+            sys::cuLaunchKernelEx(
+                &raw const config,
+                pipeline.function,
+                parameters.as_mut_ptr(),
+                ptr::null_mut(),
+            )
         };
         self.context.check("launching a kernel", result)
     }
@@ -494,6 +503,13 @@ fn spilled_bytes(dispatch: &Dispatch<'_>) -> u64 {
     let groups = dispatch.groups.iter().fold(1_u64, |all, &n| all.saturating_mul(n.into()));
     let at_once = groups.min(most_groups(dispatch.pipeline));
     dispatch.pipeline.layout.spilled_bytes.saturating_mul(at_once)
+}
+
+/// The cluster that work-groups are launched in, where they are to be pairs and none would be alone.
+fn cluster(pipeline: &Pipeline, groups: [u32; 3]) -> Option<[u32; 3]> {
+    let axis = pipeline.layout.pairs? as usize;
+    let is_even = groups.get(axis)?.is_multiple_of(2);
+    is_even.then(|| std::array::from_fn(|i| if i == axis { 2 } else { 1 }))
 }
 
 /// How many work-groups of a pipeline are launched together at most.

@@ -15,6 +15,7 @@ mod driver;
 mod error;
 mod gpu;
 mod launch;
+mod maps;
 mod memory;
 mod occupancy;
 mod parts;

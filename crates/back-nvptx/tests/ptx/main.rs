@@ -2,6 +2,7 @@
 //!
 //! `ptxas` is taken from `PHALANX_PTXAS` or the path; without it, code is made and not assembled, and that is said.
 
+mod boxes;
 mod launch;
 mod streamed;
 mod within;

@@ -4,7 +4,7 @@ use crate::{assert_has, compile, count, kernel, made_for_hopper, module, ptx, sa
 use phalanx_back_nvptx::Arch;
 
 /// A loop over K that loads and multiplies matrices of a work-group of 128, with something before it and in it.
-fn streamed(before: &str, within: &str) -> String {
+pub(crate) fn streamed(before: &str, within: &str) -> String {
     let [a, b, c] = [("64x32xf16", "a"), ("32x64xf16", "b"), ("64x64xf32", "acc")]
         .map(|(shape, use_)| format!("mat<{shape}, workgroup, {use_}>"));
     let body = format!(

@@ -166,7 +166,7 @@ impl<'c> Lower<'_, 'c> {
         self.change_words(delay.var, |l, words| l.wait_for_sums(words, &left))?;
         let is_one = self.is_put_off(&kept)?;
         let slot = self.number(kept.slot[0])?;
-        self.either(is_one, |l| l.arrive_at(slot, 1).map(|()| Vec::new()), |_| Ok(Vec::new()))?;
+        self.either(is_one, |l| l.give_slot_back(slot).map(|()| Vec::new()), |_| Ok(Vec::new()))?;
         self.e.b.build_store(kept.is_one, self.e.i32(0))?;
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Producers copy a factor to its part of a slot.
 //!
-//! Words of 16 bytes go by `cp.async` where lines are in memory as they are in the slot, inside of their object and aligned.
+//! Words of 16 bytes go by `cp.async` where lines are in memory as they are in the slot, inside of their object and aligned,
+//! or in boxes where the host has told the hardware of the lines ([`boxes`](super::boxes)).
 //! All else is moved element by element, and so is what a program computes for each element; where it computes without
 //! branches, a thread computes words of neighbours, so that what they have in common is computed once.
 
@@ -54,7 +55,7 @@ impl<'c> Lower<'_, 'c> {
                 let easy = self.is_easy_source(&source, &part, is_turned)?;
                 let words = |l: &mut Self| match is_turned {
                     true => l.fill_turned(&source, &part, slot).map(|()| Vec::new()),
-                    false => l.fill_words(&source, &part, slot).map(|()| Vec::new()),
+                    false => l.fill_lines(inst, &source, &part, slot).map(|()| Vec::new()),
                 };
                 self.either(easy, words, each).map(|_nothing| ())
             }
@@ -122,6 +123,17 @@ impl<'c> Lower<'_, 'c> {
     pub(super) fn producer(&mut self) -> Result<V<'c>> {
         let thread = self.thread()?;
         self.e.sub(thread, self.e.i32(self.ir.workgroup_invocations()))
+    }
+
+    /// Copies lines as they are, in boxes if they have a tensor map.
+    fn fill_lines(&mut self, inst: Inst, source: &Source<'c>, part: &Part, slot: V<'c>) -> Result<()> {
+        let Some(number) = self.ring()?.plan.boxes.number(inst) else {
+            return self.fill_words(source, part, slot);
+        };
+        let has_map = self.has_map(number)?;
+        let boxes = |l: &mut Self| l.fill_boxes((inst, number), source, part, slot).map(|()| Vec::new());
+        let words = |l: &mut Self| l.fill_words(source, part, slot).map(|()| Vec::new());
+        self.either(has_map, boxes, words).map(|_nothing| ())
     }
 
     /// Copies in words; neighbours copy neighbours.

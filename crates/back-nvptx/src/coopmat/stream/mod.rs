@@ -14,6 +14,8 @@
 //! ```
 
 mod ask;
+mod boxes;
+mod cluster;
 mod delay;
 mod fields;
 mod fill;

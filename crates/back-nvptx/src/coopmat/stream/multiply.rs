@@ -30,6 +30,8 @@ pub(crate) const FENCE: &str = "wgmma.fence.sync.aligned;";
 const COMMIT: &str = "wgmma.commit_group.sync.aligned;";
 /// Bytes along K of an instruction.
 const DEPTH: u32 = 32;
+/// Bits of an address in shared memory that a descriptor has, and some that are zero.
+const ADDRESS_BITS: u32 = 0x3ffff;
 /// Instructions along K whose sums are added to those of others by additions: of floats of 8 bits 128 products.
 const PART_STEPS: u32 = 4;
 /// Most columns of which there are such sums at a time.
@@ -352,6 +354,8 @@ impl<'c> Lower<'_, 'c> {
     /// The descriptor of a factor in a slot.
     fn matrix_descriptor(&mut self, part: &Part, slot: V<'c>, offset: u32) -> Result<V<'c>> {
         let at = self.e.add(slot, self.e.i32(offset))?;
+        // In a cluster bits above say whose memory it is.
+        let at = self.e.and(at, self.e.i32(ADDRESS_BITS))?;
         let at = self.e.lshr(at, self.e.i32(4))?;
         let at = self.e.zext_trunc(at, 64)?;
         self.e.or(at, self.e.i64(part.descriptor().cast_signed()))

@@ -1,5 +1,7 @@
 //! Which multiply-adds get their factors from producers, and what producers execute.
 
+use super::boxes::Boxes;
+use super::cluster::Cluster;
 use super::delay::Delay;
 use super::late::{Blank, Late};
 use super::runs::is_straight;
@@ -71,6 +73,10 @@ pub(crate) struct Plan {
     pub(super) blank: Option<Blank>,
     /// Branches that producers do not know of.
     pub(super) skips: Vec<Skip>,
+    /// What is copied in boxes.
+    pub(crate) boxes: Boxes,
+    /// What two work-groups share.
+    pub(crate) cluster: Option<Cluster>,
     /// Bytes of shared memory, with the ring.
     pub(crate) shared_bytes: u32,
 }
@@ -80,6 +86,13 @@ impl Plan {
     pub(super) fn bytes_that_stay(&self) -> u32 {
         let staying = self.streams.iter().filter(|stream| stream.stays.is_some());
         staying.filter_map(|stream| stream.a).map(|a| a.bytes().next_multiple_of(ALIGN)).sum()
+    }
+
+    /// Bytes of the factor that an instruction gives.
+    pub(super) fn bytes_of(&self, fill: Inst) -> u32 {
+        let Some((stream, use_)) = self.fills[fill.index()] else { return 0 };
+        let stream = &self.streams[stream];
+        if use_ == Use::A { stream.a.map_or(0, |a| a.bytes()) } else { stream.b.bytes() }
     }
 
     /// The stream whose left factor stays and is there from an instruction on.
@@ -250,6 +263,8 @@ fn find(ir: &Module, arch: Arch, may_stay: bool) -> Option<Plan> {
         late: None,
         blank: None,
         skips: Vec::new(),
+        boxes: Boxes::default(),
+        cluster: None,
         shared_bytes: 0,
     };
     for &mul_add in &places.order {
@@ -264,6 +279,8 @@ fn find(ir: &Module, arch: Arch, may_stay: bool) -> Option<Plan> {
     }
     plan.late = Late::of(&places, &plan);
     plan.blank = Blank::of(&places, &plan);
+    plan.boxes = Boxes::of(ir, &places, &plan);
+    plan.cluster = Cluster::of(&places, &plan);
     plan.shared_bytes = ring::shared_bytes(ir, arch, &plan)?;
     Some(plan)
 }

@@ -122,10 +122,15 @@ impl<'c> Lower<'_, 'c> {
         let is_first = self.e.icmp(IntPredicate::EQ, thread, self.e.i32(0))?;
         let init = |l: &mut Self| {
             for slot in 0..slots {
-                for (word, count) in [(0, PRODUCERS + PRODUCERS / 32), (1, l.ir.num_subgroups())] {
+                let fillers = l.e.i32(PRODUCERS + PRODUCERS / 32);
+                let mut users = l.e.i32(l.ir.num_subgroups());
+                if l.ring()?.plan.cluster.is_some() {
+                    let is_pair = l.is_pair()?;
+                    users = l.e.shl(users, l.e.zext_trunc(is_pair, 32)?)?;
+                }
+                for (word, count) in [(0, fillers), (1, users)] {
                     let slot = l.e.i32(slot);
                     let at = l.word_of(slot, word)?;
-                    let count = l.e.i32(count);
                     l.action("mbarrier.init.shared.b64 [$0], $1;", &[at, count])?;
                 }
             }
@@ -139,11 +144,25 @@ impl<'c> Lower<'_, 'c> {
             if l.ring()?.plan.turns.is_some() {
                 l.make_turns(words + TURN_WORDS)?;
             }
+            if l.ring()?.plan.cluster.is_some() {
+                l.action("fence.mbarrier_init.release.cluster;", &[])?;
+            }
             l.action("fence.proxy.async.shared::cta;", &[])?;
             Ok(Vec::new())
         };
         self.either(is_first, init, |_| Ok(Vec::new()))?;
-        self.action("barrier.sync 0;", &[])
+        match self.ring()?.plan.cluster {
+            None => self.action("barrier.sync 0;", &[]),
+            Some(_) => self.wait_for_cluster(),
+        }
+    }
+
+    /// At the end of all threads: their work-group's memory is there as long as the other of a cluster may write to it.
+    pub(crate) fn end_ring(&mut self) -> Result<()> {
+        match self.ring.as_ref().and_then(|ring| ring.plan.cluster.as_ref()) {
+            None => Ok(()),
+            Some(_) => self.wait_for_cluster(),
+        }
     }
 
     /// Gives up registers, or takes those that producers gave up.
@@ -278,10 +297,20 @@ impl<'c> Lower<'_, 'c> {
         Ok(())
     }
 
-    /// One thread of each warp arrives at a word.
-    pub(super) fn arrive_at(&mut self, slot: V<'c>, word: u32) -> Result<()> {
-        let at = self.word_of(slot, word)?;
-        self.arrive_by_warp(at)
+    /// The address of the word that the slot that this thread is at is full.
+    pub(super) fn word_of_slot(&mut self) -> Result<V<'c>> {
+        let [slot, _] = self.ring()?.at;
+        let slot = self.number(slot)?;
+        self.word_of(slot, 0)
+    }
+
+    /// One thread of each warp says that a slot is empty, to all that fill it.
+    pub(super) fn give_slot_back(&mut self, slot: V<'c>) -> Result<()> {
+        let at = self.word_of(slot, 1)?;
+        match self.ring()?.plan.cluster {
+            None => self.arrive_by_warp(at),
+            Some(_) => self.arrive_in_cluster(at),
+        }
     }
 
     /// One thread of each warp arrives at the word at an address.
@@ -299,9 +328,7 @@ impl<'c> Lower<'_, 'c> {
 
     /// Producers: all of the slot is asked for.
     pub(super) fn commit(&mut self) -> Result<()> {
-        let [slot, _] = self.ring()?.at;
-        let slot = self.number(slot)?;
-        let at = self.word_of(slot, 0)?;
+        let at = self.word_of_slot()?;
         self.commit_to(at)?;
         self.advance()
     }
@@ -344,7 +371,7 @@ impl<'c> Lower<'_, 'c> {
         let at = self.ring()?.at;
         self.wait_for(at, 0)?;
         let slot = self.number(at[0])?;
-        self.arrive_at(slot, 1)?;
+        self.give_slot_back(slot)?;
         self.advance()
     }
 
@@ -363,7 +390,7 @@ impl<'c> Lower<'_, 'c> {
         let [behind, is_one] = self.ring()?.behind;
         let (slot, some) = (self.number(behind)?, self.number(is_one)?);
         let some = self.e.icmp(IntPredicate::NE, some, self.e.i32(0))?;
-        self.either(some, |l| l.arrive_at(slot, 1).map(|()| Vec::new()), |_| Ok(Vec::new()))?;
+        self.either(some, |l| l.give_slot_back(slot).map(|()| Vec::new()), |_| Ok(Vec::new()))?;
         self.e.b.build_store(is_one, self.e.i32(0))?;
         Ok(())
     }
