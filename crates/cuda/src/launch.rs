@@ -408,7 +408,7 @@ impl Queue {
                 sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
             ));
         }
-        if let Some([x, y, z]) = cluster(pipeline, groups) {
+        if let Some([x, y, z]) = cluster(pipeline.layout.pairs, groups) {
             let size = sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z };
             attributes.push(attribute(
                 sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
@@ -505,9 +505,9 @@ fn spilled_bytes(dispatch: &Dispatch<'_>) -> u64 {
     dispatch.pipeline.layout.spilled_bytes.saturating_mul(at_once)
 }
 
-/// The cluster that work-groups are launched in, where they are to be pairs and none would be alone.
-fn cluster(pipeline: &Pipeline, groups: [u32; 3]) -> Option<[u32; 3]> {
-    let axis = pipeline.layout.pairs? as usize;
+/// The cluster that work-groups are launched in, where they are to be pairs along an axis and none would be alone.
+fn cluster(pairs: Option<u32>, groups: [u32; 3]) -> Option<[u32; 3]> {
+    let axis = pairs? as usize;
     let is_even = groups.get(axis)?.is_multiple_of(2);
     is_even.then(|| std::array::from_fn(|i| if i == axis { 2 } else { 1 }))
 }
@@ -515,4 +515,18 @@ fn cluster(pipeline: &Pipeline, groups: [u32; 3]) -> Option<[u32; 3]> {
 /// How many work-groups of a pipeline are launched together at most.
 fn most_groups(pipeline: &Pipeline) -> u64 {
     MOST_SPILLED.checked_div(pipeline.layout.spilled_bytes).map_or(u64::MAX, |groups| groups.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cluster;
+
+    #[test]
+    fn pairs_leave_nobody_alone() {
+        assert_eq!(cluster(Some(1), [3, 4, 1]), Some([1, 2, 1]));
+        assert_eq!(cluster(Some(0), [3, 4, 1]), None);
+        assert_eq!(cluster(Some(2), [2, 2, 1]), None);
+        assert_eq!(cluster(None, [2, 2, 2]), None);
+        assert_eq!(cluster(Some(3), [2, 2, 2]), None, "code from a file may say anything");
+    }
 }
