@@ -48,7 +48,7 @@ const MAX_MAPS: usize = 32;
 pub const MAP_BYTES: u64 = 128;
 
 /// What a tensor map's address is a multiple of.
-pub const MAP_ALIGN: u64 = 128;
+const MAP_ALIGN: u64 = 128;
 
 /// Where the bindings begin.
 const BINDINGS: u64 = 64;
@@ -108,7 +108,7 @@ pub struct Layout {
 pub struct Map {
     /// The buffer, by the number of its binding, which has one descriptor.
     pub binding: u32,
-    /// Bytes of an element.
+    /// Bytes of an element, 1 or 2.
     pub element: u32,
     /// Bytes from a line to the next.
     pub stride: Stride,

@@ -18,6 +18,11 @@ const MAX_STRIDE: u64 = 1 << 31;
 /// The map of a buffer, if there can be one.
 pub(crate) fn encode(map: &Map, address: u64, size: u64, push: &[u8]) -> Option<[u8; BYTES]> {
     let stride = bytes_of(map.stride, push)?;
+    let ty = match map.element {
+        1 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        2 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_UINT16,
+        _ => return None,
+    };
     let elements = size / u64::from(map.element);
     let fits = stride.is_multiple_of(STRIDE_ALIGN)
         && (1..MAX_STRIDE).contains(&stride)
@@ -26,11 +31,6 @@ pub(crate) fn encode(map: &Map, address: u64, size: u64, push: &[u8]) -> Option<
     if !fits {
         return None;
     }
-    let ty = match map.element {
-        1 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_UINT8,
-        2 => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_UINT16,
-        _ => CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_UINT32,
-    };
     let swizzle = match map.span {
         128 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_128B,
         64 => CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
@@ -111,5 +111,6 @@ mod tests {
         ] {
             assert_eq!(encode(&map(stride), address, size, &[]), None, "{stride} {address} {size}");
         }
+        assert_eq!(encode(&Map { element: 0, ..map(32) }, 256, 4096, &[]), None);
     }
 }

@@ -182,8 +182,8 @@ impl<'c> Lower<'_, 'c> {
         self.e.icmp(IntPredicate::NE, bit, self.e.i32(0))
     }
 
-    /// One producer asks for the boxes of a part of the slot, which begins at a multiple of 16 bytes: a box that began 8 bytes
-    /// behind one, of elements of a byte, was an illegal instruction to an H200.
+    /// One producer asks for the boxes of a part of the slot, which begins at a multiple of 16 bytes: the only kernel
+    /// that asked for one elsewhere, of bytes, ended on an H200 with an illegal instruction.
     pub(super) fn fill_boxes(
         &mut self,
         (inst, number): (Inst, usize),

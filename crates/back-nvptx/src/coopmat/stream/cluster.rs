@@ -131,7 +131,7 @@ impl<'m> Differing<'m> {
 
 impl<'c> Lower<'_, 'c> {
     /// Whether the work-group is one of a cluster of two.
-    pub(crate) fn is_pair(&mut self) -> Result<V<'c>> {
+    pub(super) fn is_pair(&mut self) -> Result<V<'c>> {
         let count = self.e.intrinsic("llvm.nvvm.read.ptx.sreg.cluster.nctarank", &[], &[])?;
         self.e.icmp(IntPredicate::UGT, count, self.e.i32(1))
     }
