@@ -163,9 +163,12 @@ impl<'c> Lower<'_, 'c> {
         }
         let puts_off = delay.is_some_and(|delay| delay.first == inst);
         self.ask()?;
-        // The slot of what was put off is full with this one: those that filled it had done so before.
         let at = self.ring()?.at;
         self.wait_full_at(at)?;
+        if puts_off {
+            // Boxes that were asked for first may come last.
+            self.wait_for_delayed()?;
+        }
         if puts_off || turns.is_some_and(|turns| turns.second == inst) {
             self.take_turn()?;
         }
