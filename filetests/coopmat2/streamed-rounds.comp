@@ -1,6 +1,6 @@
 // Loops that multiply twice in a round, the second time what they computed of the first product, as attention does: a factor
 // that stays, conditions of several parts in the function for an element, rows whose columns are all the same, sums of rows,
-// and rounds of which the last one is cut off or that are none.
+// and rounds of which the last one is cut off or that are none, or that are left with a factor loaded.
 //
 // test run
 // define INVOCATIONS THREADS
@@ -22,6 +22,7 @@
 // case looked-at-last: THREADS=256 M=128 WAY=2
 // case left-inside: THREADS=256 M=128 WAY=3
 // case twice: THREADS=256 M=128 WAY=4
+// case left-behind: THREADS=256 M=128 WAY=5
 #version 460
 #include "matrices2.glsl"
 
@@ -74,11 +75,14 @@ void main()
     MAT(float, M, WIDTH, Accumulator) result = MAT(float, M, WIDTH, Accumulator)(KIND == 2 ? 3.0 : 0.0);
     MAT(float, M, NARROW, Accumulator) maxima = MAT(float, M, NARROW, Accumulator)(-16.0);
     MAT(float, M, NARROW, Accumulator) weights = MAT(float, M, NARROW, Accumulator)(0.0);
-    for (uint again = 0; again < (KIND == 4 ? 2 : 1); again++) {
+    for (uint again = 0; again < (KIND >= 4 ? 2 : 1); again++) {
         for (uint at = 0; at < depth; at += T) {
             const tensorLayoutNV<2, ZEROS> step = sliceTensorLayoutNV(rows(depth), at, T, 0, WIDTH);
             MAT(float16_t, WIDTH, T, B) matK;
             coopMatLoadTensorNV(matK, k, 0, step, turned);
+            MAT(float16_t, T, WIDTH, B) matV;
+            if (KIND == 5)
+                coopMatLoadTensorNV(matV, v, 0, step);
             MAT(float, M, T, Accumulator) scores = MAT(float, M, T, Accumulator)(0.0);
             if (KIND == 1)
                 result = result * 0.5;
@@ -98,13 +102,13 @@ void main()
             MAT(float, M, NARROW, Accumulator) newWeights;
             coopMatReduceNV(newWeights, scores, gl_CooperativeMatrixReduceRowNV, add);
             weights = weights * correction + newWeights;
-            if (KIND == 3 && at > first)
+            if ((KIND == 3 || KIND == 5) && at > first)
                 break;
-            MAT(float16_t, T, WIDTH, B) matV;
-            coopMatLoadTensorNV(matV, v, 0, step);
+            if (KIND != 5)
+                coopMatLoadTensorNV(matV, v, 0, step);
             result = coopMatMulAdd(MAT(float16_t, M, T, A)(scores), matV, result * wideCorrection);
         }
-        if (KIND == 4)
+        if (KIND >= 4)
             result = result * 0.5;
     }
     MAT(float, M, WIDTH, Accumulator) wideMaxima, wideWeights;
