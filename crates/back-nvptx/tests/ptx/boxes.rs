@@ -46,15 +46,15 @@ fn lines_of_a_buffer_are_copied_in_boxes() {
 /// A slot that is left is filled anew, and a work-group that ends gives its memory back: what is under way is waited for.
 #[test]
 fn what_may_be_left_before_its_product_is_copied_in_words() {
-    let of = |leave: &str, before: &str, after: &str| {
-        let branch = format!("%much: bool = ult %step, %k\nif %much {{\n{leave}\n}} else {{\n}}");
-        let source = streamed("", &format!("%late: i32 = iadd %k, %z\n{after}").replace('?', &branch));
-        let code = code(&source.replace("%p: ptr", &format!("{}\n%p: ptr", before.replace('?', &branch))));
-        assert!(code.ptx.contains("wgmma") && code.ptx.contains("cp.async"), "{}", code.ptx);
-        code.layout.maps.len()
+    let maps = |source: &str| {
+        let Compiled { ptx, layout, .. } = code(source);
+        assert!(ptx.contains("wgmma") && ptx.contains("cp.async"), "{ptx}");
+        layout.maps.len()
     };
     for leave in ["var_store<$k> %depth\nbr @0", "return"] {
-        assert_eq!([of(leave, "?", ""), of(leave, "", "?")], [2, 0], "{leave}");
+        let branch = format!("%much: bool = ult %step, %k\nif %much {{\n{leave}\n}} else {{\n}}\n");
+        let before = streamed("", "").replace("%p: ptr", &format!("{branch}%p: ptr"));
+        assert_eq!([maps(&before), maps(&streamed("", &branch))], [2, 0], "{leave}");
     }
 }
 
