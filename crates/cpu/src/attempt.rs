@@ -5,13 +5,15 @@
 //! for the work waits: for its end, for a time limit, for a cancellation, or for the news that there is
 //! no memory. Nothing can stop such a thread, so it is left behind: the work owns all that it refers to,
 //! and its result, should there be one, is dropped. A thread that met the end of the memory sleeps for
-//! ever (see [`exhaustion`]), one that loops goes on at the lowest priority.
+//! ever (see [`exhaustion`]), one that loops goes on at the lowest priority. What that means for the end of
+//! the process is told in [`exit`].
 //!
 //! Threads that have done their work wait for more for a while, since starting one costs more than
 //! waking one. They are the process's, not a device's.
 
 mod ending;
 pub(crate) mod exhaustion;
+mod exit;
 mod room;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -21,6 +23,7 @@ use std::thread;
 use std::time::Duration;
 
 use ending::{Ending, How, LOOK, Piece};
+use exit::Working;
 use phalanx_back_llvm::Workers;
 use phalanx_host::CancelToken;
 use room::Room;
@@ -56,6 +59,9 @@ pub enum Abandoned {
     /// There was no thread for it.
     #[error("no thread for compiling: {0}")]
     NoThread(String),
+    /// The process has begun to end.
+    #[error("nothing is compiled while the process ends")]
+    ProcessEnds,
 }
 
 /// The terms of an attempt.
@@ -88,6 +94,9 @@ impl Attempt<'_> {
         if self.cancel.is_some_and(CancelToken::is_cancelled) {
             return Err(Abandoned::Cancelled);
         }
+        if exit::has_begun() {
+            return Err(Abandoned::ProcessEnds);
+        }
         exhaustion::prepare();
         // Held until there is an answer, so that there is memory to deal with a bad one.
         let room = Room::for_stack(self.stack_bytes).ok_or(Abandoned::OutOfMemory)?;
@@ -97,7 +106,10 @@ impl Attempt<'_> {
             let outcome = catch_unwind(AssertUnwindSafe(work));
             *lock(&for_thread) = Some(outcome);
         });
-        start(Job { work, ending: Arc::clone(&ending), piece: Piece::Whole }, room.stack_bytes())?;
+        start(
+            Job { work, ending: Arc::clone(&ending), piece: Piece::Whole, working: Working::new() },
+            room.stack_bytes(),
+        )?;
         let how = ending.wait(self.limit, self.cancel);
         drop(room);
         match how {
@@ -139,7 +151,10 @@ impl Workers for Beside {
             // Where nobody waits any more the result is dropped.
             let _unheard = outcome.map(|outcome| sender.send(outcome));
         });
-        let started = start(Job { work, ending: Arc::clone(&ending), piece: Piece::Part }, STACK_BYTES);
+        let started = start(
+            Job { work, ending: Arc::clone(&ending), piece: Piece::Part, working: Working::new() },
+            STACK_BYTES,
+        );
         let first = first();
         // It is there still if no thread has taken it.
         let left = if started.is_err() { lock(&second).take() } else { None };
@@ -162,6 +177,8 @@ struct Job {
     work: Box<dyn FnOnce() + Send>,
     ending: Arc<Ending>,
     piece: Piece,
+    /// From before the thread begins: `exit` may come first.
+    working: Working,
 }
 
 /// Threads that wait for work.
@@ -223,8 +240,9 @@ fn start(job: Job, stack_bytes: usize) -> Result<(), Abandoned> {
 /// A thread: does a job, and those that come while it waits.
 fn serve(first: Job, this: &IdleThread, jobs: &Receiver<Job>) {
     let mut next = Some(first);
-    while let Some(Job { work, ending, piece }) = next {
+    while let Some(Job { work, ending, piece, working }) = next {
         ending::watched_by(&ending, piece, work);
+        drop(working);
         // One that was left behind has lost its priority.
         let stays = !ending.is_told() && wait_in_line(this);
         if piece == Piece::Whole {

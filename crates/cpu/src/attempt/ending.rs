@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use phalanx_host::CancelToken;
 
+use super::exit;
+
 /// How often a cancellation is looked for.
 pub(super) const LOOK: Duration = Duration::from_millis(20);
 
@@ -114,6 +116,7 @@ impl Ending {
 
     /// Lets threads that nobody waits for run only when nothing else wants to.
     fn leave_behind(&self) {
+        exit::wait_at_exit();
         #[cfg(target_os = "linux")]
         for thread in &self.threads {
             if let Ok(thread @ 1..) = libc::id_t::try_from(thread.load(Ordering::Relaxed)) {
@@ -171,6 +174,7 @@ pub(super) fn tell(how: How) {
     }
     // SAFETY: it is set while `watched_by` borrows the ending, and this is the thread that it runs on.
     unsafe { &*watched }.set(how);
+    exit::sleeps_for_ever();
     loop {
         // SAFETY: it waits for a signal's handler to return.
         unsafe { libc::pause() };

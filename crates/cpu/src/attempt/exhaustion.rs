@@ -19,6 +19,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::ending::{self, How, Text};
+use super::exit;
 
 type NewHandler = unsafe extern "C-unwind" fn();
 type FatalHandler = extern "C" fn(*const c_char);
@@ -56,6 +57,7 @@ pub(super) fn prepare() {
         unsafe { LLVMInstallFatalErrorHandler(fatal) };
         // SAFETY: as above.
         unsafe { install_bad_alloc_error_handler(no_memory_in_llvm, ptr::null_mut()) };
+        exit::wait_at_exit();
     });
 }
 
