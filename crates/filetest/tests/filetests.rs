@@ -230,7 +230,7 @@ fn gpu_trials(wanted: &Wanted) -> Vec<Trial> {
 
 /// Seeds that a trial runs through.
 const RANDOM_SEEDS: u64 = 25;
-const RANDOM_TRIALS: u64 = 12;
+const RANDOM_TRIALS: u64 = 8;
 const DAMAGES: u64 = 3;
 
 fn times() -> u64 {

@@ -14,7 +14,6 @@ mod jit;
 mod judge;
 mod kernel;
 mod memory;
-mod modules;
 mod processors;
 mod random;
 mod site;
