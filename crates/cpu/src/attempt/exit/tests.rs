@@ -1,4 +1,6 @@
-//! Tests of processes that end while work is left behind.
+//! Tests of processes that end while work is left behind. Nothing in them depends on the processor, and those that are
+//! emulated cannot start one.
+#![cfg(target_arch = "x86_64")]
 
 use super::super::{Abandoned, Attempt};
 use super::*;
