@@ -106,10 +106,7 @@ impl Attempt<'_> {
             let outcome = catch_unwind(AssertUnwindSafe(work));
             *lock(&for_thread) = Some(outcome);
         });
-        start(
-            Job { work, ending: Arc::clone(&ending), piece: Piece::Whole, working: Working::new() },
-            room.stack_bytes(),
-        )?;
+        start(Job::new(work, &ending, Piece::Whole), room.stack_bytes())?;
         let how = ending.wait(self.limit, self.cancel);
         drop(room);
         match how {
@@ -151,10 +148,7 @@ impl Workers for Beside {
             // Where nobody waits any more the result is dropped.
             let _unheard = outcome.map(|outcome| sender.send(outcome));
         });
-        let started = start(
-            Job { work, ending: Arc::clone(&ending), piece: Piece::Part, working: Working::new() },
-            STACK_BYTES,
-        );
+        let started = start(Job::new(work, &ending, Piece::Part), STACK_BYTES);
         let first = first();
         // It is there still if no thread has taken it.
         let left = if started.is_err() { lock(&second).take() } else { None };
@@ -179,6 +173,12 @@ struct Job {
     piece: Piece,
     /// From before the thread begins: `exit` may come first.
     working: Working,
+}
+
+impl Job {
+    fn new(work: Box<dyn FnOnce() + Send>, ending: &Arc<Ending>, piece: Piece) -> Self {
+        Self { work, ending: Arc::clone(ending), piece, working: Working::new() }
+    }
 }
 
 /// Threads that wait for work.

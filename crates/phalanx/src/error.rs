@@ -120,7 +120,7 @@ pub enum Error {
         /// What is missing.
         what: String,
     },
-    /// Compiling was given up: it took too long, was cancelled, or needed more memory than there is.
+    /// Compiling was given up: it took too long, was cancelled, needed more memory than there is, or the process ends.
     #[error(transparent)]
     Compilation(Abandoned),
     /// A dispatch took too long and was stopped. Its buffers hold what it had written by then.

@@ -174,7 +174,7 @@ pub(super) fn tell(how: How) {
     }
     // SAFETY: it is set while `watched_by` borrows the ending, and this is the thread that it runs on.
     unsafe { &*watched }.set(how);
-    exit::sleeps_for_ever();
+    exit::no_longer_works();
     loop {
         // SAFETY: it waits for a signal's handler to return.
         unsafe { libc::pause() };

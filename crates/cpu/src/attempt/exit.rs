@@ -49,12 +49,12 @@ impl Working {
 
 impl Drop for Working {
     fn drop(&mut self) {
-        sleeps_for_ever();
+        no_longer_works();
     }
 }
 
-/// Tells that a thread that worked does nothing more.
-pub(super) fn sleeps_for_ever() {
+/// Tells that a thread has done its work, or sleeps for ever.
+pub(super) fn no_longer_works() {
     WORKING.fetch_sub(1, Ordering::AcqRel);
 }
 
