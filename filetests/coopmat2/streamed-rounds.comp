@@ -23,6 +23,7 @@
 // case left-inside: THREADS=256 M=128 WAY=3
 // case twice: THREADS=256 M=128 WAY=4
 // case left-behind: THREADS=256 M=128 WAY=5
+// case loaded-together: THREADS=256 M=128 WAY=6
 #version 460
 #include "matrices2.glsl"
 
@@ -81,7 +82,7 @@ void main()
             MAT(float16_t, WIDTH, T, B) matK;
             coopMatLoadTensorNV(matK, k, 0, step, turned);
             MAT(float16_t, T, WIDTH, B) matV;
-            if (KIND == 5)
+            if (KIND == 6)
                 coopMatLoadTensorNV(matV, v, 0, step);
             MAT(float, M, T, Accumulator) scores = MAT(float, M, T, Accumulator)(0.0);
             if (KIND == 1)
@@ -102,10 +103,12 @@ void main()
             MAT(float, M, NARROW, Accumulator) newWeights;
             coopMatReduceNV(newWeights, scores, gl_CooperativeMatrixReduceRowNV, add);
             weights = weights * correction + newWeights;
-            if ((KIND == 3 || KIND == 5) && at > first)
+            if (KIND == 3 && at > first)
                 break;
-            if (KIND != 5)
+            if (KIND != 6)
                 coopMatLoadTensorNV(matV, v, 0, step);
+            if (KIND >= 5 && at > first)
+                break;
             result = coopMatMulAdd(MAT(float16_t, M, T, A)(scores), matV, result * wideCorrection);
         }
         if (KIND >= 4)

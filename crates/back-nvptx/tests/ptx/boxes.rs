@@ -43,21 +43,6 @@ fn lines_of_a_buffer_are_copied_in_boxes() {
     assert_eq!(layout.bytes, layout.maps_at + 256);
 }
 
-/// A slot that is left is filled anew, and a work-group that ends gives its memory back: what is under way is waited for.
-#[test]
-fn what_may_be_left_before_its_product_is_copied_in_words() {
-    let maps = |source: &str| {
-        let Compiled { ptx, layout, .. } = code(source);
-        assert!(ptx.contains("wgmma") && ptx.contains("cp.async"), "{ptx}");
-        layout.maps.len()
-    };
-    for leave in ["var_store<$k> %depth\nbr @0", "return"] {
-        let branch = format!("%much: bool = ult %step, %k\nif %much {{\n{leave}\n}} else {{\n}}\n");
-        let before = streamed("", "").replace("%p: ptr", &format!("{branch}%p: ptr"));
-        assert_eq!([maps(&before), maps(&streamed("", &branch))], [2, 0], "{leave}");
-    }
-}
-
 #[test]
 fn the_host_is_told_of_strides_that_it_knows() {
     let of = |stride: &str| {

@@ -281,3 +281,34 @@ fn factors_that_the_work_group_may_have_written_are_not_brought_ahead() {
         Arch::Sm90a
     ));
 }
+
+/// Producers are at one slot at a time: what two products are made of and is loaded before both is not in two.
+#[test]
+fn factors_of_a_second_product_are_brought_behind_the_first() {
+    let of = |kind: &str, name: &str| format!("%{name}: {kind} = mat_load %in, %l\n");
+    let [a, b] = ["mat<64x32xf16, workgroup, a>", "mat<32x64xf16, workgroup, b>"];
+    let loads = format!("{}{}", of(a, "a2"), of(b, "b2"));
+    let c = "mat<64x64xf32, workgroup, acc>";
+    let product =
+        format!("%s2: {c} = var_load<$sums>\n%d2: {c} = mat_mul_add %a2, %b2, %s2\nvar_store<$sums> %d2\n");
+    let kinds = |source: &str| {
+        let ptx = compile(&module(source), Arch::Sm90a).expect("it is supported").ptx;
+        ["wgmma.mma_async", "mma.sync"].map(|instruction| ptx.contains(instruction))
+    };
+    let apart = streamed("", "").replace("%a: ", &format!("{loads}{product}%a: "));
+    assert_eq!(kinds(&apart), [true, false]);
+    assert_eq!(kinds(&streamed("", &format!("{loads}{product}"))), [true, true]);
+    let crossed = streamed("", &loads).replace("%n: i32 = iadd", &format!("{product}%n: i32 = iadd"));
+    assert_eq!(kinds(&crossed), [true, true]);
+}
+
+/// A slot that is left is filled anew, and a work-group that ends gives its memory back, while copies are under way.
+#[test]
+fn factors_that_may_be_left_before_their_product_are_not_brought_ahead() {
+    for leave in ["var_store<$k> %depth\nbr @0", "return"] {
+        let branch = format!("%much: bool = ult %step, %k\nif %much {{\n{leave}\n}} else {{\n}}\n");
+        let before = streamed("", "").replace("%p: ptr", &format!("{branch}%p: ptr"));
+        assert!(is_streamed(&before, Arch::Sm90a), "{leave}");
+        assert!(!is_streamed(&streamed("", &branch), Arch::Sm90a), "{leave}");
+    }
+}

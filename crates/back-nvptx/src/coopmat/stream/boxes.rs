@@ -9,7 +9,7 @@
 //! Two work-groups of a cluster that copy the same factor copy half of it each, to both ([`super::cluster`]).
 
 use super::fill::Source;
-use super::plan::{Places, Plan, label};
+use super::plan::{Places, Plan};
 use super::slot::Part;
 use crate::abi::{self, Layout, Map, Stride};
 use crate::coopmat::fragment::Memory;
@@ -43,9 +43,6 @@ impl Boxes {
                 Use::A => stream.a.filter(|_| stream.stays.is_none()),
                 _ => Some(stream.b),
             };
-            if is_left_between(places, plan, inst, stream.mul_add) {
-                continue;
-            }
             let Some(map) = part.and_then(|part| map_of(ir, inst, &part)) else { continue };
             let known = boxes.maps.iter().position(|known| *known == map);
             let number = known.unwrap_or(boxes.maps.len());
@@ -69,21 +66,6 @@ impl Boxes {
     pub(super) fn number(&self, inst: Inst) -> Option<usize> {
         self.of.iter().find(|(fill, _)| *fill == inst).map(|&(_, number)| number)
     }
-}
-
-/// Whether producers may leave before a product what they load for it: its slot is filled anew, or the work-group ends, and words
-/// are waited for then, but boxes could still come.
-fn is_left_between(places: &Places<'_>, plan: &Plan, fill: Inst, mul_add: Inst) -> bool {
-    let f = places.f;
-    let number = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
-    let between = number(fill).zip(number(mul_add)).and_then(|(from, to)| places.order.get(from..to));
-    let around: Vec<_> = places.around(mul_add).filter_map(|inst| label(&f.inst(inst).op)).collect();
-    let leaves = |&inst: &Inst| match f.inst(inst).op {
-        Op::Return => true,
-        Op::Br(to) => plan.is_produced[inst.index()] && around.contains(&to),
-        _ => false,
-    };
-    between.is_none_or(|between| between.iter().any(leaves))
 }
 
 /// The map for a load of a factor, if its lines are as they are in the slot and the host knows where they are.

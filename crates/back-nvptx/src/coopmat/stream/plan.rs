@@ -95,6 +95,18 @@ impl Plan {
         if use_ == Use::A { stream.a.map_or(0, |a| a.bytes()) } else { stream.b.bytes() }
     }
 
+    /// Whether a slot that is filled from an instruction on and multiplied by another has nothing of the other streams in it:
+    /// producers are at one slot until they come to its product.
+    fn is_apart(&self, places: &Places<'_>, first: Inst, mul_add: Inst) -> Option<bool> {
+        let number = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
+        let (from, to) = (number(first)?, number(mul_add)?);
+        let mut others =
+            self.starts.iter().enumerate().filter_map(|(i, &stream)| {
+                Some((number(Inst::new(i))?, number(self.streams[stream?].mul_add)?))
+            });
+        Some(others.all(|(start, end)| end < from || to < start))
+    }
+
     /// The stream whose left factor stays and is there from an instruction on.
     pub(super) fn stays_from(&self, inst: Inst) -> Option<usize> {
         self.streams.iter().position(|stream| stream.stays.is_some_and(|(_, from)| from == inst))
@@ -330,8 +342,17 @@ fn add(
     let (left, stays) = left.unzip();
     let b = Part::of(b, is_along_k(&right, Use::B), warps)?;
     let factors = || left.iter().map(|left| (left, Use::A)).chain([(&right, Use::B)]);
+    let number_of = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
+    let in_slot = factors().filter(|(_, use_)| *use_ == Use::B || stays != Some(true));
+    let first = in_slot.map(|(factor, _)| factor.first).min_by_key(|&first| number_of(first))?;
+    if !plan.is_apart(places, first, mul_add)? {
+        return None;
+    }
     let fills: Vec<Inst> = factors().flat_map(|(factor, _)| &factor.fills).copied().collect();
     let (is_produced, skips) = slice(&plan.is_produced, &fills)?;
+    if is_left_between(places, &is_produced, first, mul_add)? {
+        return None;
+    }
     plan.is_produced = is_produced;
     for skip in skips {
         if !plan.skips.contains(&skip) {
@@ -353,10 +374,7 @@ fn add(
             plan.is_moved[f.values[v.index()].def.index()] |= is_own && f.ty(v).mat().is_some();
         }
     }
-    let number_of = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
     let stays = left.as_ref().filter(|_| stays == Some(true)).map(|left| (plan.bytes_that_stay(), left.last));
-    let in_slot = factors().filter(|(_, use_)| *use_ == Use::B || stays.is_none());
-    let first = in_slot.map(|(factor, _)| factor.first).min_by_key(|&first| number_of(first))?;
     plan.starts[first.index()] = Some(number);
     let mut stream = Stream { mul_add, a, b, stays, is_chained: false };
     if let Some((var, around)) = chain(places, mul_add) {
@@ -368,6 +386,20 @@ fn add(
     }
     plan.streams.push(stream);
     Some(())
+}
+
+/// Whether producers may leave a slot between its first factor and its product: what they have asked for would come into what
+/// they fill it with next, or into memory that the work-group has given back.
+fn is_left_between(places: &Places<'_>, is_produced: &[bool], first: Inst, mul_add: Inst) -> Option<bool> {
+    let f = places.f;
+    let number = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
+    let between = places.order.get(number(first)?..number(mul_add)?)?;
+    let around: Vec<Label> = places.around(mul_add).filter_map(|inst| label(&f.inst(inst).op)).collect();
+    Some(between.iter().any(|&inst| match f.inst(inst).op {
+        Op::Return => true,
+        Op::Br(to) => is_produced[inst.index()] && around.contains(&to),
+        _ => false,
+    }))
 }
 
 /// What gives a factor of a multiply-add in a block, before a place in it.
