@@ -64,7 +64,7 @@ impl Part {
             Self::VulkanLoader => "libvulkan1",
             Self::VulkanValidation => "vulkan-validationlayers",
             Self::Emulator => "qemu-user-static",
-            Self::CrossCompiler => "g++-aarch64-linux-gnu",
+            Self::CrossCompiler => "gcc-aarch64-linux-gnu",
         }
     }
 
@@ -76,7 +76,7 @@ impl Part {
             Self::VulkanLoader => "the Vulkan loader (for tests only)",
             Self::VulkanValidation => "the Vulkan validation layer (for tests only)",
             Self::Emulator => "QEMU's user-mode emulation (for tests only)",
-            Self::CrossCompiler => "a C++ compiler for AArch64 (for tests only)",
+            Self::CrossCompiler => "a C compiler for AArch64 (for tests only)",
         }
     }
 }
@@ -103,7 +103,7 @@ fn missing(purpose: Purpose) -> Vec<Part> {
         if cfg!(target_arch = "x86_64") && !is_runnable("qemu-x86_64-static") {
             parts.push(Part::Emulator);
         }
-        if cfg!(all(target_arch = "x86_64", target_os = "linux")) && !is_runnable("aarch64-linux-gnu-g++") {
+        if cfg!(all(target_arch = "x86_64", target_os = "linux")) && !is_runnable("aarch64-linux-gnu-gcc") {
             parts.push(Part::CrossCompiler);
         }
     }

@@ -1,6 +1,7 @@
 //! From a source to a verified module, and what is wrong with a source, with its lines.
 
 use crate::directive::{Language, TestFile, substitute};
+use crate::kept;
 use phalanx_front_mlir as mlir;
 use phalanx_front_spirv as front;
 use phalanx_ir::text::parse;
@@ -50,18 +51,32 @@ pub fn load(file: &TestFile) -> Result<Source, Vec<Finding>> {
     }
 }
 
+#[cfg(feature = "glsl")]
 fn load_glsl(file: &TestFile) -> Result<Source, Vec<Finding>> {
     use phalanx::glsl::{GlslMessage, GlslOptions, compile};
     let defines: Vec<_> = file.defines.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     let name = file.path.to_string_lossy();
     let options = GlslOptions { name: &name, defines: &defines, ..GlslOptions::default() };
-    match compile(&file.text, &options) {
-        Ok(words) => Ok(Source::Spirv { words, lines: Vec::new() }),
-        Err(error) => {
-            let finding = |m: &GlslMessage| Finding::new(Some(m.line as usize), m.to_string());
-            Err(error.messages.iter().map(finding).collect())
-        }
+    let words = compile(&file.text, &options).map_err(|error| {
+        let finding = |m: &GlslMessage| Finding::new(Some(m.line as usize), m.to_string());
+        error.messages.iter().map(finding).collect::<Vec<_>>()
+    })?;
+    if let Some(directory) = kept::directory() {
+        let kept = kept::keep(&directory, (&file.path, &file.defines), &words);
+        kept.map_err(|error| vec![Finding::new(None, format!("its module could not be kept: {error}"))])?;
     }
+    Ok(Source::Spirv { words, lines: Vec::new() })
+}
+
+#[cfg(not(feature = "glsl"))]
+fn load_glsl(file: &TestFile) -> Result<Source, Vec<Finding>> {
+    let wrong = |text: String| vec![Finding::new(None, text)];
+    let Some(directory) = kept::directory() else {
+        return Err(wrong("without the feature `glsl`, `MODULES` names where modules are kept".to_owned()));
+    };
+    let words = kept::take(&directory, (&file.path, &file.defines));
+    let words = words.map_err(|error| wrong(format!("its module was not kept: {error}")))?;
+    Ok(Source::Spirv { words, lines: Vec::new() })
 }
 
 impl Source {

@@ -17,6 +17,7 @@ mod expr;
 pub mod generate;
 pub mod harness;
 pub mod judges;
+mod kept;
 pub mod known;
 mod laid;
 pub mod mutate;

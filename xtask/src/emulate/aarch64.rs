@@ -1,13 +1,14 @@
 //! The stages on an emulated AArch64: the kernels for NEON, and everything above them.
 //!
 //! The tests are built here for the other architecture. The kernels need a cross compiler's linker and Rust's
-//! standard library; the device and the file tests besides the C++ compiler, for glslang, and LLVM 19. They are two
-//! stages, so that the kernels run wherever they can.
+//! standard library; the device and the file tests LLVM 19 besides. They are two stages, so that the kernels run
+//! wherever they can. glslang would take as long to build as all the rest, so the file tests that are emulated have
+//! none: they take the modules that those of this machine compile.
 
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Error, Result};
+use anyhow::{Context, Error, Result};
 
 use super::foreign::{Foreign, ForeignLlvm, Standard, folder};
 use super::{Emulator, Suite, binaries, emulate};
@@ -27,7 +28,6 @@ const CPU: &str = "neoverse-n1";
 const YOUNGER_CPU: &str = "max";
 
 const LINKER: &str = "aarch64-linux-gnu-gcc";
-const CXX: &str = "aarch64-linux-gnu-g++";
 
 /// The C library that came with the linker, for programs that need no more.
 const CROSS_ROOT: &str = "/usr/aarch64-linux-gnu";
@@ -72,7 +72,6 @@ impl Found {
         let tools = Tools::find(run);
         let llvm = match &tools {
             Err(why) => Err(why.clone()),
-            Ok(_) if !is_runnable(CXX) => Err(format!("{CXX} is not installed")),
             Ok(_) => ForeignLlvm::find(run, &FOREIGN, LINKER)
                 .map_err(|why| format!("there is no LLVM 19 for AArch64: {why:#}")),
         };
@@ -114,8 +113,27 @@ fn files(run: &mut Runner, found: &Found) -> Result<Outcome> {
         (Ok(tools), Ok(llvm)) => (tools, llvm),
         (Err(why), _) | (_, Err(why)) => return Ok(Outcome::Skipped(why.clone())),
     };
+    let modules = keep_modules(run)?;
     let tests = binaries(run, tools.cargo(run, Some(llvm)), &DEVICE)?;
-    emulate(run, &tools.emulator(CPU, llvm.root.clone()), &tests)
+    let emulator = tools.emulator(CPU, llvm.root.clone());
+    emulate(run, &Emulator { environment: vec![("MODULES", modules.into())], ..emulator }, &tests)
+}
+
+/// Has the sample of the file tests keep its modules of GLSL, and says where.
+fn keep_modules(run: &Runner) -> Result<PathBuf> {
+    let modules = folder(run).join("modules");
+    if modules.exists() {
+        std::fs::remove_dir_all(&modules)?;
+    }
+    std::fs::create_dir_all(&modules)?;
+    for test in binaries(run, super::own(run), &[super::FILES])? {
+        let mut command = Command::new(&test.binary);
+        command.current_dir(&test.package).envs(test.suite.environment.iter().copied());
+        command.env("MODULES", &modules);
+        // The stage `tests` has counted these.
+        run.logged_output(command).context("modules of the file tests")?;
+    }
+    Ok(modules)
 }
 
 /// What all stages need.
@@ -148,6 +166,7 @@ impl Tools {
     fn cargo(&self, run: &Runner, llvm: Option<&ForeignLlvm>) -> Command {
         let mut cargo = crate::cargo(run.root(), run.llvm());
         cargo.args(["test", "--lib", "--tests", "--target", FOREIGN.triple, "--package", "phalanx-kernels"]);
+        cargo.arg("--no-default-features");
         cargo.arg("--target-dir").arg(folder(run).join("build"));
         if let Some(llvm) = llvm {
             cargo.args(["--package", "phalanx-cpu", "--package", "phalanx-filetest"]);
@@ -161,6 +180,6 @@ impl Tools {
     }
 
     fn emulator(&self, cpu: &'static str, root: PathBuf) -> Emulator {
-        Emulator { program: self.qemu, cpu, root: Some(root), environment: &[] }
+        Emulator { program: self.qemu, cpu, root: Some(root), environment: Vec::new() }
     }
 }

@@ -12,6 +12,7 @@ mod aarch64;
 mod debian;
 mod foreign;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::JoinHandle;
@@ -121,12 +122,17 @@ fn stage(run: &mut Runner, model: &Model) -> Result<Outcome> {
     let Some(qemu) = EMULATORS.into_iter().find(|name| is_runnable(name)) else {
         return Ok(Outcome::Skipped(format!("{} is not installed", EMULATORS[0])));
     };
-    // The arguments for packages and targets are those of the stage that built them, so that nothing is built again.
+    let tests = binaries(run, own(run), &SUITES)?;
+    let environment = model.environment.iter().map(|&(name, value)| (name, value.into())).collect();
+    emulate(run, &Emulator { program: qemu, cpu: model.cpu, root: None, environment }, &tests)
+}
+
+/// Cargo for the tests of this machine. The arguments for packages and targets are those of the stage that built them, so
+/// that nothing is built again.
+fn own(run: &Runner) -> Command {
     let mut cargo = crate::cargo(run.root(), run.llvm());
     cargo.args(["test", "--workspace", "--lib", "--bins", "--tests"]);
-    let tests = binaries(run, cargo, &SUITES)?;
-    let emulator = Emulator { program: qemu, cpu: model.cpu, root: None, environment: model.environment };
-    emulate(run, &emulator, &tests)
+    cargo
 }
 
 /// Who runs programs.
@@ -135,7 +141,7 @@ struct Emulator {
     cpu: &'static str,
     /// The root of the file system in which programs find their libraries, if it is not this machine's.
     root: Option<PathBuf>,
-    environment: &'static [(&'static str, &'static str)],
+    environment: Vec<(&'static str, OsString)>,
 }
 
 /// Runs the tests, all of them even if one fails.
@@ -146,7 +152,8 @@ fn emulate(run: &mut Runner, emulator: &Emulator, tests: &[Test]) -> Result<Outc
         let mut command = Command::new("timeout");
         command.args([LIMIT_SECONDS, emulator.program, "-cpu", emulator.cpu]);
         command.arg(&test.binary).args(test.suite.tests).current_dir(&test.package);
-        command.envs(test.suite.environment.iter().chain(emulator.environment).copied());
+        command.envs(test.suite.environment.iter().copied());
+        command.envs(emulator.environment.iter().map(|(name, value)| (name, value)));
         command.envs(emulator.root.iter().map(|root| ("QEMU_LD_PREFIX", root)));
         let before = run.logged_counts();
         let result = run.logged(command).context(test.suite.what);

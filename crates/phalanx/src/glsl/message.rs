@@ -50,6 +50,7 @@ impl GlslError {
     }
 
     /// Reads glslang's log. It calls the source by its number, 0.
+    #[cfg(feature = "glsl")]
     pub(super) fn from_log(name: &str, log: &str) -> Self {
         let mut messages: Vec<_> = log.lines().filter_map(|line| parse(name, line)).collect();
         if messages.is_empty() {
@@ -70,6 +71,7 @@ impl GlslError {
 }
 
 /// Reads `ERROR: file:line: text`, `ERROR: text`, or the rest of a message.
+#[cfg(feature = "glsl")]
 fn parse(name: &str, line: &str) -> Option<GlslMessage> {
     if line.trim().is_empty() || line.starts_with("WARNING:") {
         return None;
@@ -88,6 +90,7 @@ fn parse(name: &str, line: &str) -> Option<GlslMessage> {
 }
 
 #[cfg(test)]
+#[cfg(feature = "glsl")]
 mod tests {
     use super::*;
 

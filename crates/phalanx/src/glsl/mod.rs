@@ -4,6 +4,8 @@
 //! `GL_KHR_cooperative_matrix`, `GL_NV_cooperative_matrix`, `GL_NV_cooperative_matrix2`,
 //! `GL_NV_cooperative_vector` and `GL_QCOM_cooperative_matrix_conversion`.
 //!
+//! It is what the feature `glsl` brings, as it is by default; without it each source is refused.
+//!
 //! ```
 //! use phalanx::glsl::{self, GlslOptions};
 //! let source = "#version 450\nlayout(local_size_x = SIZE) in;\nvoid main() {}";
@@ -15,7 +17,12 @@
 //! # Ok::<(), glsl::GlslError>(())
 //! ```
 
+#[cfg(feature = "glsl")]
 mod ffi;
+#[cfg(not(feature = "glsl"))]
+#[path = "none.rs"]
+mod ffi;
+#[cfg(feature = "glsl")]
 mod include;
 mod message;
 
@@ -100,6 +107,7 @@ static LEFT_BEHIND: AtomicBool = AtomicBool::new(false);
 static EXHAUSTED: AtomicBool = AtomicBool::new(false);
 
 /// What a compilation needs. It owns all of it, so that it can be left behind.
+#[cfg_attr(not(feature = "glsl"), expect(dead_code, reason = "glslang looks at it"))]
 struct Source {
     text: String,
     name: String,
@@ -178,6 +186,7 @@ fn is_macro(name: &str) -> bool {
 }
 
 #[cfg(test)]
+#[cfg(feature = "glsl")]
 mod tests {
     use super::*;
 
