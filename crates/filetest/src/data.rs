@@ -168,9 +168,11 @@ impl Segment {
 impl Formula {
     fn compute(&self, ty: Ty) -> Result<Vec<Item>, Wrong> {
         let cols = self.cols.max(1);
+        let mut vars = Vec::new();
         let item = |i: usize| {
-            let vars = [i as f64, (i / cols) as f64, (i % cols) as f64];
-            self.expr.eval(&vars, &self.env).map(|x| Item::Bits(ty.bits(x)))
+            vars.clear();
+            vars.extend([i, i / cols, i % cols].map(|x| x as f64));
+            self.expr.eval(&mut vars, &self.env).map(|x| Item::Bits(ty.bits(x)))
         };
         (0..self.rows * self.cols).map(item).collect()
     }

@@ -467,7 +467,7 @@ impl Reader {
     fn input(&mut self, file: &mut TestFile, tokens: &mut Tokens<'_>, word: &str) -> Result<(), Wrong> {
         let slot = slot(tokens)?;
         let data = Data::parse(tokens, &self.env)?;
-        self.env.buffers.insert(slot, data.values()?.into());
+        self.env.buffers.push((slot, data.values()?.into()));
         if word == "in" {
             // What is only read must not change.
             let tolerance = Tolerance::default();

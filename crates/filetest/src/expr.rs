@@ -9,13 +9,18 @@
 use crate::data::Ty;
 use crate::error::Wrong;
 use crate::slot::Slot;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The numbers of the buffers that formulas may use.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Env {
-    pub(crate) buffers: BTreeMap<Slot, Arc<[f64]>>,
+    pub(crate) buffers: Vec<(Slot, Arc<[f64]>)>,
+}
+
+impl Env {
+    fn buffer(&self, slot: Slot) -> Option<&[f64]> {
+        self.buffers.iter().find(|(of, _)| *of == slot).map(|(_, numbers)| &**numbers)
+    }
 }
 
 /// A formula.
@@ -46,14 +51,14 @@ pub(crate) fn parse(text: &str, vars: &[&str]) -> Result<Expr, Wrong> {
 }
 
 impl Expr {
-    /// The value, given the variables'.
-    pub(crate) fn eval(&self, vars: &[f64], env: &Env) -> Result<f64, Wrong> {
+    /// The value, given the variables', behind which sums have theirs meanwhile.
+    pub(crate) fn eval(&self, vars: &mut Vec<f64>, env: &Env) -> Result<f64, Wrong> {
         Ok(match self {
             Self::Number(x) => *x,
             Self::Var(index) => vars[*index],
             Self::Element(slot, index) => {
                 let index = index.eval(vars, env)?;
-                let buffer = env.buffers.get(slot).ok_or_else(|| Wrong::new("a buffer given above", slot))?;
+                let buffer = env.buffer(*slot).ok_or_else(|| Wrong::new("a buffer given above", slot))?;
                 let element = (index >= 0.0).then(|| buffer.get(index as usize)).flatten();
                 *element.ok_or_else(|| Wrong::new(format!("an index into {slot}"), index))?
             }
@@ -68,18 +73,21 @@ impl Expr {
             }
             Self::Sum(count, body) => {
                 let count = count.eval(vars, env)? as usize;
-                let mut vars = vars.to_vec();
-                vars.push(0.0);
                 let mut sum = 0.0;
                 for i in 0..count {
-                    *vars.last_mut().expect("pushed above") = i as f64;
-                    sum += body.eval(&vars, env)?;
+                    vars.push(i as f64);
+                    let term = body.eval(vars, env);
+                    vars.pop();
+                    sum += term?;
                 }
                 sum
             }
             Self::Call(function, args) => {
-                let args = args.iter().map(|arg| arg.eval(vars, env)).collect::<Result<Vec<_>, _>>()?;
-                function(&args)
+                let mut values = [0.0; MAX_ARGUMENTS];
+                for (value, arg) in values.iter_mut().zip(args) {
+                    *value = arg.eval(vars, env)?;
+                }
+                function(&values)
             }
             Self::Round(ty, x) => ty.value(ty.bits(x.eval(vars, env)?)),
             Self::Bits(ty, x) => ty.bits(x.eval(vars, env)?) as f64,
@@ -94,8 +102,11 @@ const fn truth(holds: bool) -> f64 {
     if holds { 1.0 } else { 0.0 }
 }
 
-/// A function of numbers.
-type Function = fn(&[f64]) -> f64;
+/// Most arguments of a function.
+const MAX_ARGUMENTS: usize = 3;
+
+/// A function of numbers, of which it uses as many as it has arguments.
+type Function = fn(&[f64; MAX_ARGUMENTS]) -> f64;
 
 /// Functions with the number of their arguments.
 fn function(name: &str) -> Option<(usize, Function)> {
@@ -304,7 +315,7 @@ mod tests {
 
     fn value(text: &str) -> f64 {
         let buffers = [("0.1".parse().unwrap(), vec![5.0, 6.0, 7.0].into())];
-        parse(text, &["i"]).unwrap().eval(&[3.0], &Env { buffers: buffers.into() }).unwrap()
+        parse(text, &["i"]).unwrap().eval(&mut vec![3.0], &Env { buffers: buffers.into() }).unwrap()
     }
 
     #[test]
@@ -329,6 +340,6 @@ mod tests {
         assert_eq!(error("1 +"), "expected a variable or function, found the end");
         assert_eq!(error("1 )"), "expected the formula's end, found `)`");
         assert_eq!(error("min(1)"), "expected `,`, found `)`");
-        assert!(parse("$0.0[1]", &[]).unwrap().eval(&[], &Env::default()).is_err());
+        assert!(parse("$0.0[1]", &[]).unwrap().eval(&mut Vec::new(), &Env::default()).is_err());
     }
 }

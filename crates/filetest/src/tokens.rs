@@ -88,6 +88,7 @@ impl<'t> Iterator for Tokens<'t> {
 
 /// A whole number, which may be written as a formula without spaces: `16*8`.
 pub(crate) fn whole(word: &str) -> Option<usize> {
-    let value = crate::expr::parse(word, &[]).ok()?.eval(&[], &crate::expr::Env::default()).ok()?;
+    let value =
+        crate::expr::parse(word, &[]).ok()?.eval(&mut Vec::new(), &crate::expr::Env::default()).ok()?;
     (value >= 0.0 && value.fract() == 0.0 && value < 1e15).then_some(value as usize)
 }

@@ -95,6 +95,7 @@ impl Subgroup {
     // ── values ──
 
     /// The bits of a scalar in a lane.
+    #[inline]
     pub(crate) fn scalar(&self, value: Value, lane: usize) -> u64 {
         match &self.values[value.index()] {
             Data::Scalars(lanes) => lanes[lane],
@@ -102,6 +103,7 @@ impl Subgroup {
         }
     }
 
+    #[inline]
     pub(crate) fn set_scalar(&mut self, value: Value, lane: usize, bits: u64) {
         if let Data::Scalars(lanes) = &mut self.values[value.index()] {
             lanes[lane] = bits;
@@ -146,6 +148,7 @@ impl Subgroup {
     // ── variables ──
 
     /// Reads a lane of an element of a variable into a value; zero outside of the variable.
+    #[inline]
     pub(crate) fn load_lane(&mut self, var: Var, index: usize, lane: usize, to: Value) {
         let element = match &self.vars[var.index()] {
             VarData::Lanes(elements) => elements.get(index),
@@ -160,6 +163,7 @@ impl Subgroup {
     }
 
     /// Writes a lane of a value to an element of a variable; nothing outside of the variable.
+    #[inline]
     pub(crate) fn store_lane(&mut self, var: Var, index: usize, lane: usize, from: Value) {
         let VarData::Lanes(elements) = &mut self.vars[var.index()] else { return };
         match (elements.get_mut(index), &self.values[from.index()]) {

@@ -19,6 +19,7 @@ macro_rules! entity {
             }
 
             /// Its index.
+            #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize
             }

@@ -139,16 +139,19 @@ impl Function {
     pub const ENTRY: Block = Block::new(0);
 
     /// Type of a value.
+    #[inline]
     pub fn ty(&self, v: Value) -> Type {
         self.values[v.index()].ty
     }
 
     /// An instruction.
+    #[inline]
     pub fn inst(&self, i: Inst) -> &InstInfo {
         &self.insts[i.index()]
     }
 
     /// The instructions of a block, in order.
+    #[inline]
     pub fn block(&self, b: Block) -> &[Inst] {
         &self.blocks[b.index()]
     }
@@ -159,6 +162,7 @@ impl Function {
     }
 
     /// The instruction that defines a value.
+    #[inline]
     pub fn def(&self, v: Value) -> &InstInfo {
         self.inst(self.values[v.index()].def)
     }

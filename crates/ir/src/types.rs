@@ -67,6 +67,7 @@ impl Scalar {
     }
 
     /// Width in bits; 1 for `Bool`.
+    #[inline]
     pub const fn bits(self) -> u32 {
         match self {
             Self::Bool => 1,
@@ -78,16 +79,19 @@ impl Scalar {
     }
 
     /// Size in memory in bytes; 1 for `Bool`, which never is in memory an application sees.
+    #[inline]
     pub const fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
     }
 
     /// Whether this is `I8`, `I16`, `I32` or `I64`.
+    #[inline]
     pub const fn is_int(self) -> bool {
         matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
     /// Whether this is any floating-point type, the storage-only ones included.
+    #[inline]
     pub const fn is_float(self) -> bool {
         !self.is_int() && !matches!(self, Self::Bool)
     }
@@ -110,6 +114,7 @@ impl Scalar {
     }
 
     /// All bits that a value of this type may have set, in the low end of a word.
+    #[inline]
     pub const fn mask(self) -> u64 {
         match self.bits() {
             64 => u64::MAX,

@@ -108,13 +108,13 @@ impl Exec<'_, '_, '_> {
         let result = self.mat_type(info.results[0]);
         let types = eval::MulAddTypes { a: type_a.elem, b: type_b.elem, c: type_c.elem, result: result.elem };
         let (inner, cols) = (type_a.cols as usize, result.cols as usize);
+        let factors = eval::Factors::new(flags, types, [a, b].map(|v| self.matrix(v)));
         let mut elements = Vec::with_capacity(result.len() as usize);
         for i in 0..result.len() as usize {
             self.dispatch.spend(inner as u64)?;
-            let [a, b, c] = [a, b, c].map(|v| self.matrix(v));
             let (row, col) = (i / cols, i % cols);
-            let pairs = (0..inner).map(|k| (a[row * inner + k], b[k * cols + col]));
-            elements.push(eval::mul_add(flags, types, pairs, c[i]));
+            let pairs = (0..inner).map(|k| (row * inner + k, k * cols + col));
+            elements.push(factors.sum(pairs, self.matrix(c)[i]));
         }
         self.set_matrix(info.results[0], elements);
         Ok(())

@@ -115,6 +115,7 @@ pub(super) fn sign_bit(ty: Scalar) -> u64 {
 }
 
 /// The value of a float, exactly; 0 for a type that is not a float.
+#[inline]
 pub fn to_f64(ty: Scalar, bits: u64) -> f64 {
     match ty {
         Scalar::F64 => f64::from_bits(bits),

@@ -3,12 +3,14 @@
 use crate::types::Scalar;
 
 /// The value of an integer taken as signed.
+#[inline]
 pub fn sign_extend(ty: Scalar, x: u64) -> i64 {
     let shift = 64 - ty.bits();
     ((x << shift) as i64) >> shift
 }
 
 /// The value of an integer taken as unsigned.
+#[inline]
 pub fn zero_extend(ty: Scalar, x: u64) -> u64 {
     x & ty.mask()
 }

@@ -1,4 +1,4 @@
-//! One element of a matrix multiply-add (*OpCooperativeMatrixMulAddKHR*).
+//! Elements of a matrix multiply-add (*OpCooperativeMatrixMulAddKHR*).
 
 use super::float::{from_f64, to_f64};
 use super::int::{sign_extend, zero_extend};
@@ -18,39 +18,76 @@ pub struct MulAddTypes {
     pub result: Scalar,
 }
 
-/// `c + Σ a * b` over a row of A and a column of B.
-///
-/// Integers are widened by the flags and the sum is exact, then taken modulo the result's width or,
-/// with [`MulAddFlags::saturate`], clamped to its range. Floats are summed in `f64`, from `c` and in
-/// the order of the pairs, and rounded to the result once, or each [`MulAddFlags::step`] pairs; of products of `bf16`,
-/// denormals are zeros (see [`MulAddTypes::flushes`]). [`MulAddFlags::relaxed`] changes nothing here.
+/// `c + Σ a * b` over pairs of elements, as [`Factors::sum`] has it.
 pub fn mul_add(
     flags: MulAddFlags,
     types: MulAddTypes,
     pairs: impl IntoIterator<Item = (u64, u64)>,
     c: u64,
 ) -> u64 {
-    if types.result.is_float() {
-        let flushed = |x: f64| if types.flushes() { flush(x) } else { x };
-        let a = |x| flushed(to_real(types.a, flags.a_signed, x));
-        let b = |x| flushed(to_real(types.b, flags.b_signed, x));
-        let round = |sum| from_f64(types.result, flushed(sum));
-        let start = flushed(to_real(types.c, flags.c_signed, c));
-        let sum = (1..).zip(pairs).fold(start, |sum, (count, (x, y)): (u32, _)| {
-            let sum = sum + a(x) * b(y);
-            let is_step = flags.step > 0 && count.is_multiple_of(flags.step);
-            if is_step { to_f64(types.result, round(sum)) } else { sum }
-        });
-        return round(sum);
+    let (a, b): (Vec<u64>, Vec<u64>) = pairs.into_iter().unzip();
+    Factors::new(flags, types, [&a, &b]).sum((0..a.len()).map(|i| (i, i)), c)
+}
+
+/// The factors of a multiply-add as numbers, of which each is in many sums.
+#[derive(Clone, Debug)]
+pub struct Factors {
+    flags: MulAddFlags,
+    types: MulAddTypes,
+    numbers: Numbers,
+}
+
+/// The numbers of A and B.
+#[derive(Clone, Debug)]
+enum Numbers {
+    Reals([Vec<f64>; 2]),
+    Integers([Vec<i128>; 2]),
+}
+
+impl Factors {
+    /// Reads the elements of A and B. Integers are widened by the flags.
+    pub fn new(flags: MulAddFlags, types: MulAddTypes, [a, b]: [&[u64]; 2]) -> Self {
+        let of = [(a, types.a, flags.a_signed), (b, types.b, flags.b_signed)];
+        let numbers = if types.result.is_float() {
+            let real = |ty, signed, x| types.flushed(to_real(ty, signed, x));
+            Numbers::Reals(of.map(|(all, ty, signed)| all.iter().map(|&x| real(ty, signed, x)).collect()))
+        } else {
+            Numbers::Integers(of.map(|(all, ty, signed)| all.iter().map(|&x| widen(ty, signed, x)).collect()))
+        };
+        Self { flags, types, numbers }
     }
-    let mut sum = Sum { high: 0, low: widen(types.c, flags.c_signed, c) };
-    for (x, y) in pairs {
-        sum.add_product(widen(types.a, flags.a_signed, x), widen(types.b, flags.b_signed, y));
+
+    /// `c + Σ a * b` over pairs of places in A and in B: a row of A and a column of B.
+    ///
+    /// The sum of integers is exact, then taken modulo the result's width or, with [`MulAddFlags::saturate`], clamped to its
+    /// range. Floats are summed in `f64`, from `c` and in the order of the pairs, and rounded to the result once, or each
+    /// [`MulAddFlags::step`] pairs; of products of `bf16`, denormals are zeros (see [`MulAddTypes::flushes`]).
+    /// [`MulAddFlags::relaxed`] changes nothing here.
+    pub fn sum(&self, pairs: impl IntoIterator<Item = (usize, usize)>, c: u64) -> u64 {
+        let Self { flags, types, numbers } = self;
+        match numbers {
+            Numbers::Reals([a, b]) => {
+                let round = |sum| from_f64(types.result, types.flushed(sum));
+                let start = types.flushed(to_real(types.c, flags.c_signed, c));
+                let sum = (1..).zip(pairs).fold(start, |sum, (count, (x, y)): (u32, _)| {
+                    let sum = sum + a[x] * b[y];
+                    let is_step = flags.step > 0 && count.is_multiple_of(flags.step);
+                    if is_step { to_f64(types.result, round(sum)) } else { sum }
+                });
+                round(sum)
+            }
+            Numbers::Integers([a, b]) => {
+                let mut sum = Sum { high: 0, low: widen(types.c, flags.c_signed, c) };
+                for (x, y) in pairs {
+                    sum.add_product(a[x], b[y]);
+                }
+                if flags.saturate {
+                    return sum.clamp(range(types.result, flags.result_signed)) as u64 & types.result.mask();
+                }
+                sum.low_bits() & types.result.mask()
+            }
+        }
     }
-    if flags.saturate {
-        return sum.clamp(range(types.result, flags.result_signed)) as u64 & types.result.mask();
-    }
-    sum.low_bits() & types.result.mask()
 }
 
 impl MulAddTypes {
@@ -60,6 +97,11 @@ impl MulAddTypes {
         (self.a, self.b) == (Scalar::BF16, Scalar::BF16)
             && self.c != Scalar::F64
             && self.result != Scalar::F64
+    }
+
+    /// A factor, an addend or a sum as it counts.
+    fn flushed(self, x: f64) -> f64 {
+        if self.flushes() { flush(x) } else { x }
     }
 }
 

@@ -30,7 +30,7 @@ pub use combine::{atomic, reduce, reduce_identity};
 pub use convert::{bitcast, convert};
 pub use float::{from_f64, round_f64, to_f64};
 pub use int::{sign_extend, zero_extend};
-pub use matmul::{MulAddTypes, mul_add};
+pub use matmul::{Factors, MulAddTypes, mul_add};
 pub use regroup::regroup;
 pub use tensor::{Coord, TensorPlace, TensorState, packed_strides};
 
