@@ -6,6 +6,7 @@
 
 pub mod abi;
 mod ahead;
+mod apart;
 mod atomic;
 mod builtin;
 mod bundles;

@@ -506,36 +506,4 @@ impl<'c> Lower<'_, 'c> {
         }
         Ok(())
     }
-
-    /// Vectors in which the scalars of each lane follow one another, of those of each scalar: the reverse of
-    /// [`take_apart`](Self::take_apart).
-    fn put_together(&mut self, mut scalars: Vec<Vec<V<'c>>>, most: u32) -> Result<Vec<V<'c>>> {
-        while scalars.len() > 1 {
-            let half = scalars.len() / 2;
-            let odd = scalars.split_off(half);
-            let mut zipped = Vec::new();
-            for (x, y) in scalars.into_iter().zip(odd) {
-                zipped.push(self.zip(&x, &y, most)?);
-            }
-            scalars = zipped;
-        }
-        Ok(scalars.pop().unwrap_or_default())
-    }
-
-    /// The elements of two lists of vectors in turn.
-    fn zip(&mut self, x: &[V<'c>], y: &[V<'c>], most: u32) -> Result<Vec<V<'c>>> {
-        let mut all = Vec::new();
-        for (&x, &y) in x.iter().zip(y) {
-            let length = x.get_type().into_vector_type().get_size();
-            let picks =
-                |from: u32, count: u32| (from..from + count).map(move |i| Some(i / 2 + i % 2 * length));
-            if 2 * length <= most {
-                all.push(self.e.shuffle(x, y, picks(0, 2 * length))?);
-            } else {
-                all.push(self.e.shuffle(x, y, picks(0, length))?);
-                all.push(self.e.shuffle(x, y, picks(length, length))?);
-            }
-        }
-        Ok(all)
-    }
 }

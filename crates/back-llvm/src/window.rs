@@ -263,25 +263,6 @@ impl<'c> Lower<'_, 'c> {
         Ok(values)
     }
 
-    /// The vectors of each of the `n` scalars, a power of two, that lanes have one after the other in vectors of one length.
-    pub(crate) fn take_apart(&mut self, all: Vec<V<'c>>, n: u32) -> Result<Vec<Vec<V<'c>>>> {
-        if n == 1 {
-            return Ok(vec![all]);
-        }
-        let length = all[0].get_type().into_vector_type().get_size();
-        if let [one] = all[..] {
-            let scalars = (0..n).map(|k| Ok(vec![self.e.permute(one, (0..length / n).map(|l| l * n + k))?]));
-            return scalars.collect();
-        }
-        let half = |l: &Self, odd: u32| -> Result<Vec<V<'c>>> {
-            let pairs = all.chunks(2);
-            pairs.map(|pair| l.e.shuffle(pair[0], pair[1], (0..length).map(|i| Some(2 * i + odd)))).collect()
-        };
-        let (even, odd) = (half(self, 0)?, half(self, 1)?);
-        let (even, odd) = (self.take_apart(even, n / 2)?, self.take_apart(odd, n / 2)?);
-        Ok(even.into_iter().zip(odd).flat_map(|(x, y)| [x, y]).collect())
-    }
-
     /// The vectors of each of the `n` scalars, four or more, that lanes have one after the other in one vector of several
     /// registers. By halves, as LLVM makes three shuffles of each choice among four registers, where two are enough.
     pub(crate) fn take_apart_by_registers(&mut self, all: V<'c>, n: u32) -> Result<Option<Vec<V<'c>>>> {
