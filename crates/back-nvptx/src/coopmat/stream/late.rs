@@ -73,8 +73,7 @@ fn stored_before(places: &Places<'_>, var: Var, around: Inst) -> Option<Inst> {
 /// what is behind. A barrier would order what is loaded.
 fn gone_through<'a>(places: &'a Places<'_>, first: Inst, around: Inst) -> Option<[&'a [Inst]; 2]> {
     let f = places.f;
-    let number = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
-    let (first, loop_number) = (number(first)?, number(around)?);
+    let (first, loop_number) = (places.number(first)?, places.number(around)?);
     let last = f.inst(around).op.bodies().filter_map(|body| places.end.get(body.index())).max()?;
     let (before, within) = (places.order.get(first..loop_number)?, places.order.get(loop_number..*last)?);
     let labels: Vec<_> = within.iter().filter_map(|&inst| label(&f.inst(inst).op)).collect();

@@ -98,12 +98,10 @@ impl Plan {
     /// Whether a slot that is filled from an instruction on and multiplied by another has nothing of the other streams in it:
     /// producers are at one slot until they come to its product.
     fn is_apart(&self, places: &Places<'_>, first: Inst, mul_add: Inst) -> Option<bool> {
-        let number = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
-        let (from, to) = (number(first)?, number(mul_add)?);
-        let mut others =
-            self.starts.iter().enumerate().filter_map(|(i, &stream)| {
-                Some((number(Inst::new(i))?, number(self.streams[stream?].mul_add)?))
-            });
+        let (from, to) = (places.number(first)?, places.number(mul_add)?);
+        let mut others = self.starts.iter().enumerate().filter_map(|(i, &stream)| {
+            Some((places.number(Inst::new(i))?, places.number(self.streams[stream?].mul_add)?))
+        });
         Some(others.all(|(start, end)| end < from || to < start))
     }
 
@@ -212,6 +210,11 @@ impl<'m> Places<'m> {
             }
         }
         self.end[block.index()] = self.order.len();
+    }
+
+    /// The number of an instruction in program order, if it is executed.
+    pub(super) fn number(&self, inst: Inst) -> Option<usize> {
+        self.of[inst.index()].map(|(_, number)| number)
     }
 
     /// The constructs around an instruction, the innermost first.
@@ -342,9 +345,8 @@ fn add(
     let (left, stays) = left.unzip();
     let b = Part::of(b, is_along_k(&right, Use::B), warps)?;
     let factors = || left.iter().map(|left| (left, Use::A)).chain([(&right, Use::B)]);
-    let number_of = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
     let in_slot = factors().filter(|(_, use_)| *use_ == Use::B || stays != Some(true));
-    let first = in_slot.map(|(factor, _)| factor.first).min_by_key(|&first| number_of(first))?;
+    let first = in_slot.map(|(factor, _)| factor.first).min_by_key(|&first| places.number(first))?;
     if !plan.is_apart(places, first, mul_add)? {
         return None;
     }
@@ -392,8 +394,7 @@ fn add(
 /// they fill it with next, or into memory that the work-group has given back.
 fn is_left_between(places: &Places<'_>, is_produced: &[bool], first: Inst, mul_add: Inst) -> Option<bool> {
     let f = places.f;
-    let number = |inst: Inst| places.of[inst.index()].map(|(_, number)| number);
-    let between = places.order.get(number(first)?..number(mul_add)?)?;
+    let between = places.order.get(places.number(first)?..places.number(mul_add)?)?;
     let around: Vec<Label> = places.around(mul_add).filter_map(|inst| label(&f.inst(inst).op)).collect();
     Some(between.iter().any(|&inst| match f.inst(inst).op {
         Op::Return => true,
