@@ -34,10 +34,7 @@ impl<'c> Lower<'_, 'c> {
         if let Some(segment) = self.segment(all[0], n).filter(|_| all.len().is_multiple_of(n as usize)) {
             let mut scalars = vec![Vec::new(); n as usize];
             for registers in all.chunks(n as usize) {
-                let placed = match length == segment {
-                    true => registers.to_vec(),
-                    false => self.place_segments(registers, segment)?,
-                };
+                let placed = self.place_segments(registers, segment)?;
                 let zipped = self.zip_segments(placed, segment, segment.ilog2())?;
                 scalars.iter_mut().zip(zipped).for_each(|(scalar, register)| scalar.push(register));
             }
@@ -66,10 +63,7 @@ impl<'c> Lower<'_, 'c> {
             for part in 0..scalars[0].len() {
                 let registers = scalars.iter().map(|scalar| scalar[part]).collect();
                 let zipped = self.zip_segments(registers, segment, n.ilog2())?;
-                match most == segment {
-                    true => all.extend(zipped),
-                    false => all.extend(self.replace_segments(&zipped, segment)?),
-                }
+                all.extend(self.replace_segments(zipped, segment)?);
             }
             return Ok(all);
         }
@@ -117,13 +111,19 @@ impl<'c> Lower<'_, 'c> {
 
     /// Brings the segments of registers to where those of the first half of lanes are lower segments, and the others upper.
     fn place_segments(&self, registers: &[V<'c>], segment: u32) -> Result<Vec<V<'c>>> {
+        if lanes(registers[0]) == Some(segment) {
+            return Ok(registers.to_vec());
+        }
         let (x, y) = registers.split_at(registers.len() / 2);
         let pairs = x.iter().zip(y).map(|(&x, &y)| self.exchange_segments([x, y], segment));
         Ok(pairs.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
     /// The reverse of [`place_segments`](Self::place_segments).
-    fn replace_segments(&self, registers: &[V<'c>], segment: u32) -> Result<Vec<V<'c>>> {
+    fn replace_segments(&self, registers: Vec<V<'c>>, segment: u32) -> Result<Vec<V<'c>>> {
+        if lanes(registers[0]) == Some(segment) {
+            return Ok(registers);
+        }
         let pairs = registers.chunks_exact(2).map(|pair| self.exchange_segments([pair[0], pair[1]], segment));
         let (x, y): (Vec<_>, Vec<_>) =
             pairs.collect::<Result<Vec<_>>>()?.into_iter().map(|[x, y]| (x, y)).unzip();
